@@ -1,0 +1,363 @@
+"""What a check is: the question, the numbers it wants, and the verdict.
+
+A check is one file of this room. It is a frozen, typed set of parameters with two pure methods: `wants` says which numbers
+must be measured, as Ibis expressions; `judge` turns the measured numbers into an outcome. It never touches a connection, a
+clock or a store: the planner merges the wants of all checks of a table into as few statements as possible, the engine runs
+them where the data lives, and only aggregates come back.
+
+Errors of this room:
+
+    CheckError
+    ├── Misconfigured       the parameters do not fit the table: becomes `unknown(misconfigured)`
+    └── CatalogError        a file of this room does not end in `CHECK: Final[type[Check]] = ...`
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+
+import ibis.expr.types as ir
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from checks._message import Message
+from checks._names import did_you_mean
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class CheckError(Exception):
+    """The root of this room's errors."""
+
+
+class Misconfigured(CheckError):  # noqa: N818 - named as the outcome's reason that it becomes
+    """A check's parameters do not fit the table that it looks at."""
+
+
+class Status(StrEnum):
+    """What a check found. `unknown` is neither good nor bad: the question could not be answered."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+
+
+class Severity(StrEnum):
+    """How much a broken limit matters; ranks incidents and alerts, never decides whether a check fails."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """Give 0 for info up to 3 for critical."""
+        return tuple(Severity).index(self)
+
+
+class UnknownReason(StrEnum):
+    """Why a check could not be evaluated."""
+
+    NO_DATA = "no-data"
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"
+    PERMISSION = "permission"
+    MISCONFIGURED = "misconfigured"
+    BUG = "bug"
+
+
+class Kind(StrEnum):
+    """What an incident of this check is about: data that is wrong, or a release that would disclose."""
+
+    QUALITY = "quality"
+    DISCLOSURE = "disclosure"
+
+
+class OccurrenceMethod(StrEnum):
+    """How the time at which data went bad was found."""
+
+    LAST_GOOD_RUN = "last-good-run"
+    FRESHNESS_DEADLINE = "freshness-deadline"
+    BAD_ROWS = "bad-rows"
+    FIRST_OBSERVATION = "first-observation"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A sharper time of occurrence than the last good run, seen in the data itself."""
+
+    at: datetime
+    method: OccurrenceMethod
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one."""
+
+    default: str | None = None
+    columns: Mapping[str, str] = _NOTHING
+
+    def of(self, column: str) -> str | None:
+        """Give the declared zone of a column."""
+        return self.columns.get(column, self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Named columns of the table and a row cap; asked for by the Great Expectations check only."""
+
+    columns: tuple[str, ...]
+    max_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Which earlier measurements of the same check `judge` wants to see.
+
+    `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away.
+    `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
+    """
+
+    ages: tuple[timedelta, ...] = ()
+    within: timedelta = timedelta(hours=12)
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What a check wants measured.
+
+    `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
+    `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.
+    `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
+    `schema`: names and types of the columns, from the catalogue, without a scan.
+    """
+
+    aggregates: Mapping[str, ir.Value] = _NOTHING
+    queries: Mapping[str, ir.Table] = _NOTHING
+    statements: Mapping[str, str] = _NOTHING
+    schema: bool = False
+    frame: Frame | None = None
+    earlier: Earlier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The numbers that came back.
+
+    `values`: per aggregate its value, per statement its count (both by the names of `Wants`).
+    `tables`: per query its rows. `columns`: name to type, in order, when `schema` was wanted.
+    `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`: as in `Context`.
+    A SUM over no rows is None: look at the row count first.
+    """
+
+    measured_at: datetime
+    values: Mapping[str, Any] = _NOTHING
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = _NOTHING
+    columns: Mapping[str, str] = _NOTHING
+    frame_result: Mapping[str, Any] = _NOTHING
+    zones: Zones = Zones()
+    loaded_at: str | None = None
+
+    def number(self, name: str) -> int:
+        """Give an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
+        return int(self.values[name] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any."""
+
+    measured_at: datetime
+    status: Status
+    observed: Mapping[str, Any]
+    age: timedelta | None = None
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The verdict. Holds numbers and names, never a data value of the table."""
+
+    status: Status
+    message: Message
+    observed: Mapping[str, Json] = _NOTHING
+    expected: Mapping[str, Json] = _NOTHING
+    reason: UnknownReason | None = None
+    occurrence: Occurrence | None = None
+
+    def __post_init__(self) -> None:
+        if (self.status is Status.UNKNOWN) != (self.reason is not None):
+            raise ValueError("an outcome has a reason if and only if it is unknown")
+
+
+def unknown(reason: UnknownReason, message: Message, observed: Mapping[str, Json] = _NOTHING) -> Outcome:
+    """Give the outcome of a question that could not be answered."""
+    return Outcome(Status.UNKNOWN, message, observed, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a check may know of its table when it says what it wants.
+
+    `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare table with
+    it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
+    that says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of the
+    measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC.
+    """
+
+    table: ir.Table
+    dialect: str
+    now: Callable[[timedelta, str | None], ir.TimestampValue]
+    where: ir.BooleanValue | None = None
+    zones: Zones = Zones()
+    loaded_at: str | None = None
+    references: Mapping[str, ir.Table] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> ir.IntegerScalar:
+        """Count the rows that the check looks at."""
+        return self.table.count(where=self.where)
+
+    @property
+    def filtered(self) -> ir.Table:
+        """Give the rows that the check looks at, for a GROUP BY."""
+        return self.table if self.where is None else self.table.filter(self.where)
+
+    def column(self, name: str) -> ir.Column:
+        """Give a column of the table.
+
+        Raises:
+            Misconfigured: the table has no such column.
+        """
+        if name not in self.table.columns:
+            raise Misconfigured(f"column '{name}' not found{did_you_mean(name, self.table.columns)}")
+        return self.table[name]
+
+    def count(self, bad: ir.BooleanValue) -> ir.IntegerScalar:
+        """Count the rows for which a predicate is true; never NULL."""
+        return self.table.count(where=bad if self.where is None else bad & self.where)
+
+    def first_bad_load(self, bad: ir.BooleanValue) -> Mapping[str, ir.Value]:
+        """Give `{"first_bad_load": the earliest load time among bad rows}` for a table that says when its rows arrived."""
+        if self.loaded_at is None:
+            return {}
+        return {"first_bad_load": self.column(self.loaded_at).min(where=bad if self.where is None else bad & self.where)}
+
+
+class CheckParameters(BaseModel):
+    """The parameters every check has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=lambda schema, cls: _describe_warn(schema, cls))
+
+    limits: ClassVar[frozenset[str]] = frozenset()
+    """Names of the parameters that a `warn:` block may soften."""
+    kind: ClassVar[Kind] = Kind.QUALITY
+    takes_where: ClassVar[bool] = True
+    judges_empty: ClassVar[bool] = False
+    """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
+    summary: ClassVar[str]
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
+        None, description="Name of the check within its table; by default the type with hyphens."
+    )
+    severity: Severity = Field(Severity.ERROR, description="How much a broken limit matters.")
+    why: str | None = Field(None, description="Why it matters, shown to whoever must act.")
+    runbook: str | None = Field(None, description="Where the repair is described.")
+    where: str | None = Field(None, description="A boolean SQL expression over the table's own columns, in the source's dialect.")
+    on_empty: Literal["unknown", "pass", "fail"] = Field("unknown", description="The outcome when there is no row to look at.")
+    warn: dict[str, Any] | None = Field(None, description="Softer limits; breaking only these is a warning, not a failure.")
+
+    @property
+    def name(self) -> str:
+        """Give the check's id within its table."""
+        return self.id or str(getattr(self, "type", "")).replace("_", "-")
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the other tables this check looks at."""
+        return ()
+
+    @field_validator("where")
+    @classmethod
+    def _where_is_taken(cls, value: str | None) -> str | None:
+        if value is not None and not cls.takes_where:
+            raise ValueError("this check takes no 'where'")
+        return value
+
+    @model_validator(mode="after")
+    def _warn_holds_limits(self) -> Self:
+        if self.warn is not None:
+            strange = sorted(set(self.warn) - self.limits)
+            if strange or not self.warn:
+                known = ", ".join(sorted(self.limits)) or "none, this check has no softer form"
+                raise ValueError(f"'warn' takes limits only ({known}); seen: {', '.join(strange) or 'nothing'}")
+            try:
+                self.softened()
+            except ValidationError as error:
+                first = error.errors()[0]
+                raise ValueError(f"in 'warn', {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        return self
+
+    def softened(self) -> Self | None:
+        """Give the same check with the limits of its `warn:` block, None without one."""
+        if self.warn is None:
+            return None
+        return type(self).model_validate({**self.model_dump(exclude={"warn"}, exclude_unset=True), **self.warn})
+
+
+def _describe_warn(schema: dict[str, Any], cls: type[Any]) -> None:
+    properties = schema.get("properties", {})
+    limits = {name: properties[name] for name in sorted(getattr(cls, "limits", ())) if name in properties}
+    if limits:
+        properties["warn"] = {"type": "object", "additionalProperties": False, "properties": limits, "minProperties": 1}
+    else:
+        properties.pop("warn", None)
+    if not getattr(cls, "takes_where", True):
+        properties.pop("where", None)
+
+
+class Check(Protocol):
+    """The interface every file of this room fulfils; `CheckParameters` gives all but `type`, `summary`, `wants` and `judge`."""
+
+    limits: ClassVar[frozenset[str]]
+    kind: ClassVar[Kind]
+    takes_where: ClassVar[bool]
+    judges_empty: ClassVar[bool]
+    summary: ClassVar[str]
+
+    @property
+    def severity(self) -> Severity:
+        """How much a broken limit matters."""
+
+    @property
+    def on_empty(self) -> Literal["unknown", "pass", "fail"]:
+        """The outcome when there is no row to look at."""
+
+    def softened(self) -> Self | None:
+        """The same check with the limits of its `warn:` block, None without one."""
+
+    @property
+    def name(self) -> str:
+        """The check's id within its table."""
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Other tables this check looks at."""
+
+    def wants(self, context: Context) -> Wants:
+        """Say what must be measured. Pure.
+
+        Raises:
+            Misconfigured: the parameters do not fit the table.
+        """
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Say what the numbers mean. Pure."""

@@ -1,0 +1,26 @@
+"""Judge one measurement the same way for every check: the empty table first, then the limits, then the softer ones."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from checks._contract import Check, Measurement, Outcome, Past, Status, UnknownReason, unknown
+from checks._message import Message
+
+
+def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) -> Outcome:
+    """Give the outcome of a check: fail when its limits are broken, warn when only those of its `warn:` block are."""
+    if not check.judges_empty and "rows" in measurement.values and measurement.number("rows") == 0:
+        return _without_rows(check)
+    outcome = check.judge(measurement, history)
+    softer = check.softened()
+    if outcome.status is not Status.PASS or softer is None:
+        return outcome
+    soft = softer.judge(measurement, history)
+    return replace(soft, status=Status.WARN, occurrence=None) if soft.status is Status.FAIL else outcome
+
+
+def _without_rows(check: Check) -> Outcome:
+    message = Message("there is no row to look at")
+    if check.on_empty == "unknown":
+        return unknown(UnknownReason.NO_DATA, message, {"rows": 0})
+    return Outcome(Status.PASS if check.on_empty == "pass" else Status.FAIL, message, {"rows": 0})

@@ -1,0 +1,104 @@
+"""Sentences that can be stored once and read in any language.
+
+A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up in a
+catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 2 h 12 min · `{at:time}` · `{part:ratio}` · `{x}` as it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from string import Formatter
+from types import MappingProxyType
+from typing import Any, Protocol
+
+
+class Voice(Protocol):
+    """Says things in one language: texts, numbers, times."""
+
+    def text(self, text: str) -> str:
+        """Give the translation of a text."""
+
+    def plural(self, one: str, many: str, number: int) -> str:
+        """Give the translation of the form that fits a number."""
+
+    def format(self, value: Any, kind: str) -> str:
+        """Give a value of a kind (`count`, `number`, `duration` in seconds, `time`, `ratio`) as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence: its English text, its values, and, when it counts something, the singular form and which value counts."""
+
+    text: str
+    values: Mapping[str, Any] = MappingProxyType({})
+    one: str | None = None
+    counted: str | None = None
+
+    def __str__(self) -> str:
+        """Say it in English."""
+        return self.render(PlainEnglish())
+
+    def render(self, voice: Voice) -> str:
+        """Say it in the voice's language."""
+        if self.one is not None and self.counted is not None:
+            text = voice.plural(self.one, self.text, int(self.values[self.counted]))
+        else:
+            text = voice.text(self.text)
+        return _fill(text, self.values, voice)
+
+
+def _fill(text: str, values: Mapping[str, Any], voice: Voice) -> str:
+    said = []
+    for literal, name, kind, _ in Formatter().parse(text):
+        said.append(literal)
+        if name is not None:
+            said.append(_say(values[name], kind or "", voice))
+    return "".join(said)
+
+
+def _say(value: Any, kind: str, voice: Voice) -> str:
+    if isinstance(value, str) and kind != "time":
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_say(item, kind, voice) for item in value)
+    return voice.format(value, kind)
+
+
+class PlainEnglish:
+    """English without a locale database: for the terminal, logs and tests."""
+
+    def text(self, text: str) -> str:
+        """Give the text itself."""
+        return text
+
+    def plural(self, one: str, many: str, number: int) -> str:
+        """Give the singular for exactly one."""
+        return one if number == 1 else many
+
+    def format(self, value: Any, kind: str) -> str:
+        """Format a value by its kind."""
+        match kind:
+            case "count":
+                return f"{int(value):,}"
+            case "duration":
+                return say_duration(value)
+            case "ratio":
+                return f"{float(value):.1%}" if abs(float(value)) < 0.1 else f"{float(value):.0%}"
+            case "number":
+                return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
+            case "time" if isinstance(value, datetime):
+                return value.isoformat(timespec="seconds")
+            case _:
+                return str(value)
+
+
+def say_duration(value: timedelta | float) -> str:
+    """Give a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
+    seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
+    sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return sign + (" ".join(parts[:2]) or "0 s")

@@ -1,0 +1,39 @@
+"""Find out from the data itself when it went bad."""
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+from checks._contract import Measurement, Occurrence, OccurrenceMethod
+
+
+def from_bad_rows(measurement: Measurement) -> Occurrence | None:
+    """Give the earliest load time among the bad rows, if the table says when its rows arrive.
+
+    A naive load time without a declared zone names no moment: None, and the last good run then stands.
+    """
+    seen = measurement.values.get("first_bad_load")
+    if seen is None or measurement.loaded_at is None:
+        return None
+    moment = as_utc(seen, measurement.zones.of(measurement.loaded_at))
+    return None if moment is None else Occurrence(moment, OccurrenceMethod.BAD_ROWS)
+
+
+def as_utc(value: object, zone: str | None) -> datetime | None:
+    """Give an aware time in UTC. `zone` is where a naive value was written; None refuses naive values.
+
+    Takes datetimes, dates (their midnight) and ISO text, as drivers return them; anything else gives None.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - its zone follows
+    if not isinstance(value, datetime):
+        return None
+    if value.tzinfo is None:
+        if zone is None:
+            return None
+        value = value.replace(tzinfo=ZoneInfo(zone))
+    return value.astimezone(UTC)

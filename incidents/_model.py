@@ -1,0 +1,292 @@
+"""What an incident is: episodes of bad data, the events that made it, and the facts between two runs.
+
+Everything here is a frozen value. An incident is the fold of its events (`incidents._events.apply`), and events are only ever
+appended: a correction is an event too, so the past can be told as it was known at any time.
+
+    IncidentError
+    ├── ImpossibleOrder     times that cannot follow one another; the message names them
+    └── NotAllowed          a verb that the incident's state does not allow; the message names those it allows
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from checks import Kind, OccurrenceMethod, Severity
+
+
+class IncidentError(Exception):
+    """The root of this room's errors."""
+
+
+class ImpossibleOrder(IncidentError):  # noqa: N818 - it reads as what happened
+    """Times that cannot follow one another."""
+
+
+class NotAllowed(IncidentError):  # noqa: N818
+    """A verb that the incident's state does not allow."""
+
+
+class State(StrEnum):
+    """Where an incident stands."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+class Resolution(StrEnum):
+    """How an incident ended. Only some count as downtime."""
+
+    FIXED = "fixed"
+    NO_ACTION = "no-action"
+    EXPECTED = "expected"
+    FALSE_POSITIVE = "false-positive"
+    DUPLICATE = "duplicate"
+
+    @property
+    def counts(self) -> bool:
+        """Say whether an incident that ended so is data downtime."""
+        return self in {Resolution.FIXED, Resolution.NO_ACTION}
+
+
+class FoundBy(StrEnum):
+    """Who noticed."""
+
+    CHECK = "check"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Onset:
+    """When data went bad: the best estimate, the interval it lies in, and how it was found."""
+
+    at: datetime
+    earliest: datetime
+    latest: datetime
+    method: OccurrenceMethod
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One stretch of bad data, `[onset.at, detected_at, resolved_at)`; `resolved_at` is None while it lasts."""
+
+    onset: Onset
+    detected_at: datetime
+    resolved_at: datetime | None = None
+    first_failed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One or more episodes of bad data on one table with one fingerprint.
+
+    `title` is a message's text with its values (see `checks.Message`). `root` is the incident that caused this one (lineage), `merged_into` the one it
+    duplicates. `assignee` is who repairs; the owner comes from the catalogue.
+    """
+
+    id: int
+    fingerprint: str
+    table: str
+    check_id: str | None
+    kind: Kind
+    severity: Severity
+    title: str
+    title_values: Mapping[str, Any]
+    found_by: FoundBy
+    state: State
+    episodes: tuple[Episode, ...]
+    resolution: Resolution | None = None
+    cause: str | None = None
+    acknowledged_at: datetime | None = None
+    assignee: str | None = None
+    snoozed_until: datetime | None = None
+    regressed: bool = False
+    flapping: bool = False
+    root: int | None = None
+    merged_into: int | None = None
+
+    @property
+    def last(self) -> Episode:
+        """Give the newest episode."""
+        return self.episodes[-1]
+
+    @property
+    def counts(self) -> bool:
+        """Say whether its hours are data downtime (its kind apart)."""
+        return self.resolution is None or self.resolution.counts
+
+
+# --- changes: what can happen to an incident; `kind` names them in the store -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """It was noticed for the first time."""
+
+    fingerprint: str
+    table: str
+    check_id: str | None
+    incident_kind: Kind
+    severity: Severity
+    title: str
+    title_values: Mapping[str, Any]
+    found_by: FoundBy
+    episode: Episode
+    kind: Literal["opened"] = "opened"
+
+
+@dataclass(frozen=True, slots=True)
+class Escalated:
+    """Its severity changed."""
+
+    severity: Severity
+    kind: Literal["escalated"] = "escalated"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Somebody takes care of it."""
+
+    at: datetime
+    kind: Literal["acknowledged"] = "acknowledged"
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """It was given to somebody."""
+
+    assignee: str
+    kind: Literal["assigned"] = "assigned"
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Nobody wants to hear of it until then; it goes on counting."""
+
+    until: datetime
+    kind: Literal["snoozed"] = "snoozed"
+
+
+@dataclass(frozen=True, slots=True)
+class Commented:
+    """Somebody wrote something down."""
+
+    text: str
+    kind: Literal["commented"] = "commented"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Its last episode ended, or, for a resolved one, how it ended was corrected."""
+
+    at: datetime
+    resolution: Resolution
+    cause: str | None = None
+    kind: Literal["resolved"] = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A new episode of the same thing; the healthy gap before it is never counted."""
+
+    episode: Episode
+    regressed: bool = False
+    kind: Literal["reopened"] = "reopened"
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended. None leaves a time as it is."""
+
+    episode: int
+    occurred_at: datetime | None = None
+    detected_at: datetime | None = None
+    resolved_at: datetime | None = None
+    kind: Literal["corrected"] = "corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """It turned out to be the same thing as another incident."""
+
+    into: int
+    kind: Literal["merged"] = "merged"
+
+
+@dataclass(frozen=True, slots=True)
+class RootNamed:
+    """The incident that caused this one was named (None takes that back)."""
+
+    root: int | None
+    kind: Literal["root-named"] = "root-named"
+
+
+@dataclass(frozen=True, slots=True)
+class Flapped:
+    """It started or stopped to change its mind too often (Nagios' rule)."""
+
+    flapping: bool
+    kind: Literal["flapped"] = "flapped"
+
+
+Change: TypeAlias = (
+    Opened | Escalated | Acknowledged | Assigned | Snoozed | Commented | Resolved | Reopened | Corrected | Merged | RootNamed | Flapped
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change, when it was recorded and by whom (`tablewatch` for the agent itself)."""
+
+    incident_id: int
+    recorded_at: datetime
+    actor: str
+    change: Change
+
+
+# --- between two runs --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is known of one check between two runs.
+
+    `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is the first run of the check,
+    `last_pass_ended_at` the end of the last passing run, `failing_since` and `passing_since` the first run of the present streak.
+    """
+
+    check_id: str
+    monitored_since: datetime
+    last_run_at: datetime
+    last_status: str
+    last_pass_ended_at: datetime | None = None
+    failing_since: datetime | None = None
+    fail_streak: int = 0
+    passing_since: datetime | None = None
+    pass_streak: int = 0
+    recent: str = ""
+    flapping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How many runs it takes to open and to resolve, and how long a relapse still belongs to the same incident."""
+
+    open_after: int = 1
+    resolve_after: int = 2
+    regressed_within: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """When a run measured (its time) and when it ended, both UTC."""
+
+    at: datetime
+    ended_at: datetime
+
+
+NO_VALUES: Mapping[str, Any] = MappingProxyType({})

@@ -1,0 +1,1 @@
+"""Repair: one file of this room is one remedy."""

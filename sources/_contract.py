@@ -1,0 +1,90 @@
+"""What a source is: a table wherever it lives, as an Ibis expression, read-only.
+
+A source is opened for one pass and closed after it. It compiles expressions to the dialect of its engine, runs the text there,
+and gives back rows of aggregates. Drivers' own messages print values, so they never leave this room: each error says what was
+tried in our words, plus the class of the driver's error.
+
+    SourceError
+    ├── Unreachable         no connection: refused, unknown host, missing file, wrong password, a file of another version
+    ├── PermissionDenied    connected, but not allowed to read
+    ├── TimedOut            the query or the wait for a lock took longer than the source allows
+    ├── TableNotFound       no such table; names near it are suggested
+    └── QueryFailed         the engine refused the statement
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import ibis.expr.types as ir
+import pandas as pd
+
+
+class SourceError(Exception):
+    """The root of this room's errors. Its text holds no data value and no secret."""
+
+
+class Unreachable(SourceError):  # noqa: N818 - named as the outcome's reason that it becomes
+    """The source cannot be connected to."""
+
+
+class PermissionDenied(SourceError):  # noqa: N818
+    """The source refuses to show this to us."""
+
+
+class TimedOut(SourceError):  # noqa: N818
+    """The source did not answer in time."""
+
+
+class TableNotFound(SourceError):  # noqa: N818
+    """The source has no such table."""
+
+
+class QueryFailed(SourceError):  # noqa: N818
+    """The engine refused a statement."""
+
+
+class Source(Protocol):
+    """A place where tables live. Use it as a context manager: connections live inside the block only."""
+
+    name: str
+    dialect: str
+    """sqlglot's name of the engine's dialect."""
+    query_timeout: timedelta
+
+    def __enter__(self) -> Self:
+        """Connect, read-only.
+
+        Raises:
+            Unreachable: there is no connection.
+        """
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Disconnect."""
+
+    def tables(self) -> Sequence[str]:
+        """Name the tables, `schema.table` where the engine has schemas."""
+
+    def table(self, name: str) -> ir.Table:
+        """Give a table as an expression; only the catalogue is read. A dotted name is tried whole first, then as schema.table.
+
+        Raises:
+            TableNotFound: there is none of that name.
+        """
+
+    def compile(self, expression: ir.Expr) -> str:
+        """Give the SQL text of an expression in this engine's dialect."""
+
+    def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """Run a statement and give its rows by column name; values are Python's own.
+
+        Raises:
+            TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value.
+        """
+
+    def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
+        """Give named columns as a frame of at most `max_rows` + 1 rows (one more than allowed tells that there are more)."""
+
+    def sqlalchemy_url(self) -> str | None:
+        """Give a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""
