@@ -1,0 +1,15 @@
+"""What every test may use: the reference data that lies beside the repository."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def reference_data() -> Path:
+    """Give the folder of reference data, or skip."""
+    folder = Path(os.environ.get("TABLEWATCH_REFERENCE_DATA", Path(__file__).resolve().parents[1].parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the reference data is not here; expected beside the repository in {folder.name}/ or at TABLEWATCH_REFERENCE_DATA")
+    return folder
