@@ -1,0 +1,152 @@
+"""Run a plan inside the engine that holds the table; only aggregates come back.
+
+One bad check must not blind the others: when the engine refuses the fused statement, each check's part of it is run alone, and only
+those that are refused again could not be evaluated.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+from typing import Any, TypeVar
+
+from checks import Check, Measurement, Message, Outcome, UnknownReason, unknown
+from checks._gx import GxRequest, evaluate
+from monitor.planner import Plan, Query, Template
+from sources import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, TimedOut, Unreachable
+
+T = TypeVar("T")
+
+REASONS: Mapping[type[SourceError], UnknownReason] = {
+    Unreachable: UnknownReason.UNREACHABLE,
+    PermissionDenied: UnknownReason.PERMISSION,
+    TimedOut: UnknownReason.TIMEOUT,
+    TableNotFound: UnknownReason.MISCONFIGURED,
+    QueryFailed: UnknownReason.MISCONFIGURED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
+
+    check_id: str
+    check: Check
+    answer: Measurement | Outcome
+    duration_s: float
+
+
+def not_evaluated(error: SourceError) -> Outcome:
+    """Give the outcome of a check whose source answered with an error."""
+    return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
+
+
+def measure(plan: Plan, source: Source, now: datetime) -> Sequence[Measured]:
+    """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions."""
+    return _Run(plan, source, now).measure()
+
+
+@dataclass
+class _Run:
+    plan: Plan
+    source: Source
+    now: datetime
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    failed: dict[str, Outcome] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def measure(self) -> Sequence[Measured]:
+        self._read_columns()
+        self._run_fused()
+        for query in self.plan.queries:
+            self._run_query(query, self._keep_rows)
+        for query in self.plan.counts:
+            self._run_query(query, self._keep_count)
+        for check_id in self.plan.frames:
+            self._run_frame(check_id)
+        return [self._answer(check_id, check) for check_id, check in self.plan.subject.checks]
+
+    def _answer(self, check_id: str, check: Check) -> Measured:
+        problem = self.plan.refused.get(check_id) or self.failed.get(check_id)
+        measurement = Measurement(
+            measured_at=self.now,
+            values=self.values.get(check_id, {}),
+            tables=self.tables.get(check_id, {}),
+            columns=self.columns,
+            frame_result=self.frames.get(check_id, {}),
+            zones=self.plan.subject.zones,
+            loaded_at=self.plan.subject.loaded_at,
+        )
+        return Measured(check_id, check, problem or measurement, self.seconds.get(check_id, 0.0))
+
+    def _read_columns(self) -> None:
+        if self.plan.reads_schema:
+            wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.schema]
+            found = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
+            if found is not None:
+                self.columns = {name: str(type_) for name, type_ in found.items()}
+
+    def _run_fused(self) -> None:
+        if self.plan.fused is None:
+            return
+        asking = [check_id for check_id, columns in self.plan.columns.items() if columns]
+        row = self._attempt(asking, lambda: self._fetch(self.plan.fused)[0])  # type: ignore[arg-type]  # not None, see above
+        if row is not None:
+            self._keep_values(asking, row)
+        elif self.plan.single and all(self._may_be_guiltless(check_id) for check_id in asking):
+            self._run_singles(asking)
+
+    def _run_singles(self, asking: Iterable[str]) -> None:
+        for check_id in asking:
+            del self.failed[check_id]
+            row = self._attempt([check_id], lambda template=self.plan.single[check_id]: self._fetch(template)[0])
+            if row is not None:
+                self._keep_values([check_id], row)
+
+    def _may_be_guiltless(self, check_id: str) -> bool:
+        return self.failed[check_id].reason is UnknownReason.MISCONFIGURED
+
+    def _run_query(self, query: Query, keep: Callable[[str, str, Sequence[Mapping[str, Any]]], None]) -> None:
+        asking = [check_id for check_id, _ in query.wanted_by if check_id not in self.failed]
+        rows = self._attempt(asking, lambda: self._fetch(query.template)) if asking else None
+        for check_id, name in query.wanted_by:
+            if rows is not None:
+                keep(check_id, name, rows)
+
+    def _run_frame(self, check_id: str) -> None:
+        if check_id in self.failed:
+            return
+        frame = self.plan.frames[check_id]
+        check = dict(self.plan.subject.checks)[check_id]
+        request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame)
+        found = self._attempt([check_id], lambda: evaluate(request, deadline=self.source.query_timeout))
+        if found is not None:
+            self.frames[check_id] = found
+
+    def _keep_values(self, asking: Iterable[str], row: Mapping[str, Any]) -> None:
+        for check_id in asking:
+            self.values[check_id] = {name: row[label] for name, label in self.plan.columns[check_id].items()}
+
+    def _keep_rows(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.tables.setdefault(check_id, {})[name] = rows
+
+    def _keep_count(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.values.setdefault(check_id, {})[name] = rows[0]["n"]
+
+    def _fetch(self, template: Template) -> Sequence[Mapping[str, Any]]:
+        return self.source.fetch(template.fill(self.now, self.source))
+
+    def _attempt(self, asking: Sequence[str], action: Callable[[], T]) -> T | None:
+        started = perf_counter()
+        try:
+            return action()
+        except SourceError as error:
+            self.failed.update(dict.fromkeys(asking, not_evaluated(error)))
+            return None
+        finally:
+            share = (perf_counter() - started) / max(1, len(asking))
+            for check_id in asking:
+                self.seconds[check_id] = self.seconds.get(check_id, 0.0) + share

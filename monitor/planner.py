@@ -1,0 +1,235 @@
+"""Merge what all checks of a table want into as few statements as possible, and compile them once.
+
+All plain aggregates of a table become ONE statement, so one scan; equal GROUP BYs are run once. Compiling costs milliseconds and
+running a small table costs microseconds, so the SQL text is kept. What changes from run to run (the time) and what a person wrote
+as SQL (a check's `where`) stands in the compiled text as a hole: an expression that no table can contain, compiled like any other,
+whose text is then replaced. A hole is filled with text that Ibis or sqlglot wrote, never with text from outside.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+import ibis
+import ibis.expr.types as ir
+
+from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, Zones, unknown
+from checks._statement import select_sql
+from checks._where import predicate_sql
+from sources import Source, TableNotFound
+
+_FAR_YEAR = 2999
+
+
+class Compiler(Protocol):
+    """Gives the SQL text of an expression in one dialect."""
+
+    def compile(self, expression: ir.Expr) -> str:
+        """Give the SQL text of an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A table and the checks to plan: what the configuration says of it."""
+
+    name: str
+    relation: str
+    checks: tuple[tuple[str, Check], ...]
+    """The check ids with their checks."""
+    zones: Zones = Zones()
+    loaded_at: str | None = None
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Names of configured tables to their names within this source, for references."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A hole for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
+
+    hole: str
+    shift: timedelta
+    zone: str | None
+    naive: bool
+
+    def at(self, now: datetime) -> datetime:
+        """Give the time that belongs into the hole."""
+        moment = (now + self.shift).astimezone(ZoneInfo(self.zone) if self.zone else UTC)
+        return moment.replace(tzinfo=None) if self.naive else moment
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A compiled statement with holes for times."""
+
+    sql: str
+    moments: tuple[Moment, ...] = ()
+
+    def fill(self, now: datetime, compiler: Compiler) -> str:
+        """Give the statement as it is run at a time."""
+        text = self.sql
+        for moment in self.moments:
+            text = text.replace(moment.hole, _literal_sql(ibis.literal(moment.at(now)), compiler))
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement of its own and every (check id, name) that wanted it."""
+
+    template: Template
+    wanted_by: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything to run for one table.
+
+    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `single` holds the same statement cut down
+    to one check, for the day one of them breaks the fused one. `refused` are the checks that do not fit the table.
+    """
+
+    subject: Subject
+    wants: Mapping[str, Wants]
+    refused: Mapping[str, Outcome]
+    fused: Template | None
+    columns: Mapping[str, Mapping[str, str]]
+    single: Mapping[str, Template]
+    queries: tuple[Query, ...]
+    counts: tuple[Query, ...]
+
+    @property
+    def reads_schema(self) -> bool:
+        """Say whether a check wants the columns from the catalogue."""
+        return any(wants.schema for wants in self.wants.values())
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Give the frames wanted, by check id."""
+        return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
+
+
+def plan(subject: Subject, source: Source) -> Plan:
+    """Plan the checks of a table. Reads the catalogue only.
+
+    Raises:
+        TableNotFound: the watched table is not there; a missing referenced table refuses only the checks that refer to it.
+        SourceError: the catalogue cannot be read.
+    """
+    table = source.table(subject.relation)
+    holes = _Holes(source)
+    wants, refused = {}, {}
+    for check_id, check in subject.checks:
+        try:
+            wants[check_id] = check.wants(_context(subject, check, source=source, table=table, holes=holes))
+        except (Misconfigured, TableNotFound) as error:
+            refused[check_id] = unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
+    aggregates, columns = _fuse(wants)
+    return Plan(
+        subject=subject,
+        wants=wants,
+        refused=refused,
+        fused=_aggregate(table, aggregates, holes=holes) if aggregates else None,
+        columns=columns,
+        single={
+            check_id: _aggregate(table, {label: aggregates[label] for label in labels.values()}, holes=holes)
+            for check_id, labels in columns.items()
+            if labels and len(columns) > 1
+        },
+        queries=_queries(wants, holes),
+        counts=_counts(wants, source.dialect),
+    )
+
+
+class _Holes:
+    """Make expressions that stand for what is filled in later, and find their text in compiled SQL."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, Moment]] = {}
+        self._filters: dict[str, str] = {}
+
+    def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
+        key = (shift, zone)
+        if key not in self._moments:
+            # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
+            naive = zone is not None or self._source.dialect == "sqlite"
+            stand_in = datetime(_FAR_YEAR, 12, 31, 23, 59, 59, len(self._moments) + 1, tzinfo=None if naive else UTC)
+            expression = ibis.literal(stand_in)
+            self._moments[key] = (expression, Moment(_literal_sql(expression, self._source), shift, zone, naive))
+        return self._moments[key][0]
+
+    def filter(self, sql: str) -> ir.BooleanValue:
+        expression = ibis.literal(f"tablewatch where {len(self._filters)}") == ibis.literal("tablewatch")
+        self._filters[_literal_sql(expression, self._source)] = sql
+        return expression
+
+    def compile(self, expression: ir.Expr) -> Template:
+        sql = self._source.compile(expression)
+        for hole, text in self._filters.items():
+            sql = sql.replace(hole, f"({text})")
+        return Template(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
+
+
+def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:
+    """Give how a dialect writes an expression without columns, cut out of `SELECT <it> AS "x"`."""
+    sql = compiler.compile(expression.name("x"))
+    return sql[sql.index("SELECT") + len("SELECT") : sql.rindex(" AS ")].strip()
+
+
+def _context(subject: Subject, check: Check, *, source: Source, table: ir.Table, holes: _Holes) -> Context:
+    where = None
+    if check.where is not None:
+        where = holes.filter(predicate_sql(check.where, columns=table.columns, dialect=source.dialect))
+    return Context(
+        table=table,
+        dialect=source.dialect,
+        now=holes.now,
+        where=where,
+        zones=subject.zones,
+        loaded_at=subject.loaded_at,
+        references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
+    )
+
+
+def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
+    """Give each distinct aggregate one column, and each check its names for those columns."""
+    labels: dict[object, str] = {}
+    aggregates: dict[str, ir.Value] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for check_id, wanted in wants.items():
+        columns[check_id] = {}
+        for name, expression in wanted.aggregates.items():
+            operation = expression.op()
+            if operation not in labels:
+                labels[operation] = f"a{len(labels)}"
+                aggregates[labels[operation]] = expression
+            columns[check_id][name] = labels[operation]
+    return aggregates, columns
+
+
+def _aggregate(table: ir.Table, aggregates: Mapping[str, ir.Value], *, holes: _Holes) -> Template:
+    return holes.compile(table.aggregate(**aggregates))
+
+
+def _queries(wants: Mapping[str, Wants], holes: _Holes) -> tuple[Query, ...]:
+    distinct: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
+    for check_id, wanted in wants.items():
+        for name, expression in wanted.queries.items():
+            distinct.setdefault(expression.op(), (expression, []))[1].append((check_id, name))
+    return tuple(Query(holes.compile(expression), tuple(wanted_by)) for expression, wanted_by in distinct.values())
+
+
+def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[Query, ...]:
+    found = []
+    for check_id, wanted in wants.items():
+        for name, text in wanted.statements.items():
+            sql = f"SELECT count(*) AS n FROM (\n{select_sql(text, dialect=dialect)}\n) AS q"
+            found.append(Query(Template(sql), ((check_id, name),)))
+    return tuple(found)
+
+
+def check_ids(plans: Iterable[Plan]) -> Sequence[str]:
+    """Name the checks of several plans."""
+    return [check_id for found in plans for check_id, _ in found.subject.checks]
