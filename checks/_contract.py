@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import ibis.expr.types as ir
@@ -26,8 +25,6 @@ from checks._message import Message
 from checks._names import did_you_mean
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckError(Exception):
@@ -102,7 +99,7 @@ class Zones:
     """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one."""
 
     default: str | None = None
-    columns: Mapping[str, str] = _NOTHING
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, column: str) -> str | None:
         """Give the declared zone of a column."""
@@ -140,9 +137,9 @@ class Wants:
     `schema`: names and types of the columns, from the catalogue, without a scan.
     """
 
-    aggregates: Mapping[str, ir.Value] = _NOTHING
-    queries: Mapping[str, ir.Table] = _NOTHING
-    statements: Mapping[str, str] = _NOTHING
+    aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
+    queries: Mapping[str, ir.Table] = field(default_factory=dict)
+    statements: Mapping[str, str] = field(default_factory=dict)
     schema: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
@@ -159,10 +156,10 @@ class Measurement:
     """
 
     measured_at: datetime
-    values: Mapping[str, Any] = _NOTHING
-    tables: Mapping[str, Sequence[Mapping[str, Any]]] = _NOTHING
-    columns: Mapping[str, str] = _NOTHING
-    frame_result: Mapping[str, Any] = _NOTHING
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    frame_result: Mapping[str, Any] = field(default_factory=dict)
     zones: Zones = Zones()
     loaded_at: str | None = None
 
@@ -188,8 +185,8 @@ class Outcome:
 
     status: Status
     message: Message
-    observed: Mapping[str, Json] = _NOTHING
-    expected: Mapping[str, Json] = _NOTHING
+    observed: Mapping[str, Json] = field(default_factory=dict)
+    expected: Mapping[str, Json] = field(default_factory=dict)
     reason: UnknownReason | None = None
     occurrence: Occurrence | None = None
 
@@ -198,9 +195,9 @@ class Outcome:
             raise ValueError("an outcome has a reason if and only if it is unknown")
 
 
-def unknown(reason: UnknownReason, message: Message, observed: Mapping[str, Json] = _NOTHING) -> Outcome:
+def unknown(reason: UnknownReason, message: Message, observed: Mapping[str, Json] | None = None) -> Outcome:
     """Give the outcome of a question that could not be answered."""
-    return Outcome(Status.UNKNOWN, message, observed, reason=reason)
+    return Outcome(Status.UNKNOWN, message, observed or {}, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:dur
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from string import Formatter
-from types import MappingProxyType
 from typing import Any, Protocol
 
 
@@ -30,7 +29,7 @@ class Message:
     """A sentence: its English text, its values, and, when it counts something, the singular form and which value counts."""
 
     text: str
-    values: Mapping[str, Any] = MappingProxyType({})
+    values: Mapping[str, Any] = field(default_factory=dict)
     one: str | None = None
     counted: str | None = None
 
