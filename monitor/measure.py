@@ -10,9 +10,9 @@ from datetime import datetime
 from time import perf_counter
 from typing import Any, TypeVar
 
-from checks import Check, Measurement, Message, Outcome, UnknownReason, unknown
+from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
 from checks._gx import GxRequest, evaluate
-from monitor.planner import Plan, Query, Template
+from monitor.planner import Plan, Query, Target, Template
 from sources import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, TimedOut, Unreachable
 
 T = TypeVar("T")
@@ -33,7 +33,19 @@ class Measured:
     check_id: str
     check: Check
     answer: Measurement | Outcome
-    duration_s: float
+    duration_s: float = 0.0
+    earlier: Earlier | None = None
+    """Which earlier measurements it wants to be judged against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A table that was looked at: when, and what came back for each check."""
+
+    target: Target
+    started_at: datetime
+    ended_at: datetime
+    measured: Sequence[Measured]
 
 
 def not_evaluated(error: SourceError) -> Outcome:
@@ -80,7 +92,8 @@ class _Run:
             zones=self.plan.subject.zones,
             loaded_at=self.plan.subject.loaded_at,
         )
-        return Measured(check_id, check, problem or measurement, self.seconds.get(check_id, 0.0))
+        wants = self.plan.wants.get(check_id)
+        return Measured(check_id, check, problem or measurement, self.seconds.get(check_id, 0.0), wants.earlier if wants else None)
 
     def _read_columns(self) -> None:
         if self.plan.reads_schema:

@@ -6,7 +6,7 @@ as SQL (a check's `where`) stands in the compiled text as a hole: an expression 
 whose text is then replaced. A hole is filled with text that Ibis or sqlglot wrote, never with text from outside.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -18,7 +18,7 @@ import ibis.expr.types as ir
 from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, Zones, unknown
 from checks._statement import select_sql
 from checks._where import predicate_sql
-from sources import Source, TableNotFound
+from sources import Source, SourceSpec, TableNotFound
 
 _FAR_YEAR = 2999
 
@@ -42,6 +42,16 @@ class Subject:
     loaded_at: str | None = None
     relations: Mapping[str, str] = field(default_factory=dict)
     """Names of configured tables to their names within this source, for references."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table to look at in a pass, where it lives and who answers for it; `period` is the longest time between two scheduled runs."""
+
+    subject: Subject
+    source: SourceSpec
+    owner: str | None = None
+    period: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +239,3 @@ def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[Query, ...]:
             found.append(Query(Template(sql), ((check_id, name),)))
     return tuple(found)
 
-
-def check_ids(plans: Iterable[Plan]) -> Sequence[str]:
-    """Name the checks of several plans."""
-    return [check_id for found in plans for check_id, _ in found.subject.checks]

@@ -1,0 +1,43 @@
+# tablewatch: `make demo` and `make test` do all the set-up on a machine with make and Python >= 3.11.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo setup test check bench docs clean
+
+help:  ## Show what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "tablewatch needs Python 3.11 or newer; install it, or name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[postgres]' --group dev
+	@touch $(READY)
+
+setup: $(READY)  ## Make .venv and install everything
+
+demo: $(READY)  ## Build a small shop with planted faults, replay six weeks of checks, write the report
+	$(BIN)/tablewatch demo --dir tablewatch-demo --force
+
+test: $(READY)  ## Run the tests
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY)  ## Lint, imports, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+bench: $(READY)  ## Run the benchmarks (minutes); the tables go into docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## Refresh the generated parts of the documentation
+	$(BIN)/python -m docs.refresh
+
+clean:
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache

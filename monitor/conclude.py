@@ -1,0 +1,146 @@
+"""Judge what was measured, decide what it means for incidents, and remember all of it in one transaction."""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from checks import Check, Outcome, Past
+from checks._judge import judge
+from incidents import Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gap_after
+from monitor.measure import Looked
+from store import Book, Result, Run, Store
+
+AGENT = "tablewatch"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found in a pass, and the incident it belongs to."""
+
+    check_id: str
+    table: str
+    check: Check
+    outcome: Outcome
+    measured_at: datetime
+    duration_s: float
+    owner: str | None = None
+    incident: int | None = None
+
+
+def conclude(batch: Sequence[Looked], *, store: Store | None, policy: Policy) -> Sequence[CheckResult]:
+    """Judge a batch of tables and, with a store, decide and remember: everything of the batch in one transaction."""
+    if store is None:
+        return [result for looked in batch for result in _judge_table(looked, {})]
+    with store.writing() as book:
+        history = book.earlier_many(_wanted_history(batch))
+        return _Decision(book, policy).make(batch, history)
+
+
+def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, object]]:
+    return {
+        one.check_id: (looked.started_at, one.earlier) for looked in batch for one in looked.measured if one.earlier is not None
+    }
+
+
+def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past]]) -> Iterable[CheckResult]:
+    for one in looked.measured:
+        outcome = one.answer if isinstance(one.answer, Outcome) else judge(one.check, one.answer, history.get(one.check_id, ()))
+        yield CheckResult(
+            check_id=one.check_id,
+            table=looked.target.subject.name,
+            check=one.check,
+            outcome=outcome,
+            measured_at=looked.started_at,
+            duration_s=one.duration_s,
+            owner=looked.target.owner,
+        )
+
+
+class _Decision:
+    """Decides over one batch, inside one transaction."""
+
+    def __init__(self, book: Book, policy: Policy) -> None:
+        self._book = book
+        self._policy = policy
+        self._watches: dict[str, Watch] = {}
+        self._incidents: dict[str, Incident] = {}
+
+    def make(self, batch: Sequence[Looked], history: Mapping[str, Sequence[Past]]) -> Sequence[CheckResult]:
+        judged = [(looked, list(_judge_table(looked, history))) for looked in batch]
+        ids = [result.check_id for _, results in judged for result in results]
+        self._watches = dict(self._book.watches(ids))
+        self._incidents = dict(self._book.latest_incidents(ids))
+        decided = []
+        runs, facts, gaps = [], [], []
+        for looked, results in judged:
+            run = Run(_new_id(), looked.target.subject.name, looked.started_at, looked.ended_at)
+            runs.append(run)
+            for result in results:
+                gap = self._gap(looked, result)
+                gaps += [gap] if gap is not None else []
+                facts.append(_fact(run, result))
+                decided.append(self._decide(looked, result))
+        self._book.add_runs(runs, facts)
+        self._book.save_watches([self._watches[check_id] for check_id in ids])
+        self._book.add_gaps(gaps)
+        return decided
+
+    def _decide(self, looked: Looked, result: CheckResult) -> CheckResult:
+        identity = Identity(
+            check_id=result.check_id,
+            table=result.table,
+            fingerprint=result.check_id,
+            kind=result.check.kind,
+            severity=result.check.severity,
+        )
+        step = advance(
+            self._watches.get(result.check_id),
+            self._incidents.get(identity.fingerprint),
+            result.outcome,
+            identity=identity,
+            policy=self._policy,
+            run=RunTimes(looked.started_at, looked.ended_at),
+        )
+        self._watches[result.check_id] = step.watch
+        for change in step.changes:
+            self._write(identity.fingerprint, change, looked.ended_at)
+        incident = self._incidents.get(identity.fingerprint)
+        return replace(result, incident=incident.id if incident is not None and incident.state is not State.RESOLVED else None)
+
+    def _write(self, fingerprint: str, change: object, recorded_at: datetime) -> None:
+        if isinstance(change, Opened):
+            self._incidents[fingerprint] = self._book.open_incident(change, recorded_at=recorded_at, actor=AGENT)
+        else:
+            incident = self._incidents[fingerprint]
+            self._incidents[fingerprint] = self._book.append(incident, [change], recorded_at=recorded_at, actor=AGENT)
+
+    def _gap(self, looked: Looked, result: CheckResult) -> Gap | None:
+        return gap_after(
+            self._watches.get(result.check_id),
+            check_id=result.check_id,
+            table=result.table,
+            outcome=result.outcome,
+            at=looked.started_at,
+            period=looked.target.period,
+        )
+
+
+def _fact(run: Run, result: CheckResult) -> Result:
+    return Result(
+        run_id=run.id,
+        check_id=result.check_id,
+        table=result.table,
+        measured_at=result.measured_at,
+        status=result.outcome.status,
+        reason=result.outcome.reason,
+        observed=result.outcome.observed,
+        message=result.outcome.message,
+        duration_s=result.duration_s,
+    )
+
+
+def _new_id() -> str:
+    return secrets.token_hex(12)
+
+
