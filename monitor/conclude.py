@@ -24,6 +24,7 @@ class CheckResult:
     outcome: Outcome
     measured_at: datetime
     duration_s: float
+    source: str
     owner: str | None = None
     incident: int | None = None
 
@@ -53,6 +54,7 @@ def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past]]) -> Itera
             outcome=outcome,
             measured_at=looked.started_at,
             duration_s=one.duration_s,
+            source=looked.target.source.name,
             owner=looked.target.owner,
         )
 
