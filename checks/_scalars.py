@@ -159,14 +159,12 @@ def parse_clock(value: object) -> time:
     """
     if isinstance(value, time) and value.tzinfo is None:
         return value
-    if isinstance(value, int):
-        raise ValueError(
-            f'a clock time in quotes such as "09:00", not the number {value}; YAML reads an unquoted 19:00 as one'
-        )
-    if not isinstance(value, str) or not re.fullmatch("([01][0-9]|2[0-3]):[0-5][0-9]", value):
-        hint = '; write "00:00" for midnight' if value == "24:00" else ""
-        raise ValueError(f'a clock time such as "09:00", not {value!r}{hint}')
-    return time.fromisoformat(value)
+    text = value if isinstance(value, str) else ""
+    if not re.fullmatch("([01][0-9]|2[0-3]):[0-5][0-9]", text):
+        hint = '; write "00:00" for midnight' if text == "24:00" else ""
+        trap = "; put it in quotes, YAML reads an unquoted 19:00 as a number" if isinstance(value, int) else ""
+        raise ValueError(f'a clock time such as "09:00", not {value!r}{hint}{trap}')
+    return time.fromisoformat(text)
 
 
 Clock: TypeAlias = Annotated[
