@@ -1,0 +1,59 @@
+"""The commands: one file is one command or one group of commands, named after its file.
+
+How to add one: write `monitor/commands/<name>.py` and its test. Nothing else is edited. (A name that is a word of
+Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The file ends up looking like this:
+
+    \"\"\"`tablewatch status`: how the tables are.\"\"\"
+
+    import typer
+
+    from monitor._output import Invocation
+    from monitor._problem import ExitCode, Problem, Stop
+
+    app = typer.Typer(help="Show how the tables are.")  # a group: also `no_args_is_help=True`, and an `@app.callback()`
+
+    @app.command()  # one command and no callback: the file is the command itself
+    def status(ctx: typer.Context, domain: Annotated[str | None, typer.Option(help="Of this domain.")] = None) -> None:
+        \"\"\"Show how the tables are.
+
+        Example: tablewatch status --domain sales
+        \"\"\"
+        from monitor.wiring import ...  # the machinery is imported inside, so that `--help` stays quick
+
+        invocation: Invocation = ctx.obj
+        loaded = invocation.load()  # honours -c/--config; leaves with exit code 2 and all errors
+        ...
+        invocation.emit(result_as_json, lambda console: console.print(...))  # one JSON value, or what a person sees
+        raise Stop(ExitCode.FAILED)  # leave with a code; with `Problem(...)`s they are shown as errors
+
+Rules. At the top of a command file import only the standard library, `typer`, `monitor._output`, `monitor._problem`,
+`monitor._progress` and `monitor.clock` (a test looks at what `--help` imports). `-c/--config` and `--format human|json`
+are given to every command by the frame: do not declare them. A command with formats of its own declares `--format`
+itself, with `callback=remember_format` of `monitor._output`, so that its errors too obey `--format json`. Each option
+has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
+`invocation.note` or `monitor._progress.progress`, which use stderr. `rich_help_panel=` ("Watch", "Incidents and cost",
+"Set up") on the command or the group's `Typer` says where `tablewatch --help` lists it.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
+
+
+@cache
+def command_files() -> Mapping[str, str]:
+    """Give the module of every command by the command's name, in the order of the alphabet."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return {module.rstrip("_"): f"{__name__}.{module}" for module in modules}
+
+
+def load_command(name: str) -> "typer.Typer":
+    """Import the file of a command and give its Typer application, named after the file."""
+    app: typer.Typer = importlib.import_module(command_files()[name]).app
+    app.info.name = name
+    return app

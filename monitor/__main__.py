@@ -1,0 +1,5 @@
+"""`python -m monitor` is `tablewatch`."""
+
+from monitor.cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""What went wrong, and how a command leaves.
+
+Everything that ends a command early is a `Stop`: an exit code and the problems to show. Nothing here imports a library,
+so that any part of the room may use it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import IntEnum
+from typing import Any
+
+_SHOWN = ("code", "message", "file", "line", "column", "hint")
+
+
+class ExitCode(IntEnum):
+    """What the process tells the shell. Frozen: scripts depend on the numbers."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_EVALUATED = 3
+    NOTHING_SELECTED = 5
+    BUG = 70
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One error: a stable dotted code, what was seen and expected, where (line and column from 1), and what to do.
+
+    `excerpt` is the text of the line it points at, for the terminal; it is no part of the JSON form.
+    """
+
+    code: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+    excerpt: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the published shape of an error (DESIGN.md section 9)."""
+        values = asdict(self)
+        return {name: values[name] for name in _SHOWN}
+
+    def in_file(self, file: str) -> "Problem":
+        """Give the same problem under another name of its file."""
+        return replace(self, file=file)
+
+
+def envelope(problems: Sequence[Problem]) -> dict[str, Any]:
+    """Give the published JSON form of errors: `{"ok": false, "error", "errors": [...]}`."""
+    return {"ok": False, "error": sum_up(problems), "errors": [problem.as_json() for problem in problems]}
+
+
+def sum_up(problems: Sequence[Problem]) -> str:
+    """Say in one sentence what went wrong."""
+    if not problems:
+        return "the command stopped without saying why"
+    first = problems[0].message
+    return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
+
+
+class Stop(Exception):  # noqa: N818 - leaving is not always an error
+    """Leave the command now, with this exit code and these problems; without problems, silently."""
+
+    def __init__(self, code: ExitCode, *problems: Problem) -> None:
+        super().__init__(code, problems)
+        self.code = code
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return sum_up(self.problems) if self.problems else f"exit {int(self.code)}"

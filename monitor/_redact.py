@@ -1,0 +1,48 @@
+"""Keep secrets out of everything that is shown.
+
+A value that came from the environment or from a file is a secret wherever it turns up, and so is the password of any
+URL.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MASK = "***"
+_SHORTEST = 4
+"""Masking every `1` or `on` would destroy a text; shorter values are masked by `config show` only, at their place."""
+
+_URL_PASSWORD = re.compile(r"(?P<before>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@\"']*:)[^\s\"']+?(?P<after>@(?!\S*?@))")
+_QUERY_SECRET = re.compile(
+    r"(?P<before>[?&](?:password|passwd|pwd|token|secret|api_?key|private_key|access_key)=)[^\s&\"'#]+", re.IGNORECASE
+)
+
+
+class Redactor:
+    """Masks known secrets, and passwords in URLs, in any text or JSON value."""
+
+    def __init__(self, secrets: Iterable[str] = (), *, published: Iterable[str] = ()) -> None:
+        """Remember secrets; `published` names (tables, checks, the project) identify results and are never masked."""
+        known = set(secrets) - set(published)
+        lines = {line.strip() for secret in known for line in secret.splitlines()}
+        self._secrets = sorted({text for text in known | lines if len(text) >= _SHORTEST}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(re.escape(secret) for secret in self._secrets)) if self._secrets else None
+
+    def __call__(self, text: str) -> str:
+        """Mask every secret in a text."""
+        if self._pattern is not None:
+            text = self._pattern.sub(MASK, text)
+        if "://" in text or "=" in text:
+            text = _URL_PASSWORD.sub(rf"\g<before>{MASK}\g<after>", text)
+            text = _QUERY_SECRET.sub(rf"\g<before>{MASK}", text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """Mask every secret in a JSON value; the shape stays."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, Mapping):
+            return {key: self.value(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        return value

@@ -1,0 +1,155 @@
+"""The command line: `tablewatch`. Commands live in `monitor/commands/`, one file each; see there how to add one."""
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.core
+import typer.main
+
+from monitor._crash import crash_hook
+from monitor._output import Format, Invocation, remember_config, remember_format
+from monitor._problem import ExitCode, Problem, Stop
+from monitor._version import version as installed_version
+from monitor.commands import command_files, load_command
+
+_CODES = (
+    "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
+    "5 nothing selected, 70 bug, 130 interrupted."
+)
+_ONCE = frozenset({"install_completion", "show_completion"})
+"""Options that Typer gives to every application, but that make sense at the root only."""
+
+
+def _shared(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", "-c", help="Configuration file or folder.", callback=remember_config, expose_value=False
+        ),
+    ] = None,
+    output_format: Annotated[
+        Format | None,
+        typer.Option("--format", help="For people or for programs.", callback=remember_format, expose_value=False),
+    ] = None,
+) -> None:
+    """Declare the options that every command has."""
+
+
+def _with_shared_options(command: Any) -> Any:
+    """Give a command the shared options that it does not declare itself."""
+    form = typer.Typer(add_completion=False)
+    form.command()(_shared)
+    shared = typer.main.get_command(form).params
+    shared[-1].name = "format"  # so that its environment twin ends in FORMAT
+    own = {word for parameter in command.params for word in parameter.opts}
+    command.params += [option for option in shared if not own.intersection(option.opts)]
+    for parameter in command.params:
+        parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
+    return command
+
+
+def _build(name: str) -> Any:
+    """Make the command, or the group of commands, of a file."""
+    command: Any = typer.main.get_command(load_command(name))
+    command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
+    for inner in getattr(command, "commands", {}).values():
+        _with_shared_options(inner)
+    return _with_shared_options(command)
+
+
+class CommandFolder(typer.core.TyperGroup):
+    """The commands of `monitor/commands/`; a file is imported when its command is called or listed."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Take the names from the folder."""
+        super().__init__(**attributes)
+        self.commands = dict.fromkeys(command_files(), self)  # for "did you mean"; get_command gives the real ones
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+        """Name the commands."""
+        return list(command_files())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Typer's signature
+        """Import the file of a command."""
+        return _build(cmd_name) if cmd_name in command_files() else None
+
+
+app = typer.Typer(
+    name="tablewatch",
+    cls=CommandFolder,
+    help="Watches tables: checks, incidents with honest times, data downtime and its cost.",
+    epilog=_CODES,
+    no_args_is_help=True,
+    context_settings={"auto_envvar_prefix": "TABLEWATCH", "help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tablewatch {installed_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            help="Show the version and leave.", callback=_show_version, is_eager=True, allow_from_autoenv=False
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before the command."""
+
+
+def run(arguments: Sequence[str], invocation: Invocation) -> int:
+    """Run one command and give its exit code. An error that nobody expected is not caught."""
+    command = _with_shared_options(typer.main.get_command(app))
+    try:
+        code = command.main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
+    except Stop as stop:
+        if stop.problems:
+            invocation.show(stop.problems)
+        return int(stop.code)
+    except typer.TyperException as error:
+        return _show_usage(error, arguments, invocation)
+    except typer.Abort:
+        return int(ExitCode.INTERRUPTED)
+    return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocation: Invocation) -> int:
+    context = getattr(error, "ctx", None)
+    if _wants_json(arguments, getattr(context, "auto_envvar_prefix", None)):
+        invocation.format = Format.JSON
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        if not invocation.as_json:
+            typer.echo(message, err=True)
+            return int(ExitCode.USAGE)
+        message = "missing command"
+    message = message.replace(": Value error, ", ": ").rstrip(".")
+    hint = f"see '{context.command_path} --help'" if context is not None else None
+    invocation.show([Problem("usage", message[:1].lower() + message[1:], hint=hint)])
+    return int(ExitCode.USAGE)
+
+
+def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
+    """Look for the format in the raw words: a usage error may come before the option is parsed."""
+    said = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
+    said += [after for word, after in pairwise(arguments) if word == "--format"]
+    if said:
+        return Format.JSON in said
+    return Format.JSON in {os.environ.get("TABLEWATCH_FORMAT"), os.environ.get(f"{prefix}_FORMAT")}
+
+
+def main() -> None:
+    """Run the command line; the entry point of `tablewatch`."""
+    invocation = Invocation()
+    sys.excepthook = crash_hook(invocation)
+    sys.exit(run(sys.argv[1:], invocation))

@@ -1,0 +1,71 @@
+"""The one place that makes time; everybody else is given it."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """Give the present moment, aware, in UTC."""
+
+    def monotonic(self) -> float:
+        """Give seconds since some fixed moment; never goes back. Differences are lengths of time."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Give the present moment, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Give seconds since some fixed moment."""
+        return time.monotonic()
+
+
+class SimulatedClock:
+    """A clock that stands still until it is moved: replays weeks in seconds, and makes tests exact."""
+
+    def __init__(self, start: datetime) -> None:
+        """Stand at a moment.
+
+        Raises:
+            ValueError: the moment is naive.
+        """
+        self._now = _in_utc(start)
+        self._origin = self._now
+
+    def now(self) -> datetime:
+        """Give the moment at which the clock stands, in UTC."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Give the simulated seconds since the clock was made."""
+        return (self._now - self._origin).total_seconds()
+
+    def advance(self, length: timedelta) -> datetime:
+        """Move forward by a length of time and give the new moment."""
+        return self.advance_to(self._now + length)
+
+    def advance_to(self, moment: datetime) -> datetime:
+        """Move forward to a moment and give it.
+
+        Raises:
+            ValueError: the moment is naive or lies in the past.
+        """
+        moment = _in_utc(moment)
+        if moment < self._now:
+            stands, asked = self._now.isoformat(), moment.isoformat()
+            raise ValueError(f"a simulated clock only moves forward; it stands at {stands}, asked for {asked}")
+        self._now = moment
+        return moment
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a moment needs a time zone")
+    return moment.astimezone(UTC)
