@@ -1,11 +1,12 @@
 """What an incident is: episodes of bad data, the events that made it, and the facts between two runs.
 
-Everything here is a frozen value. An incident is the fold of its events (`incidents._events.apply`), and events are only ever
-appended: a correction is an event too, so the past can be told as it was known at any time.
+Everything here is a frozen value. An incident is the fold of its events (`incidents.events.apply`), and events are only
+ever appended: a correction is an event too, so the past can be told as it was known at any time.
 
     IncidentError
     ├── ImpossibleOrder     times that cannot follow one another; the message names them
-    └── NotAllowed          a verb that the incident's state does not allow; the message names those it allows
+    ├── NotAllowed          a verb that the incident's state does not allow; the message names those it allows
+    └── BrokenHistory       events that no incident can have had, such as a first one that does not open it
 """
 
 from collections.abc import Mapping
@@ -28,6 +29,10 @@ class ImpossibleOrder(IncidentError):  # noqa: N818 - it reads as what happened
 
 class NotAllowed(IncidentError):  # noqa: N818
     """A verb that the incident's state does not allow."""
+
+
+class BrokenHistory(IncidentError):  # noqa: N818 - it reads as what is wrong
+    """Events that no incident can have had."""
 
 
 class State(StrEnum):
@@ -84,8 +89,8 @@ class Episode:
 class Incident:
     """One or more episodes of bad data on one table with one fingerprint.
 
-    `title` is a message's text with its values (see `checks.Message`). `root` is the incident that caused this one (lineage), `merged_into` the one it
-    duplicates. `assignee` is who repairs; the owner comes from the catalogue.
+    `title` is a message's text with its values (see `checks.Message`). `root` is the incident that caused this one
+    (lineage), `merged_into` the one it duplicates. `assignee` is who repairs; the owner comes from the catalogue.
     """
 
     id: int
@@ -119,8 +124,17 @@ class Incident:
         """Say whether its hours are data downtime (its kind apart)."""
         return self.resolution is None or self.resolution.counts
 
+    @property
+    def undetected(self) -> timedelta:
+        """Give how long it went unnoticed: its episodes' detected - occurred, summed."""
+        return sum((episode.detected_at - episode.onset.at for episode in self.episodes), timedelta())
 
-# --- changes: what can happen to an incident; `kind` names them in the store -------------------------------------------------
+    def repair(self, as_of: datetime) -> timedelta:
+        """Give how long repair took, by a moment if it lasts: its episodes' resolved - detected, summed."""
+        return sum(((episode.resolved_at or as_of) - episode.detected_at for episode in self.episodes), timedelta())
+
+
+# --- changes: what can happen to an incident; `kind` names them in the store ------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +214,10 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended. None leaves a time as it is."""
+    """A person knows better when an episode (0 is the first, -1 the last) began, was noticed or ended.
+
+    None leaves a time as it is.
+    """
 
     episode: int
     occurred_at: datetime | None = None
@@ -234,7 +251,18 @@ class Flapped:
 
 
 Change: TypeAlias = (
-    Opened | Escalated | Acknowledged | Assigned | Snoozed | Commented | Resolved | Reopened | Corrected | Merged | RootNamed | Flapped
+    Opened
+    | Escalated
+    | Acknowledged
+    | Assigned
+    | Snoozed
+    | Commented
+    | Resolved
+    | Reopened
+    | Corrected
+    | Merged
+    | RootNamed
+    | Flapped
 )
 
 
@@ -248,15 +276,16 @@ class Event:
     change: Change
 
 
-# --- between two runs --------------------------------------------------------------------------------------------------------
+# --- between two runs -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """What is known of one check between two runs.
 
-    `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is the first run of the check,
-    `last_pass_ended_at` the end of the last passing run, `failing_since` and `passing_since` the first run of the present streak.
+    `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is
+    the first run of the check, `last_pass_ended_at` the end of the last passing run, `failing_since` and
+    `passing_since` the first run of the present streak.
     """
 
     check_id: str

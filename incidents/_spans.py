@@ -29,9 +29,10 @@ class Spans:
     """Episodes, sorted by incident id and then by onset.
 
     Shapes: every array has one entry per episode. `incident` ids; `table`, `check`, `root_table` are codes into `names`
-    (`check` is -1 for an incident that a person reported; `root_table` is the table of the root cause, else its own table);
-    `severity` is `Severity.rank`; `resolution` is the index in `Resolution`, -1 while open; `disclosure` marks disclosure incidents.
-    Times in microseconds UTC: `occurred` within [`earliest`, `latest`], `detected`, `resolved` (`OPEN_END` while it lasts).
+    (`check` is -1 for an incident that a person reported; `root_table` is the table of the root cause, else its own);
+    `severity` is `Severity.rank`; `resolution` is the index in `Resolution`, -1 while open; `disclosure` marks
+    disclosure incidents. Times in microseconds UTC: `occurred` within [`earliest`, `latest`], `detected`, `resolved`
+    (`OPEN_END` while it lasts).
     """
 
     names: tuple[str, ...]

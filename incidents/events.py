@@ -1,0 +1,196 @@
+"""Fold events into an incident, and write changes as JSON and back.
+
+The events are the facts, the incident is what they amount to. Folding is total on histories that `incidents.verbs` and
+`incidents.lifecycle` made: they refuse what cannot be, so that replaying never has to.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from checks import OccurrenceMethod
+from incidents._model import (
+    Acknowledged,
+    Assigned,
+    BrokenHistory,
+    Change,
+    Commented,
+    Corrected,
+    Episode,
+    Escalated,
+    Event,
+    Flapped,
+    Incident,
+    Merged,
+    Onset,
+    Opened,
+    Reopened,
+    Resolution,
+    Resolved,
+    RootNamed,
+    Snoozed,
+    State,
+)
+
+
+def apply(incident: Incident | None, event: Event) -> Incident:
+    """Give the incident as it stands after an event.
+
+    Args:
+        incident: as it stood before; None before the event that opened it.
+        event: the next event of the same incident, in the order of recording.
+
+    Raises:
+        BrokenHistory: the first event does not open it, a later one opens it again, or the event is another incident's.
+    """
+    change = event.change
+    if incident is None:
+        if not isinstance(change, Opened):
+            raise BrokenHistory(f"incident #{event.incident_id} begins with '{change.kind}', expected 'opened'")
+        return _open(event.incident_id, change)
+    if incident.id != event.incident_id:
+        raise BrokenHistory(f"an event of incident #{event.incident_id} was given to incident #{incident.id}")
+    if isinstance(change, Opened):
+        raise BrokenHistory(f"incident #{incident.id} is opened a second time, expected 'reopened'")
+    return _change(incident, change, event.recorded_at)
+
+
+def replay(events: Iterable[Event]) -> Incident:
+    """Give the incident that its events, in the order of recording, amount to.
+
+    Raises:
+        BrokenHistory: there is no event, or `apply` refuses one.
+    """
+    incident: Incident | None = None
+    for event in events:
+        incident = apply(incident, event)
+    if incident is None:
+        raise BrokenHistory("an incident without events; expected at least the one that opened it")
+    return incident
+
+
+def encode(change: Change) -> dict[str, Any]:
+    """Give a change as plain JSON values; times as ISO text. `decode` gives the same change back."""
+    plain: dict[str, Any] = _changes().dump_python(change, mode="json")
+    return plain
+
+
+def decode(plain: Mapping[str, Any]) -> Change:
+    """Give the change that `encode` wrote.
+
+    Raises:
+        pydantic.ValidationError: these are not the values of a change.
+    """
+    return _changes().validate_python(dict(plain))
+
+
+@cache
+def _changes() -> TypeAdapter[Change]:
+    return TypeAdapter(Annotated[Change, Field(discriminator="kind")])
+
+
+def _open(incident_id: int, change: Opened) -> Incident:
+    return Incident(
+        id=incident_id,
+        fingerprint=change.fingerprint,
+        table=change.table,
+        check_id=change.check_id,
+        kind=change.incident_kind,
+        severity=change.severity,
+        title=change.title,
+        title_values=change.title_values,
+        found_by=change.found_by,
+        state=State.OPEN,
+        episodes=(change.episode,),
+    )
+
+
+def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the clearest form there is
+    incident: Incident, change: Change, recorded_at: datetime
+) -> Incident:
+    match change:
+        case Escalated():
+            return _escalate(incident, change)
+        case Acknowledged(at):
+            return replace(incident, state=State.ACKNOWLEDGED, acknowledged_at=at)
+        case Assigned(assignee):
+            return replace(incident, assignee=assignee)
+        case Snoozed(until):
+            return replace(incident, snoozed_until=until)
+        case Resolved(at, resolution, cause):
+            return _end(incident, at, resolution, cause=cause)
+        case Reopened():
+            return _reopen(incident, change)
+        case Corrected():
+            return _correct(incident, change)
+        case Merged(into):
+            ended_at = incident.last.resolved_at or recorded_at
+            return replace(_end(incident, ended_at, Resolution.DUPLICATE, cause=incident.cause), merged_into=into)
+        case RootNamed(root):
+            return replace(incident, root=root)
+        case Flapped(flapping):
+            return replace(incident, flapping=flapping)
+        case Commented() | Opened():
+            return incident
+
+
+def _escalate(incident: Incident, change: Escalated) -> Incident:
+    # what gets worse ends a snooze: it was granted for the lesser thing
+    worse = change.severity.rank > incident.severity.rank
+    return replace(incident, severity=change.severity, snoozed_until=None if worse else incident.snoozed_until)
+
+
+def _end(incident: Incident, at: datetime, resolution: Resolution, *, cause: str | None) -> Incident:
+    return replace(
+        incident,
+        state=State.RESOLVED,
+        episodes=(*incident.episodes[:-1], replace(incident.last, resolved_at=at)),
+        resolution=resolution,
+        cause=cause if cause is not None else incident.cause,
+        snoozed_until=None,
+    )
+
+
+def _reopen(incident: Incident, change: Reopened) -> Incident:
+    return replace(
+        incident,
+        state=State.OPEN,
+        episodes=(*incident.episodes, change.episode),
+        resolution=None,
+        acknowledged_at=None,
+        snoozed_until=None,
+        regressed=incident.regressed or change.regressed,
+        merged_into=None,
+    )
+
+
+def _correct(incident: Incident, change: Corrected) -> Incident:
+    episodes = list(incident.episodes)
+    corrected = corrected_episode(episodes[change.episode], change)
+    episodes[change.episode] = corrected
+    following = range(len(episodes))[change.episode] + 1
+    if following < len(episodes) and corrected.resolved_at is not None:
+        # a later end narrows what is known of the next beginning: episodes never overlap
+        after = episodes[following]
+        narrowed = replace(after.onset, earliest=max(after.onset.earliest, corrected.resolved_at))
+        episodes[following] = replace(after, onset=narrowed)
+    return replace(incident, episodes=tuple(episodes))
+
+
+def corrected_episode(episode: Episode, change: Corrected) -> Episode:
+    """Give an episode with the times that a person corrected.
+
+    A person's word on when it occurred leaves no interval. The interval of an estimate ends at detection, wherever that
+    moves.
+    """
+    detected_at = change.detected_at or episode.detected_at
+    onset = episode.onset
+    if change.occurred_at is not None:
+        onset = Onset(change.occurred_at, change.occurred_at, change.occurred_at, OccurrenceMethod.PERSON)
+    elif onset.method is not OccurrenceMethod.PERSON:
+        onset = replace(onset, latest=detected_at)
+    return replace(episode, onset=onset, detected_at=detected_at, resolved_at=change.resolved_at or episode.resolved_at)

@@ -1,0 +1,270 @@
+"""Decide what one run of a check means for its incident.
+
+`advance` is a pure function of what was known, one outcome and the times of its run. It gives what is known now, the
+changes to record, and the reason in one word.
+
+- `unknown` opens, extends and closes nothing. `warn` opens nothing and neither extends nor breaks a streak.
+- The n-th failing run in a row opens an incident (`Policy.open_after`); a fail while one is open joins it.
+- The n-th passing run in a row resolves it (`Policy.resolve_after`) as of the first run of that streak.
+- A fail within seven days of a resolution that counts (`fixed`, `no-action`) is a relapse: a new episode of the same
+  incident. After `expected`, `false-positive` or `duplicate` the next failing streak opens a new incident: that word
+  was about the old one. (Whoever wants silence while a check keeps failing snoozes; resolving says that it is over.)
+- A resolution breaks a failing streak, a detection a passing one: runs before it say nothing about what follows.
+- Only the check that opened an incident closes it, and what a person reported, a person closes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeGuard
+
+from pydantic_core import to_jsonable_python
+
+from checks import Kind, Message, OccurrenceMethod, Outcome, Severity, Status
+from incidents._flapping import RESULTS, is_flapping
+from incidents._model import (
+    Change,
+    Episode,
+    Escalated,
+    Flapped,
+    FoundBy,
+    Incident,
+    Onset,
+    Opened,
+    Policy,
+    Reopened,
+    Resolution,
+    Resolved,
+    RunTimes,
+    State,
+    Watch,
+)
+
+
+class Reason(StrEnum):
+    """Why a run changed an incident, or did not."""
+
+    OUT_OF_ORDER = "out-of-order"
+    """It measured no later than the newest run that is known: ignored."""
+    UNKNOWN = "unknown"
+    """It could not be evaluated."""
+    WARNED = "warned"
+    """It broke a softer limit only."""
+    HEALTHY = "healthy"
+    """It passed, and no incident is open."""
+    SUPERSEDED = "superseded"
+    """It measured no later than the incident's newest time (a person's word): it says nothing about what follows."""
+    WAITING_TO_OPEN = "waiting-to-open"
+    """It failed, but not yet often enough in a row."""
+    OPENED = "opened"
+    RELAPSED = "relapsed"
+    """It failed soon after its incident was resolved: the same incident, a new episode."""
+    JOINED = "joined"
+    """It failed, and its incident is open already."""
+    ESCALATED = "escalated"
+    """It failed, and the severity of its open incident changed."""
+    WAITING_TO_RESOLVE = "waiting-to-resolve"
+    """It passed, but not yet often enough in a row."""
+    RESOLVED = "resolved"
+    NOT_ITS_OWN = "not-its-own"
+    """It passed, but a person or another check opened the incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which check ran, on which table, and what its failures belong to."""
+
+    check_id: str
+    table: str
+    fingerprint: str
+    kind: Kind
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one run led to. The changes are of one incident: the given one, or a new one if the first is `Opened`."""
+
+    watch: Watch
+    changes: tuple[Change, ...]
+    reason: Reason
+
+
+def advance(
+    watch: Watch | None,
+    incident: Incident | None,
+    outcome: Outcome,
+    *,
+    identity: Identity,
+    policy: Policy,
+    run: RunTimes,
+) -> Step:
+    """Give what a run changes.
+
+    Args:
+        watch: what was known of the check; None before its first run.
+        incident: the newest incident of the fingerprint, open or resolved; None if there never was one.
+        outcome: what the check found.
+        identity: which check it was.
+        policy: how many runs open and resolve an incident.
+        run: when the run measured and ended.
+    """
+    if watch is None:
+        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=outcome.status)
+    elif run.at <= watch.last_run_at:
+        return Step(watch, (), Reason.OUT_OF_ORDER)
+    watch = replace(watch, last_run_at=run.at, last_status=str(outcome.status))
+    if outcome.status is Status.UNKNOWN:
+        return Step(watch, (), Reason.UNKNOWN)
+    if outcome.status is Status.WARN:
+        return Step(watch, (), Reason.WARNED)
+    if outcome.status is Status.PASS:
+        watch = _count_pass(watch, incident, run)
+        changes, reason = _passed(watch, incident, identity=identity, policy=policy)
+    else:
+        watch = _count_fail(watch, incident, run)
+        changes, reason = _failed(watch, incident, outcome, identity=identity, policy=policy, run=run)
+    return Step(watch, (*changes, *_flapped(watch, incident, changes)), reason)
+
+
+def _count_pass(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch:
+    since, streak = watch.passing_since, watch.pass_streak
+    if since is None or (_is_open(incident) and since <= incident.last.detected_at):
+        since, streak = run.at, 0
+    return replace(
+        _remember(watch, "P"),
+        passing_since=since,
+        pass_streak=streak + 1,
+        last_pass_ended_at=run.ended_at,
+        failing_since=None,
+        fail_streak=0,
+    )
+
+
+def _count_fail(watch: Watch, incident: Incident | None, run: RunTimes) -> Watch:
+    since, streak = watch.failing_since, watch.fail_streak
+    ended_at = incident.last.resolved_at if incident is not None else None
+    if since is None or (ended_at is not None and since <= ended_at):
+        since, streak = run.at, 0
+    return replace(
+        _remember(watch, "F"), failing_since=since, fail_streak=streak + 1, passing_since=None, pass_streak=0
+    )
+
+
+def _remember(watch: Watch, result: str) -> Watch:
+    recent = (watch.recent + result)[-RESULTS:]
+    return replace(watch, recent=recent, flapping=is_flapping(recent, before=watch.flapping))
+
+
+def _passed(
+    watch: Watch, incident: Incident | None, *, identity: Identity, policy: Policy
+) -> tuple[tuple[Change, ...], Reason]:
+    if not _is_open(incident):
+        return (), Reason.HEALTHY
+    if incident.check_id != identity.check_id:
+        return (), Reason.NOT_ITS_OWN
+    since = watch.passing_since
+    if since is None or since <= incident.last.detected_at:
+        return (), Reason.SUPERSEDED
+    if watch.pass_streak < policy.resolve_after:
+        return (), Reason.WAITING_TO_RESOLVE
+    return (Resolved(since, Resolution.FIXED),), Reason.RESOLVED
+
+
+def _failed(
+    watch: Watch,
+    incident: Incident | None,
+    outcome: Outcome,
+    *,
+    identity: Identity,
+    policy: Policy,
+    run: RunTimes,
+) -> tuple[tuple[Change, ...], Reason]:
+    if _is_open(incident):
+        if incident.check_id == identity.check_id and incident.severity != identity.severity:
+            return (Escalated(identity.severity),), Reason.ESCALATED
+        return (), Reason.JOINED
+    ended_at = incident.last.resolved_at if incident is not None else None
+    if ended_at is not None and run.at <= ended_at:
+        return (), Reason.SUPERSEDED
+    if watch.fail_streak < policy.open_after:
+        return (), Reason.WAITING_TO_OPEN
+    first_failed_at = watch.failing_since or run.at
+    onset = _onset(watch, outcome, first_failed_at=first_failed_at, detected_at=run.at, not_before=ended_at)
+    episode = Episode(onset, detected_at=run.at, first_failed_at=first_failed_at)
+    if incident is not None and _is_relapse(incident, first_failed_at, policy):
+        relapse = Reopened(episode, regressed=True)
+        return (relapse, *_rescaled(incident, identity)), Reason.RELAPSED
+    return (_opened(identity, outcome.message, episode),), Reason.OPENED
+
+
+def _is_open(incident: Incident | None) -> TypeGuard[Incident]:
+    return incident is not None and incident.state is not State.RESOLVED
+
+
+def _is_relapse(incident: Incident, failed_at: datetime, policy: Policy) -> bool:
+    ended_at = incident.last.resolved_at
+    if ended_at is None or incident.resolution is None or incident.check_id is None:
+        return False
+    return incident.resolution.counts and failed_at - ended_at <= policy.regressed_within
+
+
+def _rescaled(incident: Incident, identity: Identity) -> tuple[Escalated, ...]:
+    return () if incident.severity == identity.severity else (Escalated(identity.severity),)
+
+
+def _onset(
+    watch: Watch,
+    outcome: Outcome,
+    *,
+    first_failed_at: datetime,
+    detected_at: datetime,
+    not_before: datetime | None,
+) -> Onset:
+    """Give when data went bad: between the last thing known to be good and detection."""
+    earliest = watch.last_pass_ended_at or watch.monitored_since
+    if not_before is not None:
+        earliest = max(earliest, not_before)
+    earliest = min(earliest, detected_at)  # a run may end after the next one measured
+    if watch.last_pass_ended_at is None:
+        return Onset(first_failed_at, earliest, detected_at, OccurrenceMethod.FIRST_OBSERVATION)
+    if outcome.occurrence is None:
+        return Onset(earliest, earliest, detected_at, OccurrenceMethod.LAST_GOOD_RUN)
+    at = min(max(outcome.occurrence.at, earliest), detected_at)
+    return Onset(at, earliest, detected_at, outcome.occurrence.method)
+
+
+def _opened(identity: Identity, message: Message, episode: Episode) -> Opened:
+    is_one = message.one is not None and message.counted is not None and int(message.values[message.counted]) == 1
+    return Opened(
+        fingerprint=identity.fingerprint,
+        table=identity.table,
+        check_id=identity.check_id,
+        incident_kind=identity.kind,
+        severity=identity.severity,
+        title=message.one if is_one and message.one is not None else message.text,
+        title_values=_plain(message.values),
+        found_by=FoundBy.CHECK,
+        episode=episode,
+    )
+
+
+def _plain(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the values as JSON has them, so that an incident is the same before and after it was stored."""
+    plain: dict[str, Any] = to_jsonable_python(dict(values), timedelta_mode="float")
+    return plain
+
+
+def _flapped(watch: Watch, incident: Incident | None, changes: tuple[Change, ...]) -> tuple[Flapped, ...]:
+    """Tell the incident that it started to flap, while it is open, or that it stopped, whenever that is."""
+    is_new = any(isinstance(change, Opened) for change in changes)
+    if incident is not None and not is_new and incident.check_id != watch.check_id:
+        return ()
+    flagged = incident is not None and not is_new and incident.flapping
+    if watch.flapping == flagged:
+        return ()
+    begins = any(isinstance(change, Opened | Reopened) for change in changes)
+    ends = any(isinstance(change, Resolved) for change in changes)
+    goes_on = begins or (_is_open(incident) and not ends)
+    return (Flapped(watch.flapping),) if goes_on or flagged else ()
