@@ -1,0 +1,303 @@
+"""What a person can do to an incident: each verb gives the change to record, or says why not.
+
+The verbs are the only door: they refuse times that cannot follow one another (`ImpossibleOrder` names both) and verbs
+that do not fit the state (`NotAllowed` names those that do). Nothing here reads a clock: `now` is an argument.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from checks import Kind, OccurrenceMethod, Severity
+from incidents._model import (
+    NO_VALUES,
+    Acknowledged,
+    Assigned,
+    Commented,
+    Corrected,
+    Episode,
+    FoundBy,
+    ImpossibleOrder,
+    Incident,
+    Merged,
+    NotAllowed,
+    Onset,
+    Opened,
+    Reopened,
+    Resolution,
+    Resolved,
+    RootNamed,
+    Snoozed,
+    State,
+)
+from incidents.events import corrected_episode
+
+Lookup = Callable[[int], Incident | None]
+"""Gives an incident by id, None if there is none."""
+
+_ALWAYS = ("comment", "correct", "name-root")
+_OPEN = ("assign", "snooze", "resolve", "merge")
+_ALLOWED: Mapping[State, tuple[str, ...]] = {
+    State.OPEN: ("acknowledge", *_OPEN, *_ALWAYS),
+    State.ACKNOWLEDGED: (*_OPEN, *_ALWAYS),
+    State.RESOLVED: ("resolve", "reopen", "merge", *_ALWAYS),
+}
+
+
+def available(incident: Incident) -> tuple[str, ...]:
+    """Name the verbs that the incident's state allows. Resolving a resolved one corrects how it ended."""
+    verbs = _ALLOWED[incident.state]
+    return tuple(verb for verb in verbs if verb != "merge" or incident.merged_into is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a person saw: on which table, what is wrong, how bad it is."""
+
+    table: str
+    title: str
+    severity: Severity = Severity.ERROR
+    kind: Kind = Kind.QUALITY
+    check_id: str | None = None
+    values: Mapping[str, Any] = NO_VALUES
+
+
+def report(
+    seen: Report,
+    *,
+    detected_at: datetime,
+    now: datetime,
+    occurred_at: datetime | None = None,
+    fingerprint: str | None = None,
+) -> Opened:
+    """Open an incident that a person found.
+
+    Args:
+        seen: what is wrong.
+        detected_at: when it was noticed.
+        now: the present.
+        occurred_at: when data went bad; by default when it was noticed.
+        fingerprint: what a second report of the same thing shares; by default made of the table, the title and the time
+            of detection, so that the same report sent twice is one incident.
+
+    Raises:
+        ImpossibleOrder: it occurred after it was detected, or was detected in the future.
+    """
+    _not_after(("detected", detected_at), ("now", now))
+    if occurred_at is None:
+        onset = Onset(detected_at, detected_at, detected_at, OccurrenceMethod.FIRST_OBSERVATION)
+    else:
+        _not_after(("occurred", occurred_at), ("detected", detected_at))
+        onset = Onset(occurred_at, occurred_at, occurred_at, OccurrenceMethod.PERSON)
+    return Opened(
+        fingerprint=fingerprint or _fingerprint_of(seen, detected_at),
+        table=seen.table,
+        check_id=seen.check_id,
+        incident_kind=seen.kind,
+        severity=seen.severity,
+        title=seen.title,
+        title_values=seen.values,
+        found_by=FoundBy.PERSON,
+        episode=Episode(onset, detected_at),
+    )
+
+
+def _fingerprint_of(seen: Report, detected_at: datetime) -> str:
+    told = "\n".join((seen.table, seen.title, str(int(detected_at.timestamp() * 1_000_000))))
+    return f"{seen.table}:person:{sha256(told.encode()).hexdigest()[:16]}"
+
+
+def acknowledge(incident: Incident, *, now: datetime) -> Acknowledged:
+    """Take care of it."""
+    _allowed(incident, "acknowledge")
+    return Acknowledged(now)
+
+
+def assign(incident: Incident, assignee: str) -> Assigned:
+    """Give it to somebody."""
+    _allowed(incident, "assign")
+    return Assigned(assignee)
+
+
+def snooze(incident: Incident, until: datetime, *, now: datetime) -> Snoozed:
+    """Hear nothing of it until a time to come; it goes on counting."""
+    _allowed(incident, "snooze")
+    if until <= now:
+        raise ImpossibleOrder(f"snoozed until {_say(until)}, which is not after now, {_say(now)}")
+    return Snoozed(until)
+
+
+def comment(incident: Incident, text: str) -> Commented:
+    """Write something down."""
+    _allowed(incident, "comment")
+    if not text.strip():
+        raise NotAllowed(f"an empty comment on incident #{incident.id}; write what there is to know")
+    return Commented(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How and when an incident ended: `at` is when good data was delivered again, not when code was merged."""
+
+    at: datetime
+    resolution: Resolution
+    cause: str | None = None
+
+
+def resolve(
+    incident: Incident, ending: Ending, *, now: datetime, check_still_fails: bool = False, force: bool = False
+) -> Resolved:
+    """End it, or correct how a resolved one ended.
+
+    Args:
+        incident: the incident.
+        ending: when and how it ended.
+        now: the present.
+        check_still_fails: whether the last evaluated run of its check failed.
+        force: resolve it all the same.
+
+    Raises:
+        ImpossibleOrder: it would end before it was detected, or in the future.
+        NotAllowed: its check still fails, and nobody forces it.
+    """
+    _allowed(incident, "resolve")
+    _not_after(("detected", incident.last.detected_at), ("resolved", ending.at))
+    _not_after(("resolved", ending.at), ("now", now))
+    if check_still_fails and not force and incident.state is not State.RESOLVED:
+        raise NotAllowed(
+            f"incident #{incident.id}: its check {incident.check_id} still fails, so it would open again; "
+            "snooze it, repair the data, or force it"
+        )
+    return Resolved(ending.at, ending.resolution, ending.cause)
+
+
+def reopen(
+    incident: Incident,
+    *,
+    detected_at: datetime,
+    now: datetime,
+    occurred_at: datetime | None = None,
+    other_open: int | None = None,
+) -> Reopened:
+    """Begin a new episode: it is bad again. The time between is healthy and never counted.
+
+    Whoever resolved by mistake reopens with `occurred_at` = the time it was resolved: nothing is then left out.
+
+    Args:
+        incident: the incident.
+        detected_at: when it was noticed that it is bad again.
+        now: the present.
+        occurred_at: when data went bad again; by default when it was noticed.
+        other_open: the open incident of the same fingerprint, if there is one.
+
+    Raises:
+        ImpossibleOrder: it would begin before the last episode ended, after it was detected, or in the future.
+        NotAllowed: it is open, or another incident of the same fingerprint is.
+    """
+    _allowed(incident, "reopen")
+    if other_open is not None:
+        raise NotAllowed(
+            f"incident #{incident.id} cannot be reopened while #{other_open}, of the same fingerprint, is open; "
+            f"work on #{other_open}, or merge it first"
+        )
+    began_at = occurred_at or detected_at
+    _not_after(("detected", detected_at), ("now", now))
+    _not_after(("occurred", began_at), ("detected", detected_at))
+    if incident.last.resolved_at is not None:
+        _not_after(("resolved", incident.last.resolved_at), ("occurred", began_at))
+    method = OccurrenceMethod.FIRST_OBSERVATION if occurred_at is None else OccurrenceMethod.PERSON
+    return Reopened(Episode(Onset(began_at, began_at, began_at, method), detected_at))
+
+
+def correct(incident: Incident, change: Corrected, *, now: datetime) -> Corrected:
+    """Put times right: when an episode occurred, was detected, ended. Corrections may reach as far back as needed.
+
+    Raises:
+        ImpossibleOrder: the times would not be in the order occurred, detected, resolved, now; or would reach into the
+            episode before or after.
+        NotAllowed: there is no such episode, it has not ended yet (resolve it), or nothing is corrected.
+    """
+    _allowed(incident, "correct")
+    count = len(incident.episodes)
+    if not -count <= change.episode < count:
+        raise NotAllowed(f"incident #{incident.id} has no episode {change.episode}; it has {count}, the first is 0")
+    if change.occurred_at is change.detected_at is change.resolved_at is None:
+        raise NotAllowed(f"incident #{incident.id}: nothing to correct; give occurred, detected or resolved")
+    number = range(count)[change.episode]
+    episode = incident.episodes[number]
+    if change.resolved_at is not None and episode.resolved_at is None:
+        raise NotAllowed(f"incident #{incident.id} has not ended, so its end cannot be corrected; resolve it")
+    after = corrected_episode(episode, change)
+    end = ("now", now) if after.resolved_at is None else ("resolved", after.resolved_at)
+    _not_after(("occurred", after.onset.at), ("detected", after.detected_at))
+    _not_after(("detected", after.detected_at), end)
+    _not_after(end, ("now", now))
+    if number > 0:
+        before = incident.episodes[number - 1]
+        _not_after(("resolved (episode before)", before.resolved_at or now), ("occurred", after.onset.at))
+    if number + 1 < count:
+        _not_after(end, ("occurred (episode after)", incident.episodes[number + 1].onset.at))
+    return change
+
+
+def merge(incident: Incident, into: Incident, *, lookup: Lookup) -> Merged:
+    """Say that it is the same thing as another: it ends as a duplicate, the other goes on.
+
+    Raises:
+        NotAllowed: it would be merged into itself, or the other was merged already.
+    """
+    _allowed(incident, "merge")
+    if into.id == incident.id:
+        raise NotAllowed(f"incident #{incident.id} cannot be merged into itself")
+    if into.merged_into is not None:
+        last = _follow(into, lambda one: one.merged_into, lookup)[-1]
+        hint = "" if last == incident.id else f"; merge into #{last}"
+        raise NotAllowed(f"incident #{into.id} was itself merged into #{into.merged_into}{hint}")
+    return Merged(into.id)
+
+
+def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> RootNamed:
+    """Name the incident that caused this one; None takes that back.
+
+    Raises:
+        NotAllowed: the chain of causes would come back to this incident.
+    """
+    _allowed(incident, "name-root")
+    if root is None:
+        return RootNamed(None)
+    causes = _follow(root, lambda one: one.root, lookup)
+    if incident.id in causes:
+        way = " -> ".join(f"#{one}" for one in (incident.id, *causes[: causes.index(incident.id) + 1]))
+        raise NotAllowed(f"incident #{incident.id} would cause itself: {way}")
+    return RootNamed(root.id)
+
+
+def _follow(incident: Incident, step: Callable[[Incident], int | None], lookup: Lookup) -> tuple[int, ...]:
+    """Give the ids along a chain, the incident's own first; stops where the chain ends or repeats."""
+    seen = [incident.id]
+    following = step(incident)
+    while following is not None and following not in seen:
+        seen.append(following)
+        found = lookup(following)
+        following = step(found) if found is not None else None
+    return tuple(seen)
+
+
+def _allowed(incident: Incident, verb: str) -> None:
+    verbs = available(incident)
+    if verb not in verbs:
+        state = f"merged into #{incident.merged_into}" if incident.merged_into is not None else incident.state.value
+        raise NotAllowed(f"incident #{incident.id} is {state}: {verb} is not possible; possible: {', '.join(verbs)}")
+
+
+def _not_after(earlier: tuple[str, datetime], later: tuple[str, datetime]) -> None:
+    if earlier[1] > later[1]:
+        raise ImpossibleOrder(
+            f"{earlier[0]} {_say(earlier[1])} is after {later[0]} {_say(later[1])}; expected {earlier[0]} first"
+        )
+
+
+def _say(moment: datetime) -> str:
+    return moment.isoformat(sep=" ", timespec="seconds" if moment.microsecond == 0 else "microseconds")
