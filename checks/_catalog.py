@@ -27,6 +27,7 @@ def load_catalog() -> Mapping[str, type[Check]]:
             continue
         check = getattr(importlib.import_module(f"checks.{module.name}"), "CHECK", None)
         if check is None:
-            raise CatalogError(f"checks/{module.name}.py has no CHECK; end the file with `CHECK: Final[type[Check]] = ...`")
+            end = "`CHECK: Final[type[Check]] = ...`"
+            raise CatalogError(f"checks/{module.name}.py has no CHECK; end the file with {end}")
         found[module.name] = check
     return MappingProxyType(dict(sorted(found.items())))

@@ -1,9 +1,9 @@
 """What a check is: the question, the numbers it wants, and the verdict.
 
-A check is one file of this room. It is a frozen, typed set of parameters with two pure methods: `wants` says which numbers
-must be measured, as Ibis expressions; `judge` turns the measured numbers into an outcome. It never touches a connection, a
-clock or a store: the planner merges the wants of all checks of a table into as few statements as possible, the engine runs
-them where the data lives, and only aggregates come back.
+A check is one file of this room. It is a frozen, typed set of parameters with two pure methods: `wants` says which
+numbers must be measured, as Ibis expressions; `judge` turns the measured numbers into an outcome. It never touches a
+connection, a clock or a store: the planner merges the wants of all checks of a table into as few statements as
+possible, the engine runs them where the data lives, and only aggregates come back.
 
 Errors of this room:
 
@@ -38,7 +38,7 @@ class Misconfigured(CheckError):  # noqa: N818 - named as the outcome's reason t
 class Status(StrEnum):
     """What a check found. `unknown` is neither good nor bad: the question could not be answered."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
     WARN = "warn"
     FAIL = "fail"
     UNKNOWN = "unknown"
@@ -108,7 +108,7 @@ class Zones:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Named columns of the table and a row cap; asked for by the Great Expectations check only."""
+    """Named columns of the table and a row cap (0: only names and types); asked for by the Great Expectations check only."""
 
     columns: tuple[str, ...]
     max_rows: int
@@ -151,8 +151,8 @@ class Measurement:
 
     `values`: per aggregate its value, per statement its count (both by the names of `Wants`).
     `tables`: per query its rows. `columns`: name to type, in order, when `schema` was wanted.
-    `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`: as in `Context`.
-    A SUM over no rows is None: look at the row count first.
+    `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`: as in
+    `Context`. A SUM over no rows is None: look at the row count first.
     """
 
     measured_at: datetime
@@ -204,10 +204,11 @@ def unknown(reason: UnknownReason, message: Message, observed: Mapping[str, Json
 class Context:
     """What a check may know of its table when it says what it wants.
 
-    `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare table with
-    it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
-    that says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of the
-    measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC.
+    `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
+    table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column that
+    says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of the
+    measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC. `frame_rows` is the most rows
+    that the source hands over as a frame (`expectation_rows`).
     """
 
     table: ir.Table
@@ -217,6 +218,7 @@ class Context:
     zones: Zones = Zones()
     loaded_at: str | None = None
     references: Mapping[str, ir.Table] = field(default_factory=dict)
+    frame_rows: int = 1_000_000
 
     @property
     def rows(self) -> ir.IntegerScalar:
@@ -243,16 +245,31 @@ class Context:
         return self.table.count(where=bad if self.where is None else bad & self.where)
 
     def first_bad_load(self, bad: ir.BooleanValue) -> Mapping[str, ir.Value]:
-        """Give `{"first_bad_load": the earliest load time among bad rows}` for a table that says when its rows arrived."""
+        """Give `{"first_bad_load": the earliest load time among bad rows}`, nothing if the table has no `loaded_at`."""
         if self.loaded_at is None:
             return {}
-        return {"first_bad_load": self.column(self.loaded_at).min(where=bad if self.where is None else bad & self.where)}
+        counted = bad if self.where is None else bad & self.where
+        return {"first_bad_load": self.column(self.loaded_at).min(where=counted)}
+
+
+def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
+    """Let editors see what `warn:` takes, and no parameter that the check refuses."""
+    properties = schema.get("properties", {})
+    limits = {name: properties[name] for name in sorted(check.limits) if name in properties}
+    if limits:
+        description = properties["warn"].get("description", "")
+        properties["warn"] = {"type": "object", "description": description, "properties": limits}
+        properties["warn"] |= {"additionalProperties": False, "minProperties": 1}
+    else:
+        properties.pop("warn", None)
+    if not check.takes_where:
+        properties.pop("where", None)
 
 
 class CheckParameters(BaseModel):
     """The parameters every check has."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=lambda schema, cls: _describe_warn(schema, cls))
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe_parameters)
 
     limits: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that a `warn:` block may soften."""
@@ -268,9 +285,15 @@ class CheckParameters(BaseModel):
     severity: Severity = Field(Severity.ERROR, description="How much a broken limit matters.")
     why: str | None = Field(None, description="Why it matters, shown to whoever must act.")
     runbook: str | None = Field(None, description="Where the repair is described.")
-    where: str | None = Field(None, description="A boolean SQL expression over the table's own columns, in the source's dialect.")
-    on_empty: Literal["unknown", "pass", "fail"] = Field("unknown", description="The outcome when there is no row to look at.")
-    warn: dict[str, Any] | None = Field(None, description="Softer limits; breaking only these is a warning, not a failure.")
+    where: str | None = Field(
+        None, description="A boolean SQL expression over the table's own columns, in the source's dialect."
+    )
+    on_empty: Literal["unknown", "pass", "fail"] = Field(
+        "unknown", description="The outcome when there is no row to look at."
+    )
+    warn: dict[str, Any] | None = Field(
+        None, description="Softer limits; breaking only these is a warning, not a failure."
+    )
 
     @property
     def name(self) -> str:
@@ -310,19 +333,11 @@ class CheckParameters(BaseModel):
         return type(self).model_validate({**self.model_dump(exclude={"warn"}, exclude_unset=True), **self.warn})
 
 
-def _describe_warn(schema: dict[str, Any], cls: type[Any]) -> None:
-    properties = schema.get("properties", {})
-    limits = {name: properties[name] for name in sorted(getattr(cls, "limits", ())) if name in properties}
-    if limits:
-        properties["warn"] = {"type": "object", "additionalProperties": False, "properties": limits, "minProperties": 1}
-    else:
-        properties.pop("warn", None)
-    if not getattr(cls, "takes_where", True):
-        properties.pop("where", None)
-
-
 class Check(Protocol):
-    """The interface every file of this room fulfils; `CheckParameters` gives all but `type`, `summary`, `wants` and `judge`."""
+    """The interface every file of this room fulfils.
+
+    `CheckParameters` gives all of it but `type`, `summary`, `wants` and `judge`.
+    """
 
     limits: ClassVar[frozenset[str]]
     kind: ClassVar[Kind]
@@ -333,6 +348,10 @@ class Check(Protocol):
     @property
     def severity(self) -> Severity:
         """How much a broken limit matters."""
+
+    @property
+    def where(self) -> str | None:
+        """The filter as it was typed."""
 
     @property
     def on_empty(self) -> Literal["unknown", "pass", "fail"]:

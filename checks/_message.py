@@ -1,7 +1,8 @@
 """Sentences that can be stored once and read in any language.
 
-A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up in a
-catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 2 h 12 min · `{at:time}` · `{part:ratio}` · `{x}` as it is.
+A message is its English text with named places and the numbers and names that go into them. Rendering looks the text up
+in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{age:duration}` 2 h 12 min · `{at:time}` ·
+`{part:ratio}` 2.5% · `{sum:number}` 1,234.5 · `{x}` as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ class Voice(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A sentence: its English text, its values, and, when it counts something, the singular form and which value counts."""
+    """A sentence: its English text and its values; if it counts something, the singular form and which value counts."""
 
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)

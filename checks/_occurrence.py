@@ -36,4 +36,7 @@ def as_utc(value: object, zone: str | None) -> datetime | None:
         if zone is None:
             return None
         value = value.replace(tzinfo=ZoneInfo(zone))
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # a sentinel such as 0001-01-01 or 9999-12-31 in a zone east or west of UTC
+        return None

@@ -1,12 +1,12 @@
 """Values must be there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Status, Wants
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
 from checks._message import Message
 from checks._occurrence import from_bad_rows
 
@@ -19,7 +19,9 @@ class NotNull(CheckParameters):
 
     type: Literal["not_null"] = "not_null"
     columns: Annotated[tuple[str, ...], MinLen(1)]
-    max_ratio: Annotated[float, Ge(0), Le(1)] = Field(0.0, description="Largest share of NULL allowed in each column, 0 to 1.")
+    max_ratio: Annotated[float, Ge(0), Le(1)] = Field(
+        0.0, description="Largest share of NULL allowed in each column, 0 to 1."
+    )
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, the NULLs of each column, and find when the first bad row was loaded."""
@@ -35,19 +37,23 @@ class NotNull(CheckParameters):
         """Fail when a column has more NULLs than its share of the rows."""
         rows = measurement.number("rows")
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}
-        observed = {"rows": rows, "nulls": nulls}
-        expected = {"max_ratio": self.max_ratio}
-        broken = [name for name, count in nulls.items() if count > self.max_ratio * rows]
+        observed: dict[str, Json] = {"rows": rows, "nulls": nulls}
+        expected: dict[str, Json] = {"max_ratio": self.max_ratio}
+        # divided, not multiplied: 29 of 100 is exactly what a person calls 0.29
+        broken = [name for name, count in nulls.items() if count / rows > self.max_ratio]
         if not broken:
             return Outcome(Status.PASS, Message("no column has too many NULLs"), observed, expected)
-        worst = max(broken, key=lambda name: nulls[name])
-        values = {"column": worst, "nulls": nulls[worst], "rows": rows, "ratio": nulls[worst] / rows, "others": len(broken) - 1}
-        message = Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})", values)
-        if len(broken) > 1:
-            text = "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}), and {others:count} more columns"
-            one = "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}), and one more column"
-            message = Message(text, values, one=one, counted="others")
+        message = _say(max(broken, key=lambda name: nulls[name]), nulls=nulls, rows=rows, others=len(broken) - 1)
         return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement))
+
+
+def _say(worst: str, *, nulls: Mapping[str, int], rows: int, others: int) -> Message:
+    text = "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})"
+    values = {"column": worst, "nulls": nulls[worst], "rows": rows, "ratio": nulls[worst] / rows}
+    if not others:
+        return Message(text, values)
+    one, many = text + ", and {others:count} more column", text + ", and {others:count} more columns"
+    return Message(many, values | {"others": others}, one=one, counted="others")
 
 
 CHECK: Final[type[Check]] = NotNull
