@@ -108,7 +108,7 @@ class Zones:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Named columns of the table and a row cap (0: only names and types); asked for by the Great Expectations check only."""
+    """Named columns of the table and a row cap (0: only names and types); only the Great Expectations check asks."""
 
     columns: tuple[str, ...]
     max_rows: int
@@ -205,10 +205,10 @@ class Context:
     """What a check may know of its table when it says what it wants.
 
     `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
-    table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column that
-    says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of the
-    measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC. `frame_rows` is the most rows
-    that the source hands over as a frame (`expectation_rows`).
+    table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
+    that says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of
+    the measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC. `frame_rows` is
+    the most rows that the source hands over as a frame (`expectation_rows`).
     """
 
     table: ir.Table
