@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rich.markup import escape
+from rich.text import Text
 
 from checks import Kind, Severity, Status, UnknownReason
 from monitor.conclude import CheckResult
@@ -55,58 +55,59 @@ class PassReport:
             "results": [_result_json(one) for one in self.results],
         }
 
-    def lines(self, *, only_failed: bool = False) -> Iterator[str]:
-        """Give Rich markup for a person: unreachable sources, a line for each check, the failures once more, the tally."""
+    def lines(self, *, only_failed: bool = False) -> Iterator[Text]:
+        """Give what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
         unreachable = [one for one in self.results if one.outcome.reason is UnknownReason.UNREACHABLE]
         yield from _unreachable_lines(unreachable)
         for one in self.results:
             if one not in unreachable and not (only_failed and one.outcome.status is Status.PASS):
                 yield from _result_lines(one)
-        yield from _failures_again([one for one in self.results if one.outcome.status is Status.FAIL])
+        yield from _why_lines([one for one in self.results if one.outcome.status is Status.FAIL])
         counts = self.summary
         tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
-        yield f"{tally}  of {counts['total']} in {self.duration_s:.1f} s"
+        yield Text(f"{tally}  of {counts['total']} in {self.duration_s:.1f} s")
 
 
-def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[str]:
+def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
     by_source: dict[str, list[CheckResult]] = {}
     for one in results:
         by_source.setdefault(one.source, []).append(one)
     for source, silent in by_source.items():
         tables = len({one.table for one in silent})
-        yield f"{_word(Status.UNKNOWN)} source {escape(source)}: {escape(str(silent[0].outcome.message))}"
-        yield f"{_INDENT}{len(silent)} checks of {tables} tables could not be evaluated"
+        yield Text.assemble(_word(Status.UNKNOWN), f"source {source}: {silent[0].outcome.message}")
+        yield Text(f"{_INDENT}{len(silent)} checks of {tables} tables could not be evaluated")
 
 
-def _result_lines(one: CheckResult) -> Iterator[str]:
-    word = "RISK" if one.check.kind is Kind.DISCLOSURE and one.outcome.status is Status.FAIL else None
-    yield f"{_word(one.outcome.status, word)} {escape(one.check_id)}  [dim]{one.duration_s:.2f} s[/dim]"
+def _result_lines(one: CheckResult) -> Iterator[Text]:
+    is_risk = one.check.kind is Kind.DISCLOSURE and one.outcome.status is Status.FAIL
+    word = _word(one.outcome.status, "RISK" if is_risk else None)
+    yield Text.assemble(word, one.check_id, (f"  {one.duration_s:.2f} s", "dim"))
     if one.outcome.status is Status.PASS:
         return
-    said = [escape(str(one.outcome.message))]
-    if one.outcome.reason is not None:
-        said.append(one.outcome.reason.value)
-    else:
-        said.append(one.check.severity.value)
+    said = [str(one.outcome.message), one.outcome.reason.value if one.outcome.reason else one.check.severity.value]
     if one.incident is not None:
         said.append(f"incident #{one.incident}")
     if one.owner is not None:
-        said.append(f"owner {escape(one.owner)}")
-    yield _INDENT + " · ".join(said)
+        said.append(f"owner {one.owner}")
+    yield Text(_INDENT + " · ".join(said))
 
 
-def _failures_again(failed: Sequence[CheckResult]) -> Iterator[str]:
+def _why_lines(failed: Sequence[CheckResult]) -> Iterator[Text]:
     explained = [one for one in failed if one.check.why or one.check.runbook]
     if explained:
-        yield ""
-        yield f"Why it matters ({len(explained)} of {len(failed)} failed)"
+        yield Text("")
+        yield Text("Why it matters", "bold")
     for one in explained:
-        runbook = f"  runbook: {escape(one.check.runbook)}" if one.check.runbook else ""
-        yield f"  {escape(one.check_id)}  {escape(one.check.why or '')}{runbook}"
+        said = [one.check_id, one.check.why or ""]
+        if one.check.runbook:
+            said.append(f"runbook: {one.check.runbook}")
+        yield Text("  " + "  ".join(part for part in said if part))
+    if explained:
+        yield Text("")
 
 
-def _word(status: Status, word: str | None = None) -> str:
-    return f"[{_STYLES[status]}]{(word or status.value.upper()):<7}[/]"
+def _word(status: Status, word: str | None = None) -> tuple[str, str]:
+    return f"{word or status.value.upper():<8}", _STYLES[status]
 
 
 def _result_json(one: CheckResult) -> dict[str, Any]:

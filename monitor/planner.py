@@ -42,6 +42,8 @@ class Subject:
     loaded_at: str | None = None
     relations: Mapping[str, str] = field(default_factory=dict)
     """Names of configured tables to their names within this source, for references."""
+    frame_rows: int = 1_000_000
+    """The most rows to hand to a Great Expectations expectation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,7 @@ def _context(subject: Subject, check: Check, *, source: Source, table: ir.Table,
         where=where,
         zones=subject.zones,
         loaded_at=subject.loaded_at,
+        frame_rows=subject.frame_rows,
         references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
     )
 
