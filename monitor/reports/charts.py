@@ -1,0 +1,85 @@
+"""The geometry of the report's small charts; templates draw it, so that words stay in the page's own type.
+
+Seven days and twelve weeks are few enough to write every value at its bar, so a chart needs no axis, no tick and no charting
+engine (starting vl-convert takes 0.6 to 1.0 s of a budget of 2 s). Positions along the page are percentages and so are widths, heights are
+pixels: a chart fits a telephone and a sheet of paper without scaling its letters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+HEIGHT: Final = 132
+"""Pixels of the tallest column."""
+_HEADROOM: Final = 22
+"""Pixels above the tallest column, for its number."""
+_GAP: Final = 2
+"""White pixels between the parts of a column: they stay apart in grey print."""
+_SMALLEST: Final = 1.5
+"""Pixels below which a part that is not nothing could not be seen."""
+
+Parts: TypeAlias = tuple[int, int] | None
+"""Undetected and repair part of a column, microseconds; None where nothing was watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle: `x` and `width` in percent of the chart, `y` and `height` in pixels from its top."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its middle in percent, its two parts (None where nothing), where its number stands, its value."""
+
+    middle: float
+    undetected: Box | None
+    repair: Box | None
+    number_y: float
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChart:
+    """Stacked columns over one base line, `base` pixels from the top."""
+
+    columns: tuple[Column, ...]
+    base: float
+
+
+def stacked_columns(values: Sequence[Parts], *, fill: float = 0.62) -> ColumnChart:
+    """Stack the undetected part below the repair part; `fill` is the share of its place that a column takes."""
+    tallest = max((sum(parts) for parts in values if parts is not None), default=0)
+    base = float(_HEADROOM + HEIGHT)
+    place = 100 / max(len(values), 1)
+    return ColumnChart(tuple(_column(parts, (i + 0.5) * place, place * fill, tallest=tallest, base=base) for i, parts in enumerate(values)), base)
+
+
+def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: float) -> Column:
+    if parts is None:
+        return Column(round(middle, 3), None, None, base - 6, None)
+    x, y = round(middle - width / 2, 3), base
+    boxes: list[Box | None] = []
+    for part in parts:
+        height = max(HEIGHT * part / tallest, _SMALLEST) if part else 0.0
+        if height and y < base:
+            y -= _GAP
+        y -= height
+        boxes.append(Box(x, round(width, 3), round(y, 2), round(height, 2)) if height else None)
+    return Column(round(middle, 3), boxes[0], boxes[1], round(y - 6, 2), sum(parts))
+
+
+def signed_bar(value: Fraction, largest: Fraction) -> tuple[float, float]:
+    """Give start and width, in percent, of a bar that leaves a middle line to the left (less) or right (more)."""
+    width = float(abs(value) / largest * 50) if largest else 0.0
+    return (round(50 - width, 3) if value < 0 else 50.0), round(width, 3)
+
+
+def percent(part: Fraction) -> int:
+    """Give a share of 0 to 1 as whole percent for the width of a cell; a share that is not nothing is at least one."""
+    return min(100, max(1, round(part * 100))) if part > 0 else 0

@@ -1,0 +1,78 @@
+"""Render a weekly report to one HTML file or to Markdown; `monitor.reports.shape` gives the JSON form.
+
+Everything a template writes is escaped, in both formats: names of tables, titles, owners and causes were written by others.
+"""
+
+import base64
+import hashlib
+import importlib.resources
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from monitor.reports.filters import filters, texts
+from monitor.reports.value import WeeklyReport
+from monitor.voice import BabelVoice
+
+SECTIONS: Final = (
+    "headline",
+    "coverage",
+    "figures",
+    "change",
+    "lever",
+    "days",
+    "owners",
+    "trend",
+    "tables",
+    "incidents",
+    "method",
+)
+"""The sections in order; each has a template of its name for every format."""
+
+_MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
+
+
+def as_html(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
+    """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
+    style = (importlib.resources.files("templates") / "report" / "weekly.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+    def finalize(value: Any) -> Any:
+        return redact(value) if type(value) is str else value
+
+    own_style = Markup(style)  # noqa: S704 - our own file
+    return _render("html", report, voice, finalize, style=own_style, style_hash=f"sha256-{digest}")
+
+
+def as_markdown(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
+    """Give Markdown (with GitHub's tables) for a chat or a pull request."""
+
+    def finalize(value: Any) -> Any:
+        return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
+
+    return re.sub(r"\n{3,}", "\n\n", _render("md", report, voice, finalize)).strip() + "\n"
+
+
+def escape_markdown(value: str) -> Markup:
+    """Escape what Markdown or HTML would read as more than text; one line, whatever the value holds."""
+    signs_escaped = _MARKDOWN_SIGNS.sub(r"\\\1", " ".join(value.split()))
+    return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
+
+
+def _render(suffix: str, report: WeeklyReport, voice: BabelVoice, finalize: Callable[[Any], Any], **more: Any) -> str:
+    environment = Environment(
+        loader=PackageLoader("templates", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize,
+    )
+    environment.filters.update(filters(voice, report.currency))
+    environment.globals.update(texts(voice))
+    dates = voice.format((report.week.monday, report.week.sunday), "dates")
+    template = environment.get_template(f"report/weekly.{suffix}.j2")
+    return template.render(report=report, sections=SECTIONS, language=voice.language, dates=dates, **more)

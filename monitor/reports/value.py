@@ -1,0 +1,250 @@
+"""What a weekly report says, before it is said: numbers and message ids, no formatted text and no layout.
+
+Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is `Decimal` in the
+currency of the project; where no rate is configured it is None, which is not the same as nothing. The renderers turn one value into a page, a JSON document
+or Markdown, in any language.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from checks import Message, Severity
+from incidents._model import FoundBy, Resolution, State
+from monitor.reports.week import Week
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a length of time is spread over incidents, microseconds; p90 by linear interpolation."""
+
+    min: Fraction
+    mean: Fraction
+    median: Fraction
+    p90: Fraction
+    max: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one week, or their medians over several (then counts and sums may be fractions).
+
+    `ttd` is over incidents detected in the week, `ttr` over those resolved in it; None when there were none.
+    """
+
+    n: Fraction
+    n_occurred: Fraction
+    undetected_us: Fraction
+    repair_us: Fraction
+    downtime_us: Fraction
+    low_us: Fraction
+    high_us: Fraction
+    table_us: Fraction
+    ttd: Spread | None
+    ttr: Spread | None
+    cost: Decimal | None
+    cost_by_table_hours: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The week beside the one before and the median of the four before; None where nothing was watched yet."""
+
+    week: Figures
+    before: Figures | None
+    median: Figures | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """A table whose checks saw nothing for some time, and why."""
+
+    table: str
+    unobserved_us: int
+    reasons: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was watched, and what was not.
+
+    `blind` holds the tables with unobserved hours, most hours first; `blind_more` counts those left out.
+    """
+
+    tables: int
+    checks: int
+    runs: int
+    evaluated: int
+    unobserved_us: int
+    blind: tuple[BlindSpot, ...]
+    blind_more: int
+    without_owner: tuple[str, ...]
+    without_checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Why downtime changed against the week before: exact shares of N, TTD and TTR, microseconds, that add up to the change."""
+
+    n: Fraction
+    ttd: Fraction
+    ttr: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """Give the whole change."""
+        return self.n + self.ttd + self.ttr
+
+
+class LeverWord(StrEnum):
+    """What would shorten downtime most."""
+
+    DETECT = "detect"
+    REPAIR = "repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """What would shorten downtime most, and what stands out. `word` is None when the low and the high reading disagree."""
+
+    word: LeverWord | None
+    undetected_share: Fraction
+    found_by_person: int
+    n: int
+    costliest: "Row | None"
+    """The incident that alone makes more than half of the cost (or of the downtime, where nothing has a price)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayBar:
+    """The downtime of one day in its two parts."""
+
+    date: date
+    undetected_us: int
+    repair_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeekBar:
+    """The downtime of one week of the trend; None for a week in which nothing was watched yet."""
+
+    week: Week
+    undetected_us: int | None
+    repair_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What falls to one owner or one table. `name` is None for tables that nobody owns."""
+
+    name: str | None
+    owner: str | None
+    n: int
+    undetected_us: int
+    repair_us: int
+    table_us: int
+    cost: Decimal | None
+    part: Fraction
+    """Its share of the cost (of the downtime, where nothing has a price), 0 to 1."""
+
+    @property
+    def downtime_us(self) -> int:
+        """Give both parts together."""
+        return self.undetected_us + self.repair_us
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One incident in the list.
+
+    `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all its episodes,
+    and `ttr_us` is None while it lasts. `began_before` and `goes_on` say that the week's ends clip it.
+    """
+
+    id: int
+    table: str
+    title: Message
+    severity: Severity
+    state: State
+    resolution: Resolution | None
+    occurred_at: datetime
+    ttd_us: int
+    ttr_us: int | None
+    undetected_us: int
+    repair_us: int
+    cost: Decimal | None
+    owner: str | None
+    cause: str | None
+    found_by: FoundBy
+    regressed: bool
+    began_before: bool
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentList:
+    """The week's incidents, open ones first, then by cost; `more` counts those left out."""
+
+    rows: tuple[Row, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Incidents that are not downtime, by how they ended: how many, and the hours they would have been."""
+
+    resolution: Resolution
+    n: int
+    downtime_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """Planned work in the week, whose hours are no downtime."""
+
+    reason: str
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one must know to read the figures."""
+
+    excluded: tuple[Left, ...]
+    maintenance: tuple[Maintained, ...]
+    maintenance_us: int
+    rate_notes: tuple[str, ...]
+    priced: bool
+    clipped: int
+    disclosure: int
+    """Incidents about a release at risk; they are never downtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyReport:
+    """The whole report. A new section is a field here, a name in `monitor.reports.render.SECTIONS` and its templates."""
+
+    project: str
+    week: Week
+    as_of: datetime
+    currency: str
+    headline: Message
+    coverage: Coverage
+    figures: Comparison
+    change: Shares | None
+    lever: Lever | None
+    days: tuple[DayBar, ...]
+    owners: tuple[Share, ...]
+    trend: tuple[WeekBar, ...]
+    tables: tuple[Share, ...]
+    tables_more: int
+    incidents: IncidentList
+    method: Method
+
+    @property
+    def complete(self) -> bool:
+        """Say whether the week was over when the report was made."""
+        return self.as_of >= self.week.end

@@ -1,0 +1,50 @@
+"""The closed word sets as messages, so that a report says them in the reader's language, with a shape beside each colour."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from checks import Message, Severity, UnknownReason
+from incidents._model import FoundBy, Resolution, State
+from monitor.reports.value import LeverWord
+
+SEVERITIES: Final[Mapping[Severity, Message]] = {
+    Severity.CRITICAL: Message("critical"),
+    Severity.ERROR: Message("error"),
+    Severity.WARNING: Message("warning"),
+    Severity.INFO: Message("info"),
+}
+SEVERITY_SHAPES: Final[Mapping[Severity, str]] = {
+    Severity.CRITICAL: "◆",
+    Severity.ERROR: "▲",
+    Severity.WARNING: "■",
+    Severity.INFO: "●",
+}
+STATES: Final[Mapping[State, Message]] = {
+    State.OPEN: Message("open"),
+    State.ACKNOWLEDGED: Message("acknowledged"),
+    State.RESOLVED: Message("resolved"),
+}
+STATE_SHAPES: Final[Mapping[State, str]] = {State.OPEN: "●", State.ACKNOWLEDGED: "◎", State.RESOLVED: "○"}
+RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
+    Resolution.FIXED: Message("fixed"),
+    Resolution.NO_ACTION: Message("no action"),
+    Resolution.EXPECTED: Message("expected"),
+    Resolution.FALSE_POSITIVE: Message("false positive"),
+    Resolution.DUPLICATE: Message("duplicate"),
+}
+FOUND_BY: Final[Mapping[FoundBy, Message]] = {
+    FoundBy.CHECK: Message("found by a check"),
+    FoundBy.PERSON: Message("found by a person"),
+}
+REASONS: Final[Mapping[UnknownReason, Message]] = {
+    UnknownReason.NO_DATA: Message("there was no data to look at"),
+    UnknownReason.TIMEOUT: Message("the query took too long"),
+    UnknownReason.UNREACHABLE: Message("the source could not be reached"),
+    UnknownReason.PERMISSION: Message("reading was not allowed"),
+    UnknownReason.MISCONFIGURED: Message("the check does not fit the table"),
+    UnknownReason.BUG: Message("the check itself failed"),
+}
+LEVERS: Final[Mapping[LeverWord, Message]] = {
+    LeverWord.DETECT: Message("Noticing sooner is the lever: {share:ratio} of the downtime had passed before anyone knew."),
+    LeverWord.REPAIR: Message("Repairing faster is the lever: {share:ratio} of the downtime came after it was noticed."),
+}

@@ -1,0 +1,137 @@
+"""Say things in the reader's language: texts from the catalogues of `templates/locale`, numbers, money and times by Babel.
+
+English is the source language: a text without a translation is said in English. Catalogues are read from their `.po` text, so
+that what a translator edits is what runs.
+"""
+
+import gettext
+import importlib.resources
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_interval, format_skeleton, format_time
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_currency, format_decimal, format_percent
+
+from checks import Message
+
+SOURCE_LANGUAGE: Final = "en"
+
+# Unit names and the text between number and unit, and between the parts: Babel has no compound durations.
+_UNITS: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
+    "en": ({"d": "\N{NO-BREAK SPACE}d", "h": "\N{NO-BREAK SPACE}h", "min": "\N{NO-BREAK SPACE}min", "s": "\N{NO-BREAK SPACE}s"}, " "),
+    "ja": ({"d": "日", "h": "時間", "min": "分", "s": "秒"}, ""),
+}
+_SECONDS: Final[Mapping[str, int]] = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in a currency (ISO 4217)."""
+
+    amount: Decimal
+    currency: str
+
+
+class BabelVoice:
+    """A voice for one language and one time zone.
+
+    Kinds of value, beside those of `checks.Voice`: `hours` (a length in hours and minutes, never days), `money` (a `Money`),
+    `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a timedelta
+    or seconds; times are aware and are told in the voice's zone.
+    """
+
+    def __init__(self, locale: str, timezone: str) -> None:
+        """Speak a locale such as `ja` or `en` in an IANA zone.
+
+        Raises:
+            ValueError: no such locale.
+        """
+        try:
+            self._locale = Locale.parse(locale)
+        except (UnknownLocaleError, ValueError):
+            raise ValueError(f"locale '{locale}' not found; write a language such as en or ja") from None
+        self.language = self._locale.language
+        self.zone = ZoneInfo(timezone)
+        self._texts = _catalogue(self.language)
+
+    def text(self, text: str) -> str:
+        """Give the translation of a text."""
+        return self._texts.gettext(text) if text else text
+
+    def plural(self, one: str, many: str, number: int) -> str:
+        """Give the translation of the form that fits a number."""
+        return self._texts.ngettext(one, many, number)
+
+    def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911, C901 - one line for each kind
+        """Give a value of a kind as text; a kind unknown here leaves the value as it is."""
+        match kind:
+            case "count":
+                return format_decimal(int(value), locale=self._locale)
+            case "number":
+                return format_decimal(_six_digits(value), format="#,##0.######", locale=self._locale)
+            case "ratio":
+                pattern = "#,##0.0%" if abs(float(value)) < 0.1 else "#,##0%"
+                return format_percent(float(value), format=pattern, locale=self._locale)
+            case "duration":
+                return self._length(value, ("d", "h", "min", "s"))
+            case "hours":
+                return self._length(value, ("h", "min", "s"))
+            case "money":
+                return format_currency(value.amount, value.currency, locale=self._locale)
+            case "time" | "date" | "day" | "weekday" | "dates":
+                return self._when(value, kind)
+            case _:
+                return value.render(self) if isinstance(value, Message) else str(value)
+
+    def _when(self, value: Any, kind: str) -> str:
+        match value, kind:
+            case (datetime() as moment, "time"):
+                local = moment.astimezone(self.zone)
+                pattern = self._locale.datetime_formats["medium"]
+                day = format_skeleton("MMMEd", local.date(), locale=self._locale)
+                return str(pattern).replace("{1}", day).replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
+            case ((date() as first, date() as last), "dates"):
+                return format_interval(first, last, "yMMMd", locale=self._locale)
+            case (date() as moment, _):
+                skeleton = {"date": "MMMd", "day": "MMMEd", "weekday": "E"}.get(kind, "yMMMd")
+                return format_skeleton(skeleton, moment, locale=self._locale)
+            case _:
+                return str(value)
+
+    def _length(self, value: timedelta | Fraction | float, units: tuple[str, ...]) -> str:
+        seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
+        names, between = _UNITS.get(self.language, _UNITS[SOURCE_LANGUAGE])
+        sign, rest = ("\N{MINUS SIGN}" if seconds < 0 else ""), abs(seconds)
+        parts = []
+        for unit in units:
+            count, rest = divmod(rest, _SECONDS[unit])
+            if count:
+                parts.append(f"{format_decimal(count, locale=self._locale)}{names[unit]}")
+        return sign + (between.join(parts[:2]) or f"0{names[units[-2]]}")
+
+
+def _six_digits(value: Any) -> Any:
+    return value if isinstance(value, int) else float(f"{float(value):.6g}")
+
+
+@cache
+def _catalogue(language: str) -> gettext.NullTranslations:
+    if language == SOURCE_LANGUAGE:
+        return gettext.NullTranslations()
+    source = importlib.resources.files("templates") / "locale" / language / "LC_MESSAGES" / "tablewatch.po"
+    if not source.is_file():
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    write_mo(compiled, read_po(io.BytesIO(source.read_bytes()), locale=language))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
