@@ -1,0 +1,59 @@
+"""Tell why an expectation could not be evaluated from the classes of an exception alone: its text may hold data."""
+
+import builtins
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from checks._contract import UnknownReason
+
+_REASONS: Final[Mapping[UnknownReason, frozenset[str]]] = {
+    UnknownReason.TIMEOUT: frozenset({"QueryCanceled", "LockNotAvailable"}),
+    UnknownReason.PERMISSION: frozenset({"InsufficientPrivilege"}),
+    UnknownReason.MISCONFIGURED: frozenset(
+        {
+            "ConditionParserError", "DataError", "InvalidExpectationConfigurationError",
+            "InvalidExpectationKwargsError", "InvalidMetricAccessorDomainKwargsKeyError", "InvalidSetTypeError",
+            "MetricProviderError", "NotImplementedError", "ProgrammingError", "TypeError", "UnhashableColumnError",
+            "ValueError",
+        }
+    ),
+    UnknownReason.UNREACHABLE: frozenset({"InterfaceError", "OperationalError", "TestConnectionError"}),
+}  # fmt: skip
+_EXCEPTION_LINE: Final = re.compile(r"^([A-Za-z_][\w.]*)(?::|$)", re.MULTILINE)
+
+
+def reason_of(classes: tuple[str, ...], *, sqlite: bool) -> UnknownReason:
+    """Give the reason that the classes of an exception and of its causes speak for; `bug` when none is known."""
+    reason = next((reason for reason, names in _REASONS.items() if names.intersection(classes)), UnknownReason.BUG)
+    # SQLite says OperationalError for a function or column that is not there
+    return UnknownReason.MISCONFIGURED if sqlite and reason is UnknownReason.UNREACHABLE else reason
+
+
+def raised_classes(exception_info: Mapping[str, Any]) -> tuple[str, ...]:
+    """Give the classes, causes first, of what Great Expectations caught; empty when it caught nothing.
+
+    `exception_info` comes flat, or keyed by the metric that raised.
+    """
+    entries = [exception_info] if "raised_exception" in exception_info else exception_info.values()
+    raised = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("raised_exception")]
+    if not raised:
+        return ()
+    found = [kind for entry in raised for kind in _classes_in(str(entry.get("exception_traceback") or ""))]
+    return tuple(dict.fromkeys(name for kind in found for name in lineage(kind))) or ("Exception",)
+
+
+def lineage(kind: type[BaseException]) -> tuple[str, ...]:
+    """Give the name of a class and those of the more telling ones it comes from."""
+    every = tuple(one.__name__ for one in kind.__mro__ if one not in {Exception, BaseException, object})
+    return every or (kind.__name__,)
+
+
+def _classes_in(traceback: str) -> Iterator[type[BaseException]]:
+    """Find the lines of a traceback that begin with the name of an exception class that really exists."""
+    for match in _EXCEPTION_LINE.finditer(traceback):
+        module, _, name = match[1].rpartition(".")
+        found = getattr(sys.modules.get(module) if module else builtins, name, None)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            yield found

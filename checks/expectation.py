@@ -1,0 +1,119 @@
+"""A Great Expectations expectation holds."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Frame,
+    Json,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+    unknown,
+)
+from checks._gx_arguments import (
+    NAMES_ONLY,
+    QUERY_ARGUMENT,
+    ROW_COUNT,
+    check_arguments,
+    named_columns,
+    safe_query,
+    snake_case,
+)
+from checks._judge import without_rows
+from checks._message import Message
+
+_SQL_DIALECTS: Final = frozenset({"sqlite", "postgres"})
+
+
+class Expectation(CheckParameters):
+    """A Great Expectations expectation, built-in or custom, holds for the table."""
+
+    summary: ClassVar[str] = "A Great Expectations expectation holds."
+    takes_where: ClassVar[bool] = False
+
+    type: Literal["expectation"] = "expectation"
+    expectation: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?$", max_length=200)] = Field(
+        description="Its name, ExpectColumnValuesToMatchRegex or in snake_case; a custom one as module:Class."
+    )
+    kwargs: dict[str, Any] = Field(default_factory=dict, description="The arguments of the expectation.")
+    columns: tuple[str, ...] = Field(
+        (), description="On files and DuckDB: columns to hand over besides those that the arguments name."
+    )
+
+    @model_validator(mode="after")
+    def _arguments_are_safe(self) -> Self:
+        check_arguments(self.expectation, self.kwargs)
+        return self
+
+    @property
+    def asks_for_names(self) -> bool:
+        """Whether it looks at the names of the columns only."""
+        return snake_case(self.expectation) in NAMES_ONLY
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, and have Great Expectations look at the columns that the arguments name."""
+        if QUERY_ARGUMENT in self.kwargs:
+            if context.dialect not in _SQL_DIALECTS:
+                raise Misconfigured(f"{self.expectation} works on SQLite and PostgreSQL only; use a check of type sql")
+            safe_query(self.kwargs[QUERY_ARGUMENT], dialect=context.dialect)
+        return Wants({"rows": context.rows}, frame=self._frame(context))
+
+    def _frame(self, context: Context) -> Frame:
+        if self.asks_for_names:
+            return Frame(tuple(context.table.columns), 0)
+        columns = tuple(dict.fromkeys([*named_columns(self.kwargs), *self.columns]))
+        for name in columns:
+            context.column(name)
+        if not columns and snake_case(self.expectation) in ROW_COUNT:
+            columns = tuple(context.table.columns[:1])
+        if not columns and context.dialect not in _SQL_DIALECTS:
+            raise Misconfigured(
+                f"the arguments of {self.expectation} name no column; say which it looks at in 'columns'"
+            )
+        return Frame(columns, context.frame_rows)
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when Great Expectations says so; what it could not evaluate is unknown."""
+        found = measurement.frame_result
+        rows = measurement.number("rows")
+        if "reason" in found:
+            return unknown(found["reason"], found["message"], {"rows": rows})
+        if found.get("empty"):
+            return without_rows(self)
+        observed: dict[str, Json] = {"rows": rows, "violations": found["violations"]}
+        expected: dict[str, Json] = {"expectation": self.expectation}
+        if "mostly" in self.kwargs:
+            expected["mostly"] = self.kwargs["mostly"]
+        if found["met"]:
+            return Outcome(
+                Status.PASS, Message("{expectation} holds", {"expectation": self._title}), observed, expected
+            )
+        return Outcome(Status.FAIL, self._broken(found["violations"], found["elements"]), observed, expected)
+
+    @property
+    def _title(self) -> str:
+        columns = ", ".join(named_columns(self.kwargs))
+        return f"{self.expectation} ({columns})" if columns else self.expectation
+
+    def _broken(self, violations: int | None, elements: int | None) -> Message:
+        if violations is None:
+            return Message("{expectation} does not hold", {"expectation": self._title})
+        values = {"expectation": self._title, "violations": violations, "elements": elements}
+        if elements is None:
+            many, one = "{expectation}: {violations:count} rows break it", "{expectation}: one row breaks it"
+        else:
+            many = "{expectation}: {violations:count} of {elements:count} rows break it"
+            one = "{expectation}: one of {elements:count} rows breaks it"
+        return Message(many, values, one=one, counted="violations")
+
+
+CHECK: Final[type[Check]] = Expectation
