@@ -1,41 +1,51 @@
 """The shape of `tablewatch.yaml`: what a person may write, with names, units and defaults.
 
-Everything here is frozen and forbids unknown keys. The kinds of check come from the catalogue of the `checks` room, so a new
-check needs no change here.
+Everything here is frozen and forbids unknown keys. The kinds of check come from the catalogue of the `checks` room, so
+a new check needs no change here.
 """
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Gt, Le, MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, model_validator
+from annotated_types import Ge, Le, MinLen
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
-from checks import Check, Severity
-from monitor.config._scalars import Clock, Duration, Schedule, Share, Weekdays, Zone
+from checks import Check, Kind, Severity
+from monitor.config._scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Weekdays, Zone
 
 
 class Section(BaseModel):
     """A part of the configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Storage(Section):
     """Where Tablewatch keeps what it knows."""
 
-    url: str = Field("sqlite:///tablewatch.db", description="SQLite (relative to the folder the command is started in) or PostgreSQL.")
-    keep_measurements: Duration = timedelta(days=90)
-    keep_incidents: Duration = timedelta(days=1095)
+    url: str = Field(
+        "sqlite:///tablewatch.db",
+        description="SQLite (a path relative to the folder the command is started in) or PostgreSQL.",
+    )
+    keep_measurements: PositiveDuration = Field(timedelta(days=90), description="How long measurements are kept.")
+    keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="How long incidents are kept.")
+
+    @model_validator(mode="after")
+    def _known_engine(self) -> Self:
+        if not self.url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+            raise ValueError("'url' of the storage begins with sqlite:/// or postgresql://")
+        return self
 
 
 class CsvFormat(Section):
     """How CSV files are written, where DuckDB's detection is not enough."""
 
-    types: dict[str, str] = {}
-    delimiter: Annotated[str, MinLen(1)] | None = None
-    header: bool | None = None
-    null_values: tuple[str, ...] = ()
+    types: dict[str, str] = Field({}, description="DuckDB type of a column, by its name.")
+    delimiter: Annotated[str, MinLen(1)] | None = Field(None, description="What stands between two values.")
+    header: bool | None = Field(None, description="Whether the first line holds the names of the columns.")
+    null_values: tuple[str, ...] = Field((), description="Texts that mean NULL.")
 
 
 class Source(Section):
@@ -47,13 +57,17 @@ class Source(Section):
     table: str | None = Field(None, description="Reads the whole glob as one table of this name.")
     csv: CsvFormat = CsvFormat()
     timezone: Zone | None = Field(None, description="The IANA zone of naive time columns.")
-    query_timeout: Duration = timedelta(seconds=60)
-    connect_timeout: Duration = timedelta(seconds=10)
-    lock_timeout: Duration = timedelta(seconds=5)
-    concurrency: Annotated[int, Ge(1), Le(64)] = 2
-    memory_limit: str = Field("2GB", description="Most memory DuckDB may use for this source.")
-    threads: Annotated[int, Ge(1)] | None = None
-    expectation_rows: Annotated[int, Ge(1)] = Field(1_000_000, description="Most rows given to a Great Expectations expectation as a frame.")
+    query_timeout: PositiveDuration = Field(timedelta(seconds=60), description="Most time for one statement.")
+    connect_timeout: PositiveDuration = Field(timedelta(seconds=10), description="Most time to connect.")
+    lock_timeout: PositiveDuration = Field(timedelta(seconds=5), description="Most time to wait for a lock.")
+    concurrency: Annotated[int, Ge(1), Le(64)] = Field(2, description="Most tables looked at at the same time.")
+    memory_limit: Annotated[str, Field(pattern="^[0-9]+(\\.[0-9]+)? ?([KMGT]i?)?B$")] = Field(
+        "2GB", description="Most memory DuckDB may use for this source."
+    )
+    threads: Annotated[int, Ge(1)] | None = Field(None, description="Threads of DuckDB; by default one per core.")
+    expectation_rows: Annotated[int, Ge(1)] = Field(
+        1_000_000, description="Most rows given to a Great Expectations expectation as a frame."
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -68,16 +82,16 @@ class Source(Section):
 class Domain(Section):
     """A part of the business that owns tables (data mesh)."""
 
-    owner: str | None = None
-    title: str | None = None
+    owner: str | None = Field(None, description="Who answers for its tables; one of `owners`.")
+    title: str | None = Field(None, description="Its name in reports.")
 
 
 class Owner(Section):
     """Who answers for tables."""
 
     name: str | None = None
-    email: str | None = None
-    channel: str | None = None
+    email: Annotated[str, Field(pattern="^[^@ ]+@[^@ ]+$")] | None = None
+    channel: str | None = Field(None, description="Where alerts reach them; one of `alerts.channels`.")
 
 
 class Rate(Section):
@@ -102,13 +116,21 @@ class BusinessHours(Section):
     start: Clock
     end: Clock
     outside_factor: Annotated[Decimal, Ge(0), Le(1)] = Decimal(0)
-    timezone: Zone | None = None
+    timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.start >= self.end:
+            raise ValueError("'end' of the business hours comes after 'start', on the same day")
+        return self
 
 
 class Rates(Section):
     """Rates that are valid from a day on."""
 
-    valid_from: date | None = Field(None, description="First day (project time zone) on which these rates hold; earlier hours have no price.")
+    valid_from: date | None = Field(
+        None, description="First day (project time zone) on which these rates hold; earlier hours have no price."
+    )
     tiers: dict[str, Rate] = {}
     tables: dict[str, Rate] = {}
     roles: tuple[Role, ...] = ()
@@ -121,6 +143,17 @@ class Cost(Rates):
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
     history: tuple[Rates, ...] = Field((), description="Earlier rates, each with its own valid_from.")
+
+    @model_validator(mode="after")
+    def _dated(self) -> Self:
+        if not self.history:
+            return self
+        days = [self.valid_from, *(rates.valid_from for rates in self.history)]
+        if None in days:
+            raise ValueError("with 'history', every set of rates has 'valid_from', the newest one too")
+        if len(set(days)) < len(days):
+            raise ValueError("'history' has two sets of rates with the same 'valid_from'")
+        return self
 
 
 class Table(Section):
@@ -136,9 +169,13 @@ class Table(Section):
     schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri' (project time zone).")
     upstream: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
-    loaded_at: str | None = Field(None, description="The column that says when a row arrived; sharpens the time of occurrence.")
-    timezones: dict[str, Zone] = Field({}, description="Zones of naive time columns, by column, where the source's does not hold.")
-    checks: tuple[SerializeAsAny[Any], ...] = ()  # each a Check of the catalogue; `load` builds and validates them
+    loaded_at: str | None = Field(
+        None, description="The column that says when a row arrived; sharpens the time of occurrence."
+    )
+    timezones: dict[str, Zone] = Field(
+        {}, description="Zones of naive time columns, by column, where the source's does not hold."
+    )
+    checks: tuple[SerializeAsAny[Any], ...] = ()  # each a Check of the catalogue; `load` builds them beforehand
 
     def check_id(self, check: Check) -> str:
         """Give the published id of one of its checks."""
@@ -146,29 +183,71 @@ class Table(Section):
 
 
 class Maintenance(Section):
-    """Planned work: its hours are no downtime."""
+    """Planned work: its hours are no downtime. Without `tables` and `domains` it is about every table."""
 
     tables: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
-    start: datetime
-    end: datetime
+    start: datetime = Field(description="When it begins; without an offset, by the project's wall clock.")
+    end: datetime = Field(description="When it ends; without an offset, by the project's wall clock.")
     reason: Annotated[str, MinLen(1)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if (self.start.tzinfo is None) != (self.end.tzinfo is None):
+            raise ValueError("'start' and 'end' both have an offset such as +09:00, or neither has")
+        if self.start >= self.end:
+            raise ValueError("'end' of the maintenance comes after its 'start'")
+        return self
+
+    def span(self, zone: str) -> tuple[datetime, datetime]:
+        """Give its beginning and end in UTC; `zone` is the project's."""
+        start, end = (
+            moment if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(zone))
+            for moment in (self.start, self.end)
+        )
+        return start.astimezone(UTC), end.astimezone(UTC)
+
+
+class Webhook(Section):
+    """An address that takes signed JSON."""
+
+    url: Annotated[str, Field(pattern="^https?://")]
+    secret: str | None = Field(None, description="Key of the signature (HMAC).")
+    allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
 
 
 class Channel(Section):
-    """Where alerts go."""
+    """Where alerts go: exactly one of `apprise`, `webhook`."""
 
-    apprise: str | None = None
-    webhook: dict[str, Any] | None = None
+    apprise: str | None = Field(None, description="An Apprise URL.")
+    webhook: Webhook | None = None
     locale: Literal["en", "ja"] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.apprise is None) == (self.webhook is None):
+            raise ValueError("a channel has exactly one of apprise, webhook")
+        return self
+
+
+class Match(Section):
+    """Which incidents a route is about; every key given must fit."""
+
+    table: str | None = None
+    domain: str | None = None
+    owner: str | None = None
+    tier: str | None = None
+    source: str | None = None
+    severity: Severity | None = None
+    kind: Kind | None = None
 
 
 class Route(Section):
     """Which alerts go where."""
 
-    match: dict[str, str] = {}
-    to: tuple[str, ...]
-    quiet_hours: str | None = None
+    match: Match = Match()
+    to: Annotated[tuple[str, ...], MinLen(1)]
+    quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
 
 
 class QuietHours(Section):
@@ -187,10 +266,12 @@ class Alerts(Section):
 
     open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
     resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
-    group_wait: Duration = timedelta(minutes=2)
-    remind_every: Duration = timedelta(hours=24)
-    send_resolved: bool = True
-    mute_downstream: bool = True
+    group_wait: Duration = Field(timedelta(minutes=2), description="How long to wait for more before the first alert.")
+    remind_every: PositiveDuration = Field(timedelta(hours=24), description="How often to remind of an open incident.")
+    send_resolved: bool = Field(default=True, description="Whether the end of an incident is told too.")
+    mute_downstream: bool = Field(
+        default=True, description="Whether tables downstream of an open incident stay silent."
+    )
     channels: dict[str, Channel] = {}
     routes: tuple[Route, ...] = ()
     quiet_hours: dict[str, QuietHours] = {}
@@ -199,7 +280,7 @@ class Alerts(Section):
 class WeeklyReportPlan(Section):
     """When the weekly report is made, in which languages, and who gets it."""
 
-    cron: str = "0 8 * * mon"
+    cron: Cron = Field(Schedule.parse("cron: 0 8 * * mon"), description="When it is made (project time zone).")
     locales: tuple[Literal["en", "ja"], ...] = ("en",)
     to: tuple[str, ...] = ()
     keep: str | None = Field(None, description="Folder that keeps the rendered reports.")
@@ -222,7 +303,13 @@ class Release(Section):
     legal_basis: str | None = None
     remedies: tuple[dict[str, Any], ...] = ()
     approvers: tuple[str, ...] = ()
-    expires_after: Duration | None = None
+    expires_after: PositiveDuration | None = None
+
+    @model_validator(mode="after")
+    def _remedies_are_named(self) -> Self:
+        if any(not isinstance(remedy.get("remedy"), str) for remedy in self.remedies):
+            raise ValueError("each of 'remedies' names its 'remedy'")
+        return self
 
 
 class Config(Section):
@@ -230,8 +317,8 @@ class Config(Section):
 
     version: Literal[1]
     project: Annotated[str, MinLen(1)]
-    timezone: Zone = "UTC"
-    locale: Literal["en", "ja"] = "en"
+    timezone: Zone = Field("UTC", description="Every wall clock in this file and in the reports.")
+    locale: Literal["en", "ja"] = Field("en", description="Default language of alerts and reports.")
     storage: Storage = Storage()
     sources: Annotated[dict[str, Source], MinLen(1)]
     domains: dict[str, Domain] = {}

@@ -1,0 +1,138 @@
+"""Find the configuration, read its files and merge them into one tree.
+
+A folder is read with everything below it (`*.yaml`, `*.yml`, in the order of their names; hidden files and folders are
+left out). Mappings merge, lists append, and a scalar that two files give is an error that names both.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from monitor._problem import Problem
+from monitor.config._errors import ConfigError
+from monitor.config._substitute import Substitution
+from monitor.config._yaml import MAX_BYTES, Node, Unreadable, read_yaml
+
+NAMES = ("tablewatch.yaml", "tablewatch.yml")
+FOLDER = "tablewatch"
+_SUFFIXES = frozenset({".yaml", ".yml"})
+
+
+def find(folder: Path) -> Path:
+    """Give the configuration of a folder: `tablewatch.yaml`, `tablewatch.yml` or the folder `tablewatch/`.
+
+    Raises:
+        ConfigError: there is none, or more than one.
+    """
+    found = [Path(name) for name in NAMES if (folder / name).is_file()]
+    if (folder / FOLDER).is_dir() and next(_yaml_files(folder / FOLDER), None) is not None:
+        found.append(Path(FOLDER))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        message = f"more than one configuration in {folder}: {', '.join(map(str, found))}"
+        raise ConfigError([Problem("config.ambiguous", message, hint="say which with -c, or keep one")])
+    looked = f"{', '.join(NAMES)} and {FOLDER}/"
+    hint = "name one with -c FILE, write a first one with 'tablewatch init', or look at 'tablewatch demo'"
+    raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {looked}", hint=hint)])
+
+
+class Files:
+    """The files of one configuration: their texts (for quoting a line) and what was wrong with them."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.texts: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self._lines: dict[str | None, list[str]] = {}
+
+    def read(self, path: Path, substitution: Substitution) -> Node | None:
+        """Give the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
+        paths = sorted(_yaml_files(path)) if path.is_dir() else [path]
+        if not paths:
+            self.problems.append(Problem("config.not_found", f"no *.yaml file in {path}", str(path)))
+        trees = [tree for tree in (self._read_one(one, substitution) for one in paths) if tree is not None]
+        return self._merge(trees) if trees else None
+
+    def _read_one(self, path: Path, substitution: Substitution) -> Node | None:
+        name = str(path)
+        try:
+            text = _text_of(path)
+            self.texts[name] = text
+            tree, problems = read_yaml(text, name)
+        except Unreadable as error:
+            self.problems.append(error.problem)
+            return None
+        self.problems += problems
+        if not isinstance(tree.value, dict):
+            message = "a configuration is a mapping of keys to values (version, project, sources, tables ...)"
+            self.problems.append(Problem("config.type", message, name, tree.place.line, tree.place.column))
+            return None
+        substitution.fill(tree, path.parent)
+        return tree
+
+    def _merge(self, trees: Sequence[Node]) -> Node:
+        merged, *others = trees
+        for other in others:
+            merged = self._merge_two(merged, other, key=None)
+        return merged
+
+    def _merge_two(self, first: Node, second: Node, *, key: str | None) -> Node:
+        if isinstance(first.value, dict) and isinstance(second.value, dict):
+            value = dict(first.value)
+            for name, child in second.value.items():
+                value[name] = self._merge_two(value[name], child, key=name) if name in value else child
+            return replace(first, value=value, keys={**second.keys, **first.keys})
+        if isinstance(first.value, list) and isinstance(second.value, list):
+            return replace(first, value=[*first.value, *second.value])
+        place, other = second.place, first.place
+        message = f"'{key}' is given twice; also in {other.file}:{other.line}:{other.column}"
+        hint = "files of a folder add to mappings and lists; a single value stands in one of them"
+        self.problems.append(Problem("config.given_twice", message, place.file, place.line, place.column, hint))
+        return first
+
+    def line(self, file: str | None, number: int | None) -> str | None:
+        """Give a line of a file as it is written."""
+        if file not in self._lines:
+            self._lines[file] = self.texts.get(file or "", "").split("\n")
+        lines = self._lines[file]
+        return lines[number - 1].rstrip("\r") if number is not None and number <= len(lines) else None
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            if Path(name).suffix in _SUFFIXES and not name.startswith("."):
+                yield Path(where, name)
+
+
+def _text_of(path: Path) -> str:
+    """Read a file of at most 1 MB.
+
+    Raises:
+        Unreadable: missing, too large, or not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        problem = Problem(
+            "config.not_found" if missing else "config.unreadable",
+            f"{path} does not exist" if missing else f"{path} cannot be read ({type(error).__name__})",
+            str(path),
+            hint="write one with 'tablewatch init'" if missing else None,
+        )
+        raise Unreadable(problem) from None
+    if len(content) > MAX_BYTES:
+        hint = "make it a folder of several files, or generate fewer tables"
+        raise Unreadable(Problem("config.too_large", f"{path} is larger than 1 MB", str(path), hint=hint))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise Unreadable(
+            Problem("config.encoding", "not UTF-8 text", str(path), line, hint="save it as UTF-8")
+        ) from None

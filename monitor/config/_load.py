@@ -1,0 +1,142 @@
+"""Load a configuration: read it, fill it in, check all of it, and say everything that is wrong at once."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from monitor._problem import Problem
+from monitor._redact import MASK, Redactor
+from monitor.config._checks import Workshop, build_checks, child, entries, items, text
+from monitor.config._errors import ConfigError
+from monitor.config._files import Files
+from monitor.config._messages import find_node, word_errors
+from monitor.config._model import Config
+from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
+from monitor.config._substitute import Substitution
+from monitor.config._yaml import Node, Place, plain_data
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A valid configuration and what is known about it.
+
+    `files` were read, in this order. `redactor` masks what came from the environment or a file, and passwords in URLs.
+    `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors.
+    """
+
+    config: Config
+    files: tuple[Path, ...]
+    redactor: Redactor
+    digest: str
+    notes: tuple[Problem, ...]
+    tree: Node
+
+    def place(self, *path: str | int) -> Place:
+        """Give where a value stands: `loaded.place("tables", 0, "name")`; of a missing one, where its parent stands."""
+        node, _ = find_node(self.tree, path)
+        return node.place
+
+    def folder(self, source: str) -> Path:
+        """Give the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
+        return Path(self.place("sources", source).file).parent
+
+    def masked(self) -> Any:
+        """Give the configuration as it was read and filled in, as plain data, with everything secret masked."""
+        return _masked(self.tree, self.redactor)
+
+
+def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Loaded:
+    """Load a file or a folder of files.
+
+    Raises:
+        ConfigError: it is missing or wrong; all problems at once, in the order of their places.
+    """
+    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    tree = files.read(Path(path), substitution)
+    problems = [*files.problems, *substitution.problems]
+    if tree is None:
+        raise _error(problems, files, Redactor(substitution.secrets))
+    redactor = Redactor(substitution.secrets, published=_published(tree))
+    workshop = build_checks(tree)
+    config, errors = _validate(tree, workshop)
+    problems += [*workshop.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
+    problems += foreign_sources(tree, workshop.built)
+    if problems or config is None:
+        raise _error(problems, files, redactor)
+    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unevaluated(config)]
+    read = tuple(Path(name) for name in files.texts)
+    return Loaded(config, read, redactor, _digest(tree), tuple(_quote(notes, files)), tree)
+
+
+def _validate(tree: Node, workshop: Workshop) -> tuple[Config | None, list[Problem]]:
+    data = plain_data(tree)
+    tables = data.get("tables")
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        if isinstance(table, dict) and isinstance(table.get("checks"), list):
+            table["checks"] = workshop.checks.get(index, ())
+    try:
+        return Config.model_validate(data), []
+    except ValidationError as error:
+        return None, list(word_errors(error.errors(include_url=False, include_input=False), tree, Config))
+
+
+def _error(problems: Iterable[Problem], files: Files, redactor: Redactor) -> ConfigError:
+    """Put problems in the order of their places, one for each place, with the line that each points at."""
+    ordered = sorted(problems, key=lambda one: (one.file or "", one.line or 0, one.column or 0))
+    first: dict[object, Problem] = {}
+    for problem in ordered:
+        first.setdefault((problem.file, problem.line, problem.column, problem.line or problem.message), problem)
+    return ConfigError(_quote(first.values(), files), redactor)
+
+
+def _quote(problems: Iterable[Problem], files: Files) -> list[Problem]:
+    return [replace(one, excerpt=files.line(one.file, one.line)) for one in problems]
+
+
+def _published(tree: Node) -> set[str]:
+    """Give the names that identify results: of the project, of tables and of checks."""
+    names = {text(tree, "project")}
+    for table in items(child(tree, "tables")):
+        names |= {text(table, "name"), *(text(check, "id") for check in items(child(table, "checks")))}
+    return {name for name in names if name is not None}
+
+
+def _digest(tree: Node) -> str:
+    """Fingerprint the values, and the folders that relative paths start from."""
+    folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
+    content = json.dumps([plain_data(tree), folders], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _masked(node: Node, redact: Redactor) -> Any:
+    if isinstance(node.value, dict):
+        return {key: _masked(value, redact) for key, value in node.value.items()}
+    if isinstance(node.value, list):
+        return [_masked(value, redact) for value in node.value]
+    if node.masked is not None:
+        return redact(node.masked) or MASK
+    return redact(node.value) if isinstance(node.value, str) else node.value
+
+
+def _unpriced_tiers(config: Config) -> list[Problem]:
+    priced = set(config.cost.tiers)
+    tiers = {table.tier for table in config.tables if table.tier and table.name not in config.cost.tables}
+    unpriced = sorted(tiers - priced)
+    if not priced or not unpriced:
+        return []
+    message = f"tier {', '.join(unpriced)} has no price in cost.tiers; an hour of its downtime costs only the roles"
+    return [Problem("config.unpriced_tier", message)]
+
+
+def _unevaluated(config: Config) -> list[Problem]:
+    if not config.releases:
+        return []
+    names = ", ".join(config.releases)
+    message = f"releases are read and checked, but not evaluated by this version: {names}"
+    return [Problem("config.not_evaluated", message)]

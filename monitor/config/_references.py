@@ -1,0 +1,162 @@
+"""Look whether every name that the configuration refers to exists in it.
+
+These rules work on the tree as it was read, not on the model, so that they find their errors beside all others.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from monitor._problem import Problem
+from monitor.config._checks import Built, child, entries, items, text
+from monitor.config._messages import problem_at, suggest
+from monitor.config._yaml import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a configuration defines."""
+
+    sources: Collection[str]
+    domains: Collection[str]
+    owners: Collection[str]
+    channels: Collection[str]
+    quiet_hours: Collection[str]
+    tables: Collection[str]
+
+    @classmethod
+    def of(cls, tree: Node) -> "Names":
+        """Read them from a tree."""
+        alerts = child(tree, "alerts")
+        return cls(
+            sources=entries(child(tree, "sources")),
+            domains=entries(child(tree, "domains")),
+            owners=entries(child(tree, "owners")),
+            channels=entries(child(alerts, "channels")),
+            quiet_hours=entries(child(alerts, "quiet_hours")),
+            tables=[name for table in items(child(tree, "tables")) if (name := text(table, "name")) is not None],
+        )
+
+
+def unknown_references(tree: Node) -> Iterator[Problem]:
+    """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
+    names = Names.of(tree)
+    for rule in (_tables, _ownership, _alerts, _cost, _releases, _maintenance):
+        yield from rule(tree, names)
+
+
+def repeated_tables(tree: Node) -> Iterator[Problem]:
+    """Find two tables of one name."""
+    first: dict[str, Node] = {}
+    for table in items(child(tree, "tables")):
+        name = child(table, "name")
+        if name is None or not isinstance(name.value, str):
+            continue
+        if name.value in first:
+            other = first[name.value].place
+            message = f"table '{name.value}' is given twice; first in {other.file}:{other.line}"
+            hint = "put its checks together; for tables of one name in two sources, give one another name and 'table:'"
+            yield problem_at(name.place, "config.duplicate_table", message, hint)
+        else:
+            first[name.value] = name
+
+
+def foreign_sources(tree: Node, built: Sequence[Built]) -> Iterator[Problem]:
+    """Find checks that refer to a table of another source: no engine can compare the two."""
+    source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
+    for one in built:
+        mine = source_of.get(one.table)
+        for name in one.check.refers_to:
+            other = source_of.get(name, mine)
+            if other != mine:
+                at = _place_of_reference(one.node, name)
+                message = f"'{name}' lies in source '{other}', but '{one.table}' lies in source '{mine}'"
+                yield problem_at(at.place, "config.foreign_source", message, "a check looks at tables of one source")
+
+
+def outside_references(tree: Node, built: Sequence[Built]) -> Iterator[Problem]:
+    """Find references to tables that are not configured; they may exist in the source, so they are no errors."""
+    known = Names.of(tree).tables
+    for one in built:
+        for name in one.check.refers_to:
+            if name not in known:
+                at = _place_of_reference(one.node, name)
+                message = f"table '{name}' is not configured; it is looked for in the source of '{one.table}'"
+                yield problem_at(at.place, "config.outside_table", message, suggest(name, known, show=0))
+
+
+def _place_of_reference(node: Node, name: str) -> Node:
+    for value in entries(node).values():
+        for one in (value, *items(value)):
+            if isinstance(one.value, str) and (one.value == name or one.value.startswith(f"{name}.")):
+                return one
+    return node
+
+
+Rule: TypeAlias = Callable[[Node, Names], Iterator[Problem]]
+
+
+def _tables(tree: Node, names: Names) -> Iterator[Problem]:
+    for table in items(child(tree, "tables")):
+        yield from _known(child(table, "source"), names.sources, "source", "sources")
+        yield from _known(child(table, "domain"), names.domains, "domain", "domains")
+        yield from _known(child(table, "owner"), names.owners, "owner", "owners")
+        yield from _known_each(child(table, "upstream"), names.tables, "table", "tables")
+
+
+def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
+    for domain in entries(child(tree, "domains")).values():
+        yield from _known(child(domain, "owner"), names.owners, "owner", "owners")
+    for owner in entries(child(tree, "owners")).values():
+        yield from _known(child(owner, "channel"), names.channels, "channel", "alerts.channels")
+
+
+def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
+    for route in items(child(child(tree, "alerts"), "routes")):
+        match = child(route, "match")
+        yield from _known(child(match, "table"), names.tables, "table", "tables")
+        yield from _known(child(match, "domain"), names.domains, "domain", "domains")
+        yield from _known(child(match, "owner"), names.owners, "owner", "owners")
+        yield from _known(child(match, "source"), names.sources, "source", "sources")
+        yield from _known_each(child(route, "to"), names.channels, "channel", "alerts.channels")
+        yield from _known(child(route, "quiet_hours"), names.quiet_hours, "quiet hours", "alerts.quiet_hours")
+    weekly = child(child(tree, "report"), "weekly")
+    yield from _known_each(child(weekly, "to"), names.channels, "channel", "alerts.channels")
+
+
+def _cost(tree: Node, names: Names) -> Iterator[Problem]:
+    cost = child(tree, "cost")
+    for rates in (cost, *items(child(cost, "history"))):
+        tables = child(rates, "tables")
+        for name in entries(tables):
+            if tables is not None and name not in names.tables:
+                message, hint = _unknown("table", name, "tables", names.tables)
+                yield problem_at(tables.keys[name], "config.unknown_reference", message, hint)
+
+
+def _releases(tree: Node, names: Names) -> Iterator[Problem]:
+    for release in entries(child(tree, "releases")).values():
+        yield from _known(child(release, "table"), names.tables, "table", "tables")
+        yield from _known_each(child(release, "approvers"), names.owners, "owner", "owners")
+
+
+def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:
+    for window in items(child(tree, "maintenance")):
+        yield from _known_each(child(window, "tables"), names.tables, "table", "tables")
+        yield from _known_each(child(window, "domains"), names.domains, "domain", "domains")
+
+
+def _known(node: Node | None, known: Collection[str], what: str, section: str) -> Iterator[Problem]:
+    if node is not None and isinstance(node.value, str) and node.value not in known:
+        message, hint = _unknown(what, node.masked or node.value, section, known)
+        yield problem_at(node.place, "config.unknown_reference", message, hint)
+
+
+def _known_each(node: Node | None, known: Collection[str], what: str, section: str) -> Iterator[Problem]:
+    for one in items(node):
+        yield from _known(one, known, what, section)
+
+
+def _unknown(what: str, name: str, section: str, known: Collection[str]) -> tuple[str, str | None]:
+    hint = suggest(name, known) or f"add it under '{section}'"
+    return f"unknown {what} '{name}'", hint

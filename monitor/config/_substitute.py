@@ -1,0 +1,120 @@
+"""Fill `${...}` in, after the YAML has been read and inside scalar values only: no value can change the structure.
+
+`${NAME}` is an environment variable, `${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is
+the content of a file (relative to the configuration file's folder, without the line break at its end), `$$` is a dollar
+sign. What is filled in is not looked at again. When an unquoted scalar is one substitution and nothing else, the outcome
+is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a text, it stays text.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from checks import did_you_mean
+from monitor._problem import Problem
+from monitor._redact import MASK
+from monitor.config._yaml import Node, resolve
+
+_MAX_SECRET_FILE = 65_536
+_PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|(?P<broken>\$\{)")
+_NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
+
+
+class Substitution:
+    """Fills in one configuration; remembers what came from outside (`secrets`) and what went wrong (`problems`)."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Take the environment to read from."""
+        self.secrets: set[str] = set()
+        self.problems: list[Problem] = []
+        self._environment = environment
+        self._seen: set[int] = set()
+
+    def fill(self, node: Node, folder: Path) -> None:
+        """Fill in a tree in place; an aliased node is filled in once."""
+        if id(node) in self._seen:
+            return
+        self._seen.add(id(node))
+        if isinstance(node.value, dict):
+            for child in node.value.values():
+                self.fill(child, folder)
+        elif isinstance(node.value, list):
+            for child in node.value:
+                self.fill(child, folder)
+        elif isinstance(node.value, str) and "$" in node.value:
+            self._fill_scalar(node, node.value, folder)
+
+    def _fill_scalar(self, node: Node, text: str, folder: Path) -> None:
+        said, shown, outside = [], [], False
+        end = 0
+        for piece in _PIECE.finditer(text):
+            literal = text[end : piece.start()]
+            filled, secret = self._piece(piece, node, folder)
+            said += [literal, filled]
+            shown += [literal, MASK if secret else filled]
+            outside |= secret
+            end = piece.end()
+        whole = "".join([*said, text[end:]])
+        alone = node.plain and len(said) == 2 and not said[0] and end == len(text) and text != "$$"
+        node.value = resolve(whole) if alone and whole else whole
+        if outside:
+            node.masked = "".join([*shown, text[end:]])
+
+    def _piece(self, piece: re.Match[str], node: Node, folder: Path) -> tuple[str, bool]:
+        """Give what a piece stands for, and whether it came from outside."""
+        if piece[0] == "$$":
+            return "$", False
+        body = piece["body"]
+        if body is not None and body.startswith("file:"):
+            return self._from_file(body.removeprefix("file:"), node, folder)
+        match = _NAME.fullmatch(body) if body is not None else None
+        if match is None:
+            hint = "write ${NAME}, ${NAME:-default} or ${file:PATH}; $${ stands for a literal ${"
+            self._add("config.substitution", "a substitution that cannot be read", node, hint)
+            return "", False
+        value = self._environment.get(match["name"])
+        if match["default"] is not None and not value:
+            return match["default"], False
+        if value is None:
+            name = match["name"]
+            hint = f"set it, or write ${{{name}:-default}} to give a default{did_you_mean(name, self._environment)}"
+            self._add("config.missing_variable", f"environment variable {name} is not set", node, hint)
+            return "", False
+        return self._remember(value)
+
+    def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
+        path = folder / name
+        try:
+            with path.open(encoding="utf-8") as file:
+                text = file.read(_MAX_SECRET_FILE + 1)
+        except (OSError, ValueError) as error:
+            why = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
+            self._add("config.missing_file", f"file '{name}' {why}", node, "the path is relative to this file's folder")
+            return "", False
+        if len(text) > _MAX_SECRET_FILE:
+            self._add(
+                "config.missing_file", f"file '{name}' is longer than {_MAX_SECRET_FILE:,} characters", node, None
+            )
+            return "", False
+        return self._remember(text.rstrip("\r\n"))
+
+    def _remember(self, value: str) -> tuple[str, bool]:
+        if value:
+            self.secrets.add(value)
+        return value, True
+
+    def _add(self, code: str, message: str, node: Node, hint: str | None) -> None:
+        place = node.place
+        self.problems.append(Problem(code, message, place.file, place.line, place.column, hint))
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case FileNotFoundError():
+            return "does not exist"
+        case PermissionError():
+            return "may not be read"
+        case IsADirectoryError():
+            return "is a folder"
+        case _:
+            return "cannot be read"
