@@ -3,12 +3,16 @@
 A row is one episode. Words (tables, checks) are codes into a tuple of names. All arithmetic on these is exact.
 """
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from checks import Kind
+from incidents._model import Episode, Incident, Resolution
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -24,7 +28,29 @@ def to_us(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
+def from_us(microseconds: int) -> datetime:
+    """Give the aware time in UTC of integer microseconds since 1970, exactly."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The time that a figure is about: `[start_us, end_us)` in microseconds UTC."""
+
+    start_us: int
+    end_us: int
+
+    def __post_init__(self) -> None:
+        if self.end_us <= self.start_us:
+            raise ValueError(f"a window ends after it starts; seen {from_us(self.start_us)} to {from_us(self.end_us)}")
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime) -> "Window":
+        """Give the window between two aware times."""
+        return cls(to_us(start), to_us(end))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Spans:
     """Episodes, sorted by incident id and then by onset.
 
@@ -48,3 +74,57 @@ class Spans:
     latest: Ints
     detected: Ints
     resolved: Ints
+
+    @classmethod
+    def of(cls, incidents: Iterable[Incident], *, roots: Mapping[int, Incident] | None = None) -> "Spans":
+        """Give the episodes of incidents. `roots` are incidents, by id, among which root causes are looked up too."""
+        ordered = sorted(incidents, key=lambda incident: incident.id)
+        known = {**(roots or {}), **{incident.id: incident for incident in ordered}}
+        names: dict[str, int] = {}
+        rows = [
+            _row(incident, episode, root_table=_root_table(incident, known), names=names)
+            for incident in ordered
+            for episode in incident.episodes
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(_COLUMNS))
+        columns = dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True))
+        return cls(names=tuple(names), **{**columns, "disclosure": columns["disclosure"].astype(np.bool_)})
+
+    def take(self, rows: Ints) -> "Spans":
+        """Give some of the rows, in the given order; each at most once."""
+        if rows.size == self.incident.size and (rows[1:] > rows[:-1]).all():
+            return self
+        return Spans(self.names, **{name: getattr(self, name)[rows] for name in _COLUMNS})
+
+
+_COLUMNS: Final = tuple(field.name for field in fields(Spans))[1:]
+_RESOLUTIONS: Final = tuple(Resolution)
+
+
+def _row(incident: Incident, episode: Episode, *, root_table: str, names: dict[str, int]) -> Sequence[int]:
+    def code(name: str) -> int:
+        return names.setdefault(name, len(names))
+
+    onset = episode.onset
+    return (
+        incident.id,
+        code(incident.table),
+        -1 if incident.check_id is None else code(incident.check_id),
+        code(root_table),
+        incident.severity.rank,
+        -1 if incident.resolution is None else _RESOLUTIONS.index(incident.resolution),
+        incident.kind is Kind.DISCLOSURE,
+        to_us(onset.at),
+        to_us(onset.earliest),
+        to_us(onset.latest),
+        to_us(episode.detected_at),
+        OPEN_END if episode.resolved_at is None else to_us(episode.resolved_at),
+    )
+
+
+def _root_table(incident: Incident, known: Mapping[int, Incident]) -> str:
+    seen: set[int] = set()
+    while incident.root is not None and incident.root in known and incident.root not in seen:
+        seen.add(incident.root)
+        incident = known[incident.root]
+    return incident.table

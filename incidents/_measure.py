@@ -1,0 +1,114 @@
+"""Measure time that counts, or that does not: business hours, planned maintenance, the validity of a price.
+
+A measure is a set of disjoint intervals and answers one question for a million moments at once: how much of the time
+before this moment lies inside? The length of a span inside is then a difference of two answers, exact in microseconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from incidents._spans import Ints
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeMeasure:
+    """Disjoint intervals `[start, end)` in order, with the time inside that lies before each start (microseconds)."""
+
+    starts: Ints
+    ends: Ints
+    before: Ints
+
+    @classmethod
+    def of(cls, intervals: Iterable[tuple[int, int]]) -> "TimeMeasure":
+        """Give the measure of a union of intervals in microseconds; they may overlap, empty ones are dropped."""
+        merged: list[list[int]] = []
+        for start, end in sorted(intervals):
+            if end <= start:
+                continue
+            if merged and start <= merged[-1][1]:
+                merged[-1][1] = max(end, merged[-1][1])
+            else:
+                merged.append([start, end])
+        table = np.array(merged, dtype=np.int64).reshape(-1, 2)
+        return cls._disjoint(table[:, 0], table[:, 1])
+
+    @classmethod
+    def _disjoint(cls, starts: Ints, ends: Ints) -> "TimeMeasure":
+        return cls(starts, ends, np.concatenate(([0], np.cumsum(ends - starts)))[:-1].astype(np.int64))
+
+    def __call__(self, moments: Ints) -> Ints:
+        """Give, for each moment, how much of the time before it lies inside."""
+        if self.starts.size == 0:
+            return np.zeros_like(moments)
+        at = np.searchsorted(self.starts, moments, side="right") - 1
+        inside = self.before[at] + np.minimum(moments, self.ends[at]) - self.starts[at]
+        return np.where(at < 0, 0, inside)
+
+    def covers(self, moments: Ints) -> Bools:
+        """Say, for each moment, whether it lies inside."""
+        if self.starts.size == 0:
+            return np.zeros(moments.shape, dtype=np.bool_)
+        at = np.searchsorted(self.starts, moments, side="right") - 1
+        return (at >= 0) & (moments < self.ends[at])
+
+    def minus(self, other: "TimeMeasure") -> "TimeMeasure":
+        """Give what lies inside this one and outside the other."""
+        cuts = np.unique(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
+        starts, ends = cuts[:-1], cuts[1:]
+        kept = self.covers(starts) & ~other.covers(starts)
+        return self._disjoint(starts[kept], ends[kept])
+
+    def within(self, start: int, end: int) -> "TimeMeasure":
+        """Give the part of it between two moments."""
+        starts, ends = np.clip(self.starts, start, end), np.clip(self.ends, start, end)
+        kept = ends > starts
+        return self._disjoint(starts[kept], ends[kept])
+
+
+NEVER = TimeMeasure.of(())
+"""No time at all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maintenance:
+    """Planned work by table: time that does not count.
+
+    `measures` are the distinct sets of intervals, the first of them empty; `of_table` gives, for each code of a name,
+    which one holds.
+    """
+
+    measures: tuple[TimeMeasure, ...]
+    of_table: Ints
+
+    @classmethod
+    def of(cls, names: Sequence[str], planned: Mapping[str, Iterable[tuple[int, int]]]) -> "Maintenance":
+        """Give the maintenance of tables by name, for spans with these names; intervals in microseconds UTC."""
+        distinct: dict[tuple[tuple[int, int], ...], int] = {(): 0}
+        which = np.zeros(len(names), dtype=np.int64)
+        for code, name in enumerate(names):
+            intervals = tuple(sorted(planned.get(name, ())))
+            which[code] = distinct.setdefault(intervals, len(distinct))
+        return cls(tuple(TimeMeasure.of(intervals) for intervals in distinct), which)
+
+    def __call__(self, tables: Ints, moments: Ints) -> Ints:
+        """Give, for each table and moment, how much of the time before the moment was planned work on that table."""
+        result = np.zeros_like(moments)
+        for rows, measure in self.by_measure(tables):
+            result[rows] = measure(moments[rows])
+        return result
+
+    def by_measure(self, tables: Ints) -> Iterable[tuple[Ints, TimeMeasure]]:
+        """Give the rows that share a set of intervals, with it; rows without planned work are left out."""
+        which = self.of_table[tables]
+        planned = np.flatnonzero(which)
+        ordered = planned[np.argsort(which[planned], kind="stable")]
+        bounds = np.flatnonzero(np.diff(which[ordered], prepend=-1, append=-1))
+        for start, end in pairwise(bounds):
+            rows = ordered[start:end]
+            yield rows, self.measures[which[rows[0]]]

@@ -1,0 +1,130 @@
+"""Put the incidents of each group together into what is known of its downtime."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from checks import Severity
+from incidents._columns import counts as count
+from incidents._columns import order_by, totals
+from incidents._known import Ruler, by_table
+from incidents._measure import Bools
+from incidents._model import Resolution
+from incidents._per_incident import PerIncident
+from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
+from incidents._spans import Ints, Spans
+
+MAINTENANCE: Final = "maintenance"
+"""The key of planned maintenance in `Downtime.excluded`."""
+
+_SEVERITIES: Final = tuple(Severity)
+_RESOLUTIONS: Final = tuple(Resolution)
+
+
+def per_group(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[Downtime]:
+    """Give the downtime of each of the groups 0 to `size` - 1, all but its table time; `group` is by incident."""
+
+    def total(values: Ints) -> list[int]:
+        return totals(np.where(found.down, values, 0), group, size)
+
+    touches = found.down & (found.undetected + found.repair > 0)
+    columns = {
+        "n": count(group[touches], size),
+        "n_occurred": count(group[found.occurred], size),
+        "undetected": total(found.undetected),
+        "repair": total(found.repair),
+        "undetected_low": total(found.undetected_low),
+        "undetected_high": total(found.undetected_high),
+        "ttd": _statistics(found.ttd[found.detected], group[found.detected], size),
+        "ttr": _statistics(found.ttr[found.resolved], group[found.resolved], size),
+        "by_severity": _by_severity(found, part, touches, group=group, size=size),
+        "excluded": _excluded(found, part, group=group, size=size),
+        "exposure": _tallies(found.raw, found.exposed, group, size),
+        "open": _open(found, part, ruler, group=group, size=size),
+    }
+    return [
+        Downtime(ruler.window, ruler.as_of_us, **dict(zip(columns, values, strict=True)))
+        for values in zip(*columns.values(), strict=True)
+    ]
+
+
+def table_time(spans: Spans, ruler: Ruler, *, group: Ints, rows: Ints, size: int) -> list[int]:
+    """Give, for each group, how long its tables were down in the episodes of some rows, summed over tables."""
+    of_group, table, start, end = by_table(spans, ruler, group, rows)
+    return totals(ruler.counted(table, start, end), of_group, size)
+
+
+def _statistics(values: Ints, group: Ints, size: int) -> list[Statistics | None]:
+    ordered = values[order_by(group, values)]
+    sums, numbers = totals(values, group, size), count(group, size)
+    result: list[Statistics | None] = []
+    begin = 0
+    for n, total in zip(numbers, sums, strict=True):
+        result.append(_statistics_of(ordered[begin : begin + n], total) if n else None)
+        begin += n
+    return result
+
+
+def _statistics_of(ordered: Ints, total: int) -> Statistics:
+    n = ordered.size
+    return Statistics(
+        min=int(ordered[0]),
+        mean=Fraction(total, n),
+        median=_quantile(ordered, Fraction(1, 2)),
+        p90=_quantile(ordered, Fraction(9, 10)),
+        max=int(ordered[-1]),
+    )
+
+
+def _quantile(ordered: Ints, share: Fraction) -> Fraction:
+    """Give a quantile by linear interpolation: position share x (n - 1), counted from 0."""
+    position = share * (ordered.size - 1)
+    below = position.numerator // position.denominator
+    above = min(below + 1, ordered.size - 1)
+    low, high = int(ordered[below]), int(ordered[above])
+    return low + (high - low) * (position - below)
+
+
+def _by_severity(
+    found: PerIncident, part: Spans, touches: Bools, *, group: Ints, size: int
+) -> list[Mapping[Severity, Part]]:
+    cell, cells = group * len(_SEVERITIES) + part.severity[found.first], size * len(_SEVERITIES)
+    numbers = count(cell[touches], cells)
+    undetected, repair = (totals(values[touches], cell[touches], cells) for values in (found.undetected, found.repair))
+    parts = [Part(*values) for values in zip(numbers, undetected, repair, strict=True)]
+    return [
+        MappingProxyType(
+            {severity: parts[at + severity.rank] for severity in _SEVERITIES if parts[at + severity.rank].n}
+        )
+        for at in range(0, cells, len(_SEVERITIES))
+    ]
+
+
+def _excluded(found: PerIncident, part: Spans, *, group: Ints, size: int) -> list[Mapping[str, Tally]]:
+    by_name = {MAINTENANCE: _tallies(found.raw - found.undetected - found.repair, found.down, group, size)}
+    for number, resolution in enumerate(_RESOLUTIONS):
+        if not resolution.counts:
+            ended_so = found.excluded & (part.resolution[found.first] == number)
+            by_name[resolution.value] = _tallies(found.raw, ended_so, group, size)
+    return [
+        MappingProxyType({name: tallies[at] for name, tallies in by_name.items() if tallies[at].n})
+        for at in range(size)
+    ]
+
+
+def _tallies(times: Ints, which: Bools, group: Ints, size: int) -> list[Tally]:
+    chosen = which & (times > 0)
+    numbers, sums = count(group[chosen], size), totals(times[chosen], group[chosen], size)
+    return [Tally(n, time) for n, time in zip(numbers, sums, strict=True)]
+
+
+def _open(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[tuple[OpenIncident, ...]]:
+    result: list[list[OpenIncident]] = [[] for _ in range(size)]
+    rows = found.last[found.lasts]
+    columns = (group[found.lasts], part.incident[rows], part.occurred[rows], part.detected[rows])
+    for of_group, number, occurred, detected in zip(*(column.tolist() for column in columns), strict=True):
+        result[of_group].append(OpenIncident(number, occurred, detected, age=ruler.as_of_us - occurred))
+    return [tuple(some) for some in result]

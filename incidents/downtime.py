@@ -1,0 +1,147 @@
+"""Compute data downtime, N x (TTD + TTR), of any window, exactly.
+
+An incident is one or more episodes `[occurred, detected, resolved)`. In a window its undetected part is what lies
+inside of `[occurred, detected)`, its repair part what lies inside of `[detected, resolved or as-of)`; planned
+maintenance of its table is taken out. Downtime is the sum of both parts over all incidents that count, n the number of
+incidents with any part, so `downtime = n x (undetected / n + repair / n)` holds for every window. Statistics of TTD and
+TTR are about whole incidents and stand apart. All times are integer microseconds; nothing is rounded.
+`docs/incidents.md` tells this in plain words.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from incidents._columns import dense
+from incidents._known import Ruler, is_downtime, known
+from incidents._lever import Lever, lever_of
+from incidents._measure import Maintenance
+from incidents._per_group import MAINTENANCE, per_group, table_time
+from incidents._per_incident import per_incident
+from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
+from incidents._spans import Ints, Spans, Window
+
+__all__ = [
+    "HOUR_US",
+    "MAINTENANCE",
+    "Downtime",
+    "Lever",
+    "Maintenance",
+    "OpenIncident",
+    "Part",
+    "Shares",
+    "Statistics",
+    "Tally",
+    "changes",
+    "hours",
+    "lever",
+    "measure",
+    "measure_by",
+]
+
+HOUR_US: Final = 3_600_000_000
+
+
+def measure(
+    spans: Spans,
+    window: Window,
+    *,
+    as_of_us: int,
+    maintenance: Maintenance | None = None,
+    disclosure: bool = False,
+) -> Downtime:
+    """Give the downtime of a window.
+
+    Args:
+        spans: the episodes of incidents; those of an incident stand together, in order.
+        window: the time that it is about.
+        as_of_us: the moment of knowing; what was detected later does not exist, what was resolved later lasts.
+        maintenance: planned work, which does not count.
+        disclosure: count disclosure incidents as downtime too.
+    """
+    group = np.zeros(spans.incident.size, dtype=np.int64)
+    found = measure_by(spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure)
+    return found.get(0) or Downtime(window, as_of_us)
+
+
+def measure_by(
+    spans: Spans,
+    window: Window,
+    *,
+    as_of_us: int,
+    group: Ints,
+    maintenance: Maintenance | None = None,
+    disclosure: bool = False,
+) -> dict[int, Downtime]:
+    """Give the downtime of a window for each group of incidents.
+
+    Args:
+        spans: the episodes of incidents.
+        window: the time that it is about.
+        as_of_us: the moment of knowing.
+        group: a whole number for each row of the spans, the same for all episodes of an incident: its table, check,
+            owner, severity, or the incident itself.
+        maintenance: planned work, which does not count.
+        disclosure: count disclosure incidents as downtime too.
+
+    Returns:
+        By number of the group, in order; groups without any incident known in the window are left out.
+    """
+    rows = known(spans, window, as_of_us)
+    if rows.size == 0:
+        return {}
+    part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)
+    codes, group_of_row = dense(group[rows])
+    found = per_incident(part, ruler, disclosure=disclosure)
+    figures = per_group(found, part, ruler, group=group_of_row[found.first], size=codes.size)
+    down = np.flatnonzero(is_downtime(part, disclosure=disclosure))
+    tables = table_time(part, ruler, group=group_of_row, rows=down, size=codes.size)
+    return {
+        code: replace(figure, table_time=time)
+        for code, figure, time in zip(codes.tolist(), figures, tables, strict=True)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Why downtime changed: what is due to the number of incidents, to TTD and to TTR, in microseconds; exact."""
+
+    n: Fraction
+    ttd: Fraction
+    ttr: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """Give the whole change."""
+        return self.n + self.ttd + self.ttr
+
+
+def changes(last: Downtime, this: Downtime) -> Shares:
+    """Give the shares of N, TTD and TTR in the change of downtime; they add up to it, whichever is looked at first.
+
+    With T and R the parts per incident: dN x mean (T + R), mean N x dT, mean N x dR. If either window has no incident
+    there is no T or R to compare, and all of it is the share of N.
+    """
+    if last.n == 0 or this.n == 0:
+        return Shares(Fraction(this.downtime - last.downtime), Fraction(0), Fraction(0))
+    mean_n = Fraction(last.n + this.n, 2)
+    mean_each = (Fraction(last.downtime, last.n) + Fraction(this.downtime, this.n)) / 2
+    return Shares(
+        n=(this.n - last.n) * mean_each,
+        ttd=mean_n * (Fraction(this.undetected, this.n) - Fraction(last.undetected, last.n)),
+        ttr=mean_n * (Fraction(this.repair, this.n) - Fraction(last.repair, last.n)),
+    )
+
+
+def lever(downtime: Downtime) -> Lever:
+    """Say what would help most, if it is the same whether every incident occurred as late or as early as possible."""
+    low = lever_of(downtime.undetected_low, downtime.repair)
+    high = lever_of(downtime.undetected_high, downtime.repair)
+    return low if low is high else Lever.NONE
+
+
+def hours(microseconds: int | Fraction) -> Fraction:
+    """Give a length of time in hours, exactly; round it only to show it."""
+    return Fraction(microseconds) / HOUR_US
