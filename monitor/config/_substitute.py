@@ -2,8 +2,9 @@
 
 `${NAME}` is an environment variable, `${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is
 the content of a file (relative to the configuration file's folder, without the line break at its end), `$$` is a dollar
-sign. What is filled in is not looked at again. When an unquoted scalar is one substitution and nothing else, the outcome
-is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a text, it stays text.
+sign. What is filled in is not looked at again. When an unquoted scalar is one substitution and nothing else, the
+outcome is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a text, it stays
+text.
 """
 
 import re
