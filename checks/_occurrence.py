@@ -6,16 +6,18 @@ from zoneinfo import ZoneInfo
 from checks._contract import Measurement, Occurrence, OccurrenceMethod
 
 
-def from_bad_rows(measurement: Measurement) -> Occurrence | None:
+def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
     """Give the earliest load time among the bad rows, if the table says when its rows arrive.
 
-    A naive load time without a declared zone names no moment: None, and the last good run then stands.
+    `more` are load times beside the aggregate `first_bad_load`. A naive load time without a declared zone names no
+    moment: None, and the last good run then stands.
     """
-    seen = measurement.values.get("first_bad_load")
-    if seen is None or measurement.loaded_at is None:
+    if measurement.loaded_at is None:
         return None
-    moment = as_utc(seen, measurement.zones.of(measurement.loaded_at))
-    return None if moment is None else Occurrence(moment, OccurrenceMethod.BAD_ROWS)
+    zone = measurement.zones.of(measurement.loaded_at)
+    moments = [as_utc(seen, zone) for seen in (measurement.values.get("first_bad_load"), *more)]
+    known = [moment for moment in moments if moment is not None]
+    return Occurrence(min(known), OccurrenceMethod.BAD_ROWS) if known else None
 
 
 def as_utc(value: object, zone: str | None) -> datetime | None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Le
 from pydantic import Field
 
+from checks._columns import ColumnNames
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
 from checks._message import Message
 from checks._occurrence import from_bad_rows
@@ -18,7 +19,7 @@ class NotNull(CheckParameters):
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["not_null"] = "not_null"
-    columns: Annotated[tuple[str, ...], MinLen(1)]
+    columns: ColumnNames = Field(description="Columns, each looked at on its own.")
     max_ratio: Annotated[float, Ge(0), Le(1)] = Field(
         0.0, description="Largest share of NULL allowed in each column, 0 to 1."
     )
@@ -48,12 +49,18 @@ class NotNull(CheckParameters):
 
 
 def _say(worst: str, *, nulls: Mapping[str, int], rows: int, others: int) -> Message:
-    text = "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})"
-    values = {"column": worst, "nulls": nulls[worst], "rows": rows, "ratio": nulls[worst] / rows}
+    ratio = nulls[worst] / rows
+    values = {"column": worst, "nulls": nulls[worst], "rows": rows, "ratio": ratio, "others": others}
     if not others:
-        return Message(text, values)
-    one, many = text + ", and {others:count} more column", text + ", and {others:count} more columns"
-    return Message(many, values | {"others": others}, one=one, counted="others")
+        return Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})", values)
+    return Message(
+        "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}); "
+        "{others:count} more columns have too many",
+        values,
+        one="{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}); "
+        "{others:count} more column has too many",
+        counted="others",
+    )
 
 
 CHECK: Final[type[Check]] = NotNull

@@ -1,0 +1,43 @@
+"""Name columns, and say which types a question can be asked of."""
+
+from collections.abc import Iterable
+from typing import Annotated, Final, TypeAlias
+
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+from annotated_types import MinLen
+from pydantic import AfterValidator
+
+from checks._contract import Context, Misconfigured
+
+
+def _named_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"each column once; seen twice: {', '.join(twice)}")
+    return names
+
+
+ColumnName: TypeAlias = Annotated[str, MinLen(1)]
+ColumnNames: TypeAlias = Annotated[tuple[ColumnName, ...], MinLen(1), AfterValidator(_named_once)]
+
+
+def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, asked: str) -> ir.Column:
+    """Give a column whose type is of one of these kinds. `asked` says what for: `a range needs numbers or times`.
+
+    Raises:
+        Misconfigured: there is no such column, or its type does not fit; both are named.
+    """
+    column = context.column(name)
+    if not isinstance(column.type(), tuple(kinds)):
+        raise Misconfigured(f"column '{name}' is of type {say_type(column.type())}; {asked}")
+    return column
+
+
+def say_type(datatype: dt.DataType) -> str:
+    """Give Ibis' name of a type, without the mark for NOT NULL."""
+    return str(datatype).removeprefix("!")
+
+
+NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
+TIMES: Final = (dt.Timestamp, dt.Date)

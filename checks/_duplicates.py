@@ -1,0 +1,42 @@
+"""Find keys that occur more than once, in one GROUP BY that every check of the same key shares."""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import ibis.expr.types as ir
+
+from checks._contract import Context, Measurement
+
+
+def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:
+    """Give the predicate "some column of the key is NULL"."""
+    return reduce(or_, (context.column(name).isnull() for name in columns))
+
+
+def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -> ir.Table:
+    """Count the keys that occur more than once and the rows they cover: one row.
+
+    `complete` leaves out keys with a NULL in them; else NULL is a value like any other. Columns of the answer:
+    `duplicate_keys`, `duplicate_rows` (NULL if there are none) and, for a table with `loaded_at`, `first_bad_load`: for
+    each repeated key the latest load time (the data went bad when the repeated row arrived), of those the earliest.
+    """
+    rows = context.filtered
+    keys = {f"key{number}": rows[context.column(name).get_name()] for number, name in enumerate(columns)}
+    loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
+    narrow = rows.select(**keys, **loads)
+    if complete:
+        narrow = narrow.drop_null(list(keys))
+    latest = {"loaded": narrow["loaded"].max()} if loads else {}
+    groups = narrow.group_by(list(keys)).aggregate(copies=narrow.count(), **latest)
+    repeated = groups.filter(groups["copies"] > 1)
+    first = {"first_bad_load": repeated["loaded"].min()} if loads else {}
+    return repeated.aggregate(duplicate_keys=repeated.count(), duplicate_rows=repeated["copies"].sum(), **first)
+
+
+def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:
+    """Give the one row of `repeated_keys`, with 0 where there are none."""
+    row = measurement.tables[query][0]
+    whole = {name: int(row[name] or 0) for name in ("duplicate_keys", "duplicate_rows")}
+    return {**whole, "first_bad_load": row.get("first_bad_load")}

@@ -1,0 +1,67 @@
+"""A key names one row."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from checks._columns import ColumnNames
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._duplicates import any_null, counted, repeated_keys
+from checks._message import Message
+from checks._occurrence import from_bad_rows
+
+
+class PrimaryKey(CheckParameters):
+    """A key is there in every row and names one row only."""
+
+    summary: ClassVar[str] = "A key names one row: no value of it is NULL, none occurs twice."
+
+    type: Literal["primary_key"] = "primary_key"
+    columns: ColumnNames = Field(description="The columns of the key, together.")
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, those without a complete key, and the complete keys that occur more than once."""
+        incomplete = any_null(context, self.columns)
+        aggregates = {
+            "rows": context.rows,
+            "null_keys": context.count(incomplete),
+            **context.first_bad_load(incomplete),
+        }
+        return Wants(aggregates, {"duplicates": repeated_keys(context, self.columns, complete=True)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when a key is missing or occurs more than once."""
+        found = counted(measurement)
+        keys, copies, missing = found["duplicate_keys"], found["duplicate_rows"], measurement.number("null_keys")
+        observed: dict[str, Json] = {
+            "rows": measurement.number("rows"),
+            "duplicate_keys": keys,
+            "duplicate_rows": copies,
+            "null_keys": missing,
+        }
+        expected: dict[str, Json] = {"duplicate_keys": 0, "null_keys": 0}
+        if not keys and not missing:
+            return Outcome(Status.PASS, Message("every row has a key of its own"), observed, expected)
+        message = _say(keys=keys, copies=copies, missing=missing)
+        bad_since = from_bad_rows(measurement, found["first_bad_load"])
+        return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
+
+
+def _say(*, keys: int, copies: int, missing: int) -> Message:
+    values = {"keys": keys, "rows": copies, "missing": missing}
+    if not keys:
+        one = "{missing:count} row has NULL in its key"
+        return Message("{missing:count} rows have NULL in their key", values, one=one, counted="missing")
+    if not missing:
+        one = "{keys:count} key occurs more than once ({rows:count} rows)"
+        return Message("{keys:count} keys occur more than once ({rows:count} rows)", values, one=one, counted="keys")
+    return Message(
+        "{keys:count} keys occur more than once ({rows:count} rows); rows with NULL in their key: {missing:count}",
+        values,
+        one="{keys:count} key occurs more than once ({rows:count} rows); rows with NULL in their key: {missing:count}",
+        counted="keys",
+    )
+
+
+CHECK: Final[type[Check]] = PrimaryKey

@@ -1,0 +1,52 @@
+"""No value occurs twice."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from checks._columns import ColumnNames
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._duplicates import any_null, counted, repeated_keys
+from checks._message import Message
+from checks._occurrence import from_bad_rows
+
+
+class Unique(CheckParameters):
+    """No combination of values occurs twice; NULL is allowed."""
+
+    summary: ClassVar[str] = "No combination of values occurs twice; NULL is allowed."
+
+    type: Literal["unique"] = "unique"
+    columns: ColumnNames = Field(description="The columns whose values are unique together.")
+    nulls: Literal["distinct", "equal"] = Field(
+        "distinct", description="Whether two NULLs differ, as the SQL standard has it, or are one value (equal)."
+    )
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, those with a NULL, and the combinations that occur more than once."""
+        nulls = context.count(any_null(context, self.columns))
+        found = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
+        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": found})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when a combination occurs more than once."""
+        found = counted(measurement)
+        keys, copies = found["duplicate_keys"], found["duplicate_rows"]
+        observed: dict[str, Json] = {
+            "rows": measurement.number("rows"),
+            "duplicate_keys": keys,
+            "duplicate_rows": copies,
+            "null_keys": measurement.number("null_keys"),
+        }
+        expected: dict[str, Json] = {"duplicate_keys": 0}
+        if not keys:
+            return Outcome(Status.PASS, Message("nothing occurs more than once"), observed, expected)
+        one = "{keys:count} key occurs more than once ({rows:count} rows)"
+        many = "{keys:count} keys occur more than once ({rows:count} rows)"
+        message = Message(many, {"keys": keys, "rows": copies}, one=one, counted="keys")
+        bad_since = from_bad_rows(measurement, found["first_bad_load"])
+        return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
+
+
+CHECK: Final[type[Check]] = Unique

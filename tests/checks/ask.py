@@ -1,0 +1,183 @@
+"""Ask a check of a small table in a real engine: measure what it wants, as a pass does, and judge it.
+
+There is no planner here: every want is compiled by Ibis and run on its own. A `where` is spliced into the compiled
+text in place of a stand-in, as the product does it.
+"""
+
+import atexit
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import ibis
+import ibis.expr.types as ir
+
+from checks import Check, Context, Measurement, Outcome, Past, Status, Wants, Zones
+from checks._judge import judge
+from checks._statement import select_sql
+from checks._where import predicate_sql
+
+NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
+ENGINES: Final = ("duckdb", "sqlite")
+
+_TYPES: Final[Mapping[str, str]] = {
+    "int": "BIGINT",
+    "text": "VARCHAR(200)",
+    "float": "DOUBLE PRECISION",
+    "bool": "BOOLEAN",
+    "decimal": "DECIMAL(18, 4)",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
+_STAND_IN: Final = "tablewatch where"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table to make: `types` of its columns (see `_TYPES`, or the engine's own), and rows of Python values."""
+
+    types: Mapping[str, str]
+    rows: Sequence[Sequence[object]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An engine in memory that holds tables."""
+
+    dialect: str
+    backend: Any
+
+    def table(self, name: str) -> ir.Table:
+        """Give a table as an expression."""
+        return self.backend.table(name)
+
+    def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """Run a statement and give its rows by column name."""
+        cursor = self.backend.con.execute(sql)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@cache
+def _engine(dialect: str) -> Any:
+    """Give one engine for all tests: connecting takes longer than asking."""
+    backend = ibis.duckdb.connect() if dialect == "duckdb" else ibis.sqlite.connect()
+    atexit.register(backend.disconnect)
+    if dialect == "duckdb":
+        backend.con.execute("SET TimeZone = 'America/St_Johns'")  # no answer may depend on the session's zone
+    return backend
+
+
+@contextmanager
+def place(dialect: str, **tables: Rows) -> Iterator[Place]:
+    """Give an engine with these tables and no others."""
+    backend = _engine(dialect)
+    try:
+        for name, rows in tables.items():
+            _create(backend.con, name, rows, dialect)
+        yield Place(dialect, backend)
+    finally:
+        for name in tables:
+            backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
+
+
+def _create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
+    quoted = {column: '"' + column.replace('"', '""') + '"' for column in rows.types}
+    columns = ", ".join(f"{quoted[column]} {_TYPES.get(kind, kind)}" for column, kind in rows.types.items())
+    connection.execute(f'CREATE TABLE "{name}" ({columns})')
+    marks = ", ".join("?" * len(rows.types))
+    values = [[_as_text(value) for value in row] if dialect == "sqlite" else list(row) for row in rows.rows]
+    if values:
+        connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)
+
+
+def _as_text(value: object) -> object:
+    """Give a value as SQLite keeps it: times are text there."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A check of one table of a place, with what the configuration says of the table."""
+
+    check: Check
+    place: Place
+    table: str = "t"
+    zones: Zones = field(default_factory=Zones)
+    loaded_at: str | None = None
+    now: datetime = NOW
+
+    def wants(self) -> Wants:
+        """Say what the check wants measured."""
+        table = self.place.table(self.table)
+        filtered = None if self.check.where is None else ibis.literal(_STAND_IN) == ibis.literal("tablewatch")
+        references = {name: self.place.table(name) for name in self.check.refers_to}
+        return self.check.wants(
+            Context(
+                table=table,
+                dialect=self.place.dialect,
+                now=self._now,
+                where=filtered,
+                zones=self.zones,
+                loaded_at=self.loaded_at,
+                references=references,
+            )
+        )
+
+    def measure(self) -> Measurement:
+        """Measure what the check wants."""
+        wants = self.wants()
+        table = self.place.table(self.table)
+        fused = {f"a{number}": value for number, value in enumerate(wants.aggregates.values())}
+        row = self._fetch(table.aggregate(**fused))[0] if fused else {}
+        values = {name: row[f"a{number}"] for number, name in enumerate(wants.aggregates)}
+        for name, text in wants.statements.items():
+            sql = f"SELECT count(*) AS n FROM (\n{select_sql(text, dialect=self.place.dialect)}\n) AS q"
+            values[name] = self.place.run(sql)[0]["n"]
+        return Measurement(
+            measured_at=self.now,
+            values=values,
+            tables={name: self._fetch(query) for name, query in wants.queries.items()},
+            columns={name: str(kind) for name, kind in table.schema().items()} if wants.schema else {},
+            zones=self.zones,
+            loaded_at=self.loaded_at,
+        )
+
+    def ask(self, history: Sequence[Past] = ()) -> Outcome:
+        """Measure and judge."""
+        return judge(self.check, self.measure(), history)
+
+    def _now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
+        moment = (self.now + shift).astimezone(ZoneInfo(zone) if zone else UTC)
+        naive = zone is not None or self.place.dialect == "sqlite"
+        return ibis.literal(moment.replace(tzinfo=None) if naive else moment)
+
+    def _fetch(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:
+        sql = self.place.backend.compile(expression)
+        if self.check.where is not None:
+            columns = self.place.table(self.table).columns
+            predicate = predicate_sql(self.check.where, columns=columns, dialect=self.place.dialect)
+            assert f"'{_STAND_IN}' = 'tablewatch'" in sql, "the filter was not used"
+            sql = sql.replace(f"'{_STAND_IN}' = 'tablewatch'", f"({predicate})")
+        return self.place.run(sql)
+
+
+def ask(check: Check, place: Place, **known: Any) -> Outcome:
+    """Ask a check of the table `t` of a place; `known` are further fields of `Question`, and `history`."""
+    history = known.pop("history", ())
+    return Question(check, place, **known).ask(history)
+
+
+def past(observed: Mapping[str, Any], age: timedelta, *, accepted: bool = False) -> Past:
+    """Give a passed measurement of some time ago."""
+    return Past(NOW - age, Status.PASS, observed, age=age, accepted=accepted)

@@ -1,0 +1,60 @@
+"""No value occurs twice."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import Status, UnknownReason, Zones
+from checks.unique import Unique
+from tests.checks.ask import ENGINES, Rows, ask, place
+
+KEYS = {"a": "int", "b": "text"}
+
+
+def test_null_differs_from_null(dialect):
+    """NULLs never repeat, as the SQL standard has it; they are counted."""
+    with place(dialect, t=Rows(KEYS, [(1, None), (1, None), (None, "x"), (None, "x"), (2, "y")])) as here:
+        outcome = ask(Unique(columns=("a", "b")), here)
+    assert outcome.status is Status.PASS
+    assert outcome.observed == {"rows": 5, "duplicate_keys": 0, "duplicate_rows": 0, "null_keys": 4}
+    assert outcome.expected == {"duplicate_keys": 0}
+
+
+def test_null_is_a_value(dialect):
+    """With `nulls: equal`, NULL repeats like any value."""
+    with place(dialect, t=Rows(KEYS, [(1, None), (1, None), (None, "x"), (None, "y")])) as here:
+        outcome = ask(Unique(columns=("a", "b"), nulls="equal"), here)
+    assert outcome.status is Status.FAIL
+    assert outcome.observed == {"rows": 4, "duplicate_keys": 1, "duplicate_rows": 2, "null_keys": 4}
+    assert str(outcome.message) == "1 key occurs more than once (2 rows)"
+
+
+def test_nothing_to_look_at(dialect):
+    """An empty table is unknown."""
+    with place(dialect, t=Rows(KEYS, [])) as here:
+        assert ask(Unique(columns=("a",)), here).reason is UnknownReason.NO_DATA
+
+
+def test_went_bad_when_the_repeated_row_arrived(dialect):
+    """A row with NULL is not bad, so its load time is no time of occurrence."""
+    times = [datetime(2026, 11, day) for day in (1, 5, 9)]  # noqa: DTZ001 - a naive column
+    rows = [(1, times[1]), (1, times[2]), (None, times[0])]
+    with place(dialect, t=Rows({"a": "int", "loaded": "timestamp"}, rows)) as here:
+        outcome = ask(Unique(columns=("a",)), here, loaded_at="loaded", zones=Zones("UTC"))
+    assert outcome.occurrence.at == datetime(2026, 11, 9, tzinfo=UTC)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2) | st.none(), st.sampled_from("xy") | st.none()), min_size=1, max_size=20))
+def test_agrees_with_a_count_in_python(rows):
+    """Both engines, with both readings of NULL, count what a Counter over the same rows counts."""
+    for nulls in ("distinct", "equal"):
+        counted = Counter(row for row in rows if nulls == "equal" or None not in row)
+        repeated = [copies for copies in counted.values() if copies > 1]
+        for dialect in ENGINES:
+            with place(dialect, t=Rows(KEYS, rows)) as here:
+                outcome = ask(Unique(columns=("a", "b"), nulls=nulls), here)
+            assert outcome.observed["duplicate_keys"] == len(repeated)
+            assert outcome.observed["duplicate_rows"] == sum(repeated)
+            assert outcome.status is (Status.FAIL if repeated else Status.PASS)
