@@ -17,7 +17,7 @@ from monitor._redact import MASK
 from monitor.config._yaml import Node, resolve
 
 _MAX_SECRET_FILE = 65_536
-_PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|(?P<broken>\$\{)")
+_PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
 
 

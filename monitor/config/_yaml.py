@@ -8,6 +8,7 @@ nothing) in three spellings; decimal whole numbers without leading zeros; decima
 `on`, `12:30:45`, `2026-10-01`, `0123`, `0x1F`, `1_000`, `.inf`. Tags (`!!int`, `!x`) are refused.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FRACTION = re.compile(r"[-+]?(0|[1-9][0-9]*)?(\.[0-9]+|\.(?=$|[eE])|(?=[eE]))([eE][-+]?[0-9]+)?")
+_FRACTION = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _LONGEST_NUMBER = 300
 
 
@@ -75,7 +76,8 @@ def resolve(text: str) -> Scalar:
         return text
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if text[-1] != "." and _FRACTION.fullmatch(text) and any(map(str.isdigit, text)) else text
+    number = float(text) if _FRACTION.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else text
 
 
 def plain_data(node: Node) -> Any:
