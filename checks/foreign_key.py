@@ -1,0 +1,106 @@
+"""A row points to a row that is there."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Literal, Self
+
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+from pydantic import Field, model_validator
+
+from checks._columns import ColumnName, ColumnNames, say_type
+from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._message import Message
+from checks._names import did_you_mean
+from checks._violations import Share, judge_violations
+
+
+class ForeignKey(CheckParameters):
+    """Every value is found in another table; a NULL in it points to nothing and is no orphan (MATCH SIMPLE)."""
+
+    summary: ClassVar[str] = "Every value is found in another table; a NULL points nowhere and is allowed."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+
+    type: Literal["foreign_key"] = "foreign_key"
+    column: ColumnName | None = Field(None, description="The column that points to another table.")
+    columns: ColumnNames | None = Field(None, description="The columns that point to another table together.")
+    references: str | ColumnNames = Field(
+        description="`table.column`, split at the last dot; for several columns a list in their order.",
+        examples=["crm.customers.customer_id", ["orders.shop", "orders.number"]],
+    )
+    max_ratio: Share = 0.0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.column is None) == (self.columns is None):
+            raise ValueError("exactly one of 'column' and 'columns'")
+        if len(self._targets) != len(self._sources):
+            raise ValueError(f"'references' names {len(self._targets)} columns for {len(self._sources)}; one for each")
+        strange = [target for target in self._targets if not all(target.rpartition("."))]
+        if strange:
+            raise ValueError(f"'references' is table.column, split at the last dot; seen: {', '.join(strange)}")
+        if len({target.rpartition(".")[0] for target in self._targets}) > 1:
+            raise ValueError("'references' names columns of one table only")
+        return self
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        return self.columns or ((self.column,) if self.column is not None else ())
+
+    @property
+    def _targets(self) -> tuple[str, ...]:
+        return (self.references,) if isinstance(self.references, str) else self.references
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the table that is pointed to."""
+        return (self._targets[0].rpartition(".")[0],)
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, and those that point to nothing, by one anti join."""
+        return Wants({"rows": context.rows}, {"orphans": self._orphans(context)})
+
+    def _orphans(self, context: Context) -> ir.Table:
+        other = context.references[self.refers_to[0]]
+        pairs = [self._pair(context, other, *names) for names in zip(self._sources, self._targets, strict=True)]
+        rows = context.filtered
+        loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
+        own = rows.select(**{f"own{at}": rows[name] for at, (name, _) in enumerate(pairs)}, **loads)
+        complete = own.drop_null([f"own{at}" for at in range(len(pairs))])
+        known = other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
+        orphans = complete.anti_join(known, [(f"own{at}", f"known{at}") for at in range(len(pairs))])
+        first = {"first_bad_load": orphans["loaded"].min()} if loads else {}
+        return orphans.aggregate(orphans=orphans.count(), **first)
+
+    def _pair(self, context: Context, other: ir.Table, source: str, target: str) -> tuple[str, str]:
+        name = target.rpartition(".")[2]
+        if name not in other.columns:
+            hint = did_you_mean(name, other.columns)
+            raise Misconfigured(f"column '{name}' not found in {self.refers_to[0]}{hint}")
+        own, known = context.column(source).type(), other[name].type()
+        if _family(own) != _family(known):
+            raise Misconfigured(
+                f"column '{source}' is of type {say_type(own)} and {target} of type {say_type(known)}; "
+                "a key and what it points to are of one kind"
+            )
+        return source, name
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when more rows than allowed point to nothing."""
+        found = measurement.tables["orphans"][0]
+        values = {"table": self.refers_to[0]}
+        return judge_violations(
+            measurement,
+            bad=int(found["orphans"]),
+            max_ratio=self.max_ratio,
+            counted_as="orphans",
+            say=Message("{bad:count} of {rows:count} rows point to no row of {table} ({ratio:ratio})", values),
+            since=found.get("first_bad_load"),
+        )
+
+
+def _family(kind: dt.DataType) -> Any:
+    """Give what two columns have in common when an engine can compare them."""
+    return "number" if kind.is_numeric() and not kind.is_boolean() else type(kind)
+
+
+CHECK: Final[type[Check]] = ForeignKey

@@ -1,0 +1,42 @@
+"""A query of one's own returns no row."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from annotated_types import Ge
+from pydantic import Field
+
+from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._message import Message
+from checks._statement import select_sql
+
+
+class Sql(CheckParameters):
+    """A SELECT of one's own, which returns the bad rows, returns none; only their number is read."""
+
+    summary: ClassVar[str] = "A SELECT of one's own, which returns the bad rows, returns none."
+    limits: ClassVar[frozenset[str]] = frozenset({"max"})
+    takes_where: ClassVar[bool] = False
+
+    type: Literal["sql"] = "sql"
+    query: str = Field(description="One SELECT in the source's dialect that returns the bad rows; it is only counted.")
+    max: Annotated[int, Ge(0)] = Field(0, description="Most rows the query may return.")
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows of the table and of the query."""
+        return Wants({"rows": context.rows}, statements={"violations": select_sql(self.query, dialect=context.dialect)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when the query returns more rows than allowed."""
+        found = measurement.number("violations")
+        observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": found}
+        expected: dict[str, Json] = {"max": self.max}
+        if found <= self.max:
+            return Outcome(Status.PASS, Message("the query returns no more rows than it may"), observed, expected)
+        values = {"violations": found, "max": self.max}
+        many = "the query returns {violations:count} rows, at most {max:count} allowed"
+        one = "the query returns {violations:count} row, at most {max:count} allowed"
+        return Outcome(Status.FAIL, Message(many, values, one=one, counted="violations"), observed, expected)
+
+
+CHECK: Final[type[Check]] = Sql

@@ -1,0 +1,73 @@
+"""A query of one's own returns no row."""
+
+import pytest
+from pydantic import ValidationError
+
+from checks import Misconfigured, Status, UnknownReason
+from checks.sql import Sql
+from tests.checks.ask import Question, Rows, ask, place
+
+TYPES = {"a": "int", "b": "text"}
+QUERY = 'SELECT * FROM t WHERE a < 0 -- who pays "less" than nothing?'
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "message"),
+    [
+        ([1, 2], Status.PASS, "the query returns no more rows than it may"),
+        ([-1, 2], Status.FAIL, "the query returns 1 row, at most 0 allowed"),
+        ([-1, -2], Status.FAIL, "the query returns 2 rows, at most 0 allowed"),
+    ],
+)
+def test_counts_what_the_query_returns(dialect, values, status, message):
+    """Counts the rows that the query returns, beside those of the table."""
+    with place(dialect, t=Rows(TYPES, [(value, "x") for value in values])) as here:
+        outcome = ask(Sql(query=QUERY), here)
+    assert outcome.observed == {"rows": 2, "violations": sum(value < 0 for value in values)}
+    assert outcome.status is status
+    assert str(outcome.message) == message
+
+
+def test_limits(dialect):
+    """Allows as many rows as it is told to, and warns before."""
+    with place(dialect, t=Rows(TYPES, [(-1, "x"), (-2, "x")])) as here:
+        assert ask(Sql(query=QUERY, max=2), here).status is Status.PASS
+        assert ask(Sql(query=QUERY, max=2, warn={"max": 1}), here).status is Status.WARN
+        assert ask(Sql(query=QUERY, max=1), here).expected == {"max": 1}
+
+
+def test_grouped_query(dialect):
+    """Takes WITH, UNION, GROUP BY, windows and a trailing semicolon."""
+    query = """
+        WITH copies AS (SELECT b, count(*) AS n FROM t GROUP BY b HAVING count(*) > 1)
+        SELECT b FROM copies UNION ALL
+        SELECT b FROM (SELECT b, row_number() OVER (PARTITION BY b ORDER BY a) AS place FROM t) AS q WHERE place > 1;
+    """
+    with place(dialect, t=Rows(TYPES, [(1, "x"), (2, "x"), (3, "y")])) as here:
+        assert ask(Sql(query=query), here).observed["violations"] == 2
+
+
+def test_empty_table(dialect):
+    """A query over an empty table finds nothing, which is unknown and no pass."""
+    with place(dialect, t=Rows(TYPES, [])) as here:
+        assert ask(Sql(query=QUERY), here).reason is UnknownReason.NO_DATA
+        assert ask(Sql(query=QUERY, on_empty="pass"), here).status is Status.PASS
+
+
+def test_only_reads(dialect):
+    """A query that writes is refused before anything runs."""
+    with place(dialect, t=Rows(TYPES, [(1, "x")])) as here:
+        for query in (
+            "DELETE FROM t",
+            "SELECT 1; DELETE FROM t",
+            "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
+        ):
+            with pytest.raises(Misconfigured):
+                Question(Sql(query=query), here).wants()
+        assert ask(Sql(query=QUERY), here).observed["rows"] == 1
+
+
+def test_takes_no_filter():
+    """A filter belongs into the query."""
+    with pytest.raises(ValidationError, match="takes no 'where'"):
+        Sql(query=QUERY, where="a = 1")
