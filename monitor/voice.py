@@ -1,7 +1,7 @@
-"""Say things in the reader's language: texts from the catalogues of `templates/locale`, numbers, money and times by Babel.
+"""Say things in the reader's language: texts from the catalogues of `templates/locale`, the rest by Babel.
 
-English is the source language: a text without a translation is said in English. Catalogues are read from their `.po` text, so
-that what a translator edits is what runs.
+English is the source language: a text without a translation is said in English. Catalogues are read from their `.po`
+text, so that what a translator edits is what runs.
 """
 
 import gettext
@@ -28,7 +28,15 @@ SOURCE_LANGUAGE: Final = "en"
 
 # Unit names and the text between number and unit, and between the parts: Babel has no compound durations.
 _UNITS: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
-    "en": ({"d": "\N{NO-BREAK SPACE}d", "h": "\N{NO-BREAK SPACE}h", "min": "\N{NO-BREAK SPACE}min", "s": "\N{NO-BREAK SPACE}s"}, " "),
+    "en": (
+        {
+            "d": "\N{NO-BREAK SPACE}d",
+            "h": "\N{NO-BREAK SPACE}h",
+            "min": "\N{NO-BREAK SPACE}min",
+            "s": "\N{NO-BREAK SPACE}s",
+        },
+        " ",
+    ),
     "ja": ({"d": "日", "h": "時間", "min": "分", "s": "秒"}, ""),
 }
 _SECONDS: Final[Mapping[str, int]] = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
@@ -45,9 +53,9 @@ class Money:
 class BabelVoice:
     """A voice for one language and one time zone.
 
-    Kinds of value, beside those of `checks.Voice`: `hours` (a length in hours and minutes, never days), `money` (a `Money`),
-    `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a timedelta
-    or seconds; times are aware and are told in the voice's zone.
+    Kinds of value, beside those of `checks.Voice`: `hours` (a length in hours and minutes, never days), `money` (a
+    `Money`), `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of
+    time are a timedelta or seconds; times are aware and are told in the voice's zone.
     """
 
     def __init__(self, locale: str, timezone: str) -> None:
@@ -72,7 +80,7 @@ class BabelVoice:
         """Give the translation of the form that fits a number."""
         return self._texts.ngettext(one, many, number)
 
-    def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911, C901 - one line for each kind
+    def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911 - one line for each kind
         """Give a value of a kind as text; a kind unknown here leaves the value as it is."""
         match kind:
             case "count":
@@ -99,7 +107,11 @@ class BabelVoice:
                 local = moment.astimezone(self.zone)
                 pattern = self._locale.datetime_formats["medium"]
                 day = format_skeleton("MMMEd", local.date(), locale=self._locale)
-                return str(pattern).replace("{1}", day).replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
+                return (
+                    str(pattern)
+                    .replace("{1}", day)
+                    .replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
+                )
             case ((date() as first, date() as last), "dates"):
                 return format_interval(first, last, "yMMMd", locale=self._locale)
             case (date() as moment, _):

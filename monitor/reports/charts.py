@@ -1,8 +1,8 @@
 """The geometry of the report's small charts; templates draw it, so that words stay in the page's own type.
 
-Seven days and twelve weeks are few enough to write every value at its bar, so a chart needs no axis, no tick and no charting
-engine (starting vl-convert takes 0.6 to 1.0 s of a budget of 2 s). Positions along the page are percentages and so are widths, heights are
-pixels: a chart fits a telephone and a sheet of paper without scaling its letters.
+Seven days and twelve weeks are few enough to write every value at its bar, so a chart needs no axis, no tick and no
+charting engine (starting vl-convert takes 0.6 to 1.0 s of a budget of 2 s). Positions along the page are percentages
+and so are widths, heights are pixels: a chart fits a telephone and a sheet of paper without scaling its letters.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,13 @@ def stacked_columns(values: Sequence[Parts], *, fill: float = 0.62) -> ColumnCha
     tallest = max((sum(parts) for parts in values if parts is not None), default=0)
     base = float(_HEADROOM + HEIGHT)
     place = 100 / max(len(values), 1)
-    return ColumnChart(tuple(_column(parts, (i + 0.5) * place, place * fill, tallest=tallest, base=base) for i, parts in enumerate(values)), base)
+    return ColumnChart(
+        tuple(
+            _column(parts, (i + 0.5) * place, place * fill, tallest=tallest, base=base)
+            for i, parts in enumerate(values)
+        ),
+        base,
+    )
 
 
 def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: float) -> Column:

@@ -13,7 +13,7 @@ from monitor.reports.value import DayBar, WeekBar
 from monitor.reports.words import RESOLUTIONS, SEVERITIES, SEVERITY_SHAPES, STATE_SHAPES, STATES
 from monitor.voice import Money
 
-NOTHING: Final = "–"
+NOTHING: Final = "\N{EN DASH}"
 """Where there is no figure: a dash, never a zero."""
 
 _HOUR: Final = 3_600_000_000
@@ -59,7 +59,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
         "incident_title": lambda message: say_title(message, voice),
         "notes": sentences.notes,
         "coverage_sentence": lambda report: sentences.coverage_sentence(report.coverage),
-        "lever_sentences": lambda report: sentences.lever_sentences(report.lever),
+        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),
@@ -82,18 +82,27 @@ def texts(voice: Voice) -> Mapping[str, Callable[..., str]]:
 
 
 def say_title(title: Message, voice: Voice) -> str:
-    """Say an incident's title; one that a person wrote may hold braces that are no places, and is then given as it is."""
+    """Say an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
+    if not title.values:
+        return voice.text(title.text)
     try:
         return title.render(voice)
     except (KeyError, ValueError, IndexError):
         return title.text
 
 
-_WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {Severity: SEVERITIES, State: STATES, Resolution: RESOLUTIONS}
+_WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {
+    Severity: SEVERITIES,
+    State: STATES,
+    Resolution: RESOLUTIONS,
+}
 _SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {Severity: SEVERITY_SHAPES, State: STATE_SHAPES}
 
 
 def _columns(bars: Sequence[DayBar | WeekBar]) -> charts.ColumnChart:
     return charts.stacked_columns(
-        [None if bar.undetected_us is None or bar.repair_us is None else (bar.undetected_us, bar.repair_us) for bar in bars]
+        [
+            None if bar.undetected_us is None or bar.repair_us is None else (bar.undetected_us, bar.repair_us)
+            for bar in bars
+        ]
     )

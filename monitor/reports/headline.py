@@ -28,7 +28,9 @@ def _quiet(figures: Comparison, *, complete: bool) -> Message:
         return Message("No data downtime so far this week.")
     if figures.before is None or figures.before.n == 0:
         return Message("No data downtime this week.")
-    return Message("No data downtime this week, after {before:hours} last week.", {"before": length(figures.before.downtime_us)})
+    return Message(
+        "No data downtime this week, after {before:hours} last week.", {"before": length(figures.before.downtime_us)}
+    )
 
 
 def _what(figures: Comparison, currency: str) -> Message:

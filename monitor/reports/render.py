@@ -1,6 +1,7 @@
 """Render a weekly report to one HTML file or to Markdown; `monitor.reports.shape` gives the JSON form.
 
-Everything a template writes is escaped, in both formats: names of tables, titles, owners and causes were written by others.
+Everything a template writes is escaped, in both formats: names of tables, titles, owners and causes were written by
+others.
 """
 
 import base64
@@ -22,7 +23,7 @@ SECTIONS: Final = (
     "coverage",
     "figures",
     "change",
-    "lever",
+    "diagnosis",
     "days",
     "owners",
     "trend",

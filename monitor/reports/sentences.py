@@ -1,22 +1,18 @@
 """The sentences of a report: its numbers as messages, each whole, so that a translator can order its parts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
+from incidents.downtime import Lever
 from incidents._model import FoundBy
-from monitor.reports.value import Coverage, DayBar, Lever, LeverWord, Method, Row, WeekBar, WeeklyReport
+from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, WeekBar
 from monitor.reports.words import FOUND_BY, RESOLUTIONS
-from monitor.voice import Money
 
 _NAMES_SHOWN: Final = 8
-
-_LEVERS: Final = {
-    LeverWord.DETECT: Message("Notice sooner: {share:ratio} of the downtime had passed before anyone knew of it."),
-    LeverWord.REPAIR: Message("Repair faster: {share:ratio} of the downtime came after it was noticed."),
-}
 
 
 def length(us: Fraction | int) -> timedelta:
@@ -34,43 +30,59 @@ def some(names: Sequence[str]) -> Message:
 
 def coverage_sentence(coverage: Coverage) -> Message:
     """Say how much was watched and how much of it could be evaluated."""
-    values = {"tables": coverage.tables, "checks": coverage.checks, "runs": coverage.runs}
+    values: dict[str, float] = {"tables": coverage.tables, "checks": coverage.checks, "runs": coverage.runs}
     if not coverage.runs:
         return Message("{tables:count} tables with {checks:count} checks; no check ran this week.", values)
     values["share"] = coverage.evaluated / coverage.runs
     if coverage.evaluated == coverage.runs:
-        return Message("{tables:count} tables, {checks:count} checks, {runs:count} runs: every one could be evaluated.", values)
-    return Message("{tables:count} tables, {checks:count} checks, {runs:count} runs: {share:ratio} could be evaluated.", values)
+        return Message(
+            "{tables:count} tables, {checks:count} checks, {runs:count} runs: every one could be evaluated.", values
+        )
+    return Message(
+        "{tables:count} tables, {checks:count} checks, {runs:count} runs: {share:ratio} could be evaluated.", values
+    )
 
 
-def lever_sentences(lever: Lever) -> tuple[Message, ...]:
+_LEVERS: Final = {
+    Lever.DETECT: (
+        Message("Notice sooner: {share:ratio} of the downtime had passed before anyone knew of it."),
+        Message("Look at how often checks run, at freshness limits, and at what no check covers."),
+    ),
+    Lever.REPAIR: (
+        Message("Repair faster: {share:ratio} of the downtime came after it was noticed."),
+        Message("Look at who is told, at missing runbooks, and at pipelines that take long to run again."),
+    ),
+    Lever.BOTH_ALIKE: (
+        Message(
+            "Noticing and repairing weigh about the same: "
+            "{share:ratio} of the downtime had passed before anyone knew of it."
+        ),
+    ),
+    Lever.NONE: (
+        Message(
+            "Whether noticing or repairing weighs more depends on when the data really went bad, and nobody saw that."
+        ),
+    ),
+}
+
+
+def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     """Say what would shorten downtime most, and what stands out."""
-    said = []
-    if lever.word is None:
-        said.append(Message("Noticing and repairing weigh too much alike to name one of them: it depends on when the data really went bad."))
-    else:
-        share = lever.undetected_share if lever.word is LeverWord.DETECT else 1 - lever.undetected_share
-        advice = _LEVERS[lever.word]
-        said.append(Message(advice.text, {"share": float(share)}))
-        said.append(_ADVICE[lever.word])
-    if lever.found_by_person:
+    undetected = diagnosis.undetected_share
+    share = float(1 - undetected if diagnosis.lever is Lever.REPAIR else undetected)
+    said = [replace(message, values={"share": share}) for message in _LEVERS[diagnosis.lever]]
+    if diagnosis.found_by_person:
         said.append(
             Message(
                 "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.",
-                {"found": lever.found_by_person, "n": lever.n},
+                {"found": diagnosis.found_by_person, "n": diagnosis.n},
                 one="{found:count} of {n:count} incidents was reported by a person: no check looks there yet.",
                 counted="found",
             )
         )
-    if lever.costliest is not None:
-        said.append(_costliest(lever.costliest))
+    if diagnosis.costliest is not None:
+        said.append(_costliest(diagnosis.costliest))
     return tuple(said)
-
-
-_ADVICE: Final = {
-    LeverWord.DETECT: Message("Look at how often checks run, at freshness limits, and at what no check covers."),
-    LeverWord.REPAIR: Message("Look at who is told, at missing runbooks, and at pipelines that take long to run again."),
-}
 
 
 def _costliest(row: Row) -> Message:
@@ -99,12 +111,26 @@ def notes(row: Row) -> tuple[Message, ...]:
 def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
     """Say how the figures come about and what they leave out."""
     said = [
-        Message("Data downtime is N × (TTD + TTR): TTD from when the data went bad until it was noticed, TTR from then until it was good again."),
-        Message("An incident that crosses an end of the week counts with the part that lies in the week; TTD and TTR are whole. Open ones count until now."),
-        Message("Nobody sees data go bad: by default it is dated to the last good run, which counts the most. The low and high figures take the latest and the earliest possible moment."),
+        Message(
+            "Data downtime is N \u00d7 (TTD + TTR): TTD from when the data went bad until it was noticed, "
+            "TTR from then until it was good again."
+        ),
+        Message(
+            "An incident that crosses an end of the week counts with the part that lies in the week; TTD and TTR are "
+            "whole. Open ones count until now."
+        ),
+        Message(
+            "Nobody sees data go bad: by default it is dated to the last good run, which counts the most. "
+            "The low and high figures take the latest and the earliest possible moment."
+        ),
     ]
     if method.priced:
-        said.append(Message("Cost is the hourly rate of the table over each incident's hours, in {currency}.", {"currency": currency}))
+        said.append(
+            Message(
+                "Cost is the hourly rate of the table over each incident's hours, in {currency}.",
+                {"currency": currency},
+            )
+        )
         said.extend(Message("Rates: {note}", {"note": note}) for note in method.rate_notes)
     else:
         said.append(Message("No hourly rate is configured, so downtime has no price here."))
@@ -118,11 +144,16 @@ def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
         for left in method.excluded
     )
     said.extend(
-        Message("Planned work, not counted: {reason}, {start:time} to {end:time}.", {"reason": work.reason, "start": work.start, "end": work.end})
+        Message(
+            "Planned work, not counted: {reason}, {start:time} to {end:time}.",
+            {"reason": work.reason, "start": work.start, "end": work.end},
+        )
         for work in method.maintenance
     )
     if method.maintenance_us:
-        said.append(Message("Planned work took {hours:hours} out of the downtime.", {"hours": length(method.maintenance_us)}))
+        said.append(
+            Message("Planned work took {hours:hours} out of the downtime.", {"hours": length(method.maintenance_us)})
+        )
     if method.disclosure:
         said.append(
             Message(
@@ -132,7 +163,9 @@ def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
                 counted="n",
             )
         )
-    said.append(Message("A check that could not be evaluated opens and closes nothing; its time is shown as not observed."))
+    said.append(
+        Message("A check that could not be evaluated opens and closes nothing; its time is shown as not observed.")
+    )
     return tuple(said)
 
 
@@ -141,7 +174,11 @@ def days_label(days: Sequence[DayBar]) -> Message:
     bars = [
         Message(
             "{day:day}: {hours:hours}, of which {undetected:hours} until noticed",
-            {"day": bar.date, "hours": length(bar.undetected_us + bar.repair_us), "undetected": length(bar.undetected_us)},
+            {
+                "day": bar.date,
+                "hours": length(bar.undetected_us + bar.repair_us),
+                "undetected": length(bar.undetected_us),
+            },
         )
         for bar in days
     ]
@@ -153,13 +190,9 @@ def trend_label(trend: Sequence[WeekBar]) -> Message:
     bars = [
         Message("{week}: nothing was watched yet", {"week": str(bar.week)})
         if bar.undetected_us is None or bar.repair_us is None
-        else Message("{week}: {hours:hours}", {"week": str(bar.week), "hours": length(bar.undetected_us + bar.repair_us)})
+        else Message(
+            "{week}: {hours:hours}", {"week": str(bar.week), "hours": length(bar.undetected_us + bar.repair_us)}
+        )
         for bar in trend
     ]
     return Message("Data downtime in each week. {bars}.", {"bars": bars})
-
-
-def cost(report: WeeklyReport) -> Money | None:
-    """Give the week's cost."""
-    amount = report.figures.week.cost
-    return None if amount is None else Money(amount, report.currency)

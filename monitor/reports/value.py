@@ -1,18 +1,18 @@
 """What a weekly report says, before it is said: numbers and message ids, no formatted text and no layout.
 
-Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is `Decimal` in the
-currency of the project; where no rate is configured it is None, which is not the same as nothing. The renderers turn one value into a page, a JSON document
-or Markdown, in any language.
+Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is `Decimal`
+in the currency of the project; where no rate is configured it is None, which is not the same as nothing. The renderers
+turn one value into a page, a JSON document or Markdown, in any language.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 
 from checks import Message, Severity
 from incidents._model import FoundBy, Resolution, State
+from incidents.downtime import Lever, Shares
 from monitor.reports.week import Week
 
 
@@ -85,36 +85,18 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """Why downtime changed against the week before: exact shares of N, TTD and TTR, microseconds, that add up to the change."""
+class Diagnosis:
+    """What would shorten downtime most, and what stands out.
 
-    n: Fraction
-    ttd: Fraction
-    ttr: Fraction
+    `lever` is `NONE` when the low and the high reading disagree. `undetected_share` of the downtime had passed before
+    detection. `costliest` alone makes more than half of the cost (of the downtime, where nothing has a price).
+    """
 
-    @property
-    def total(self) -> Fraction:
-        """Give the whole change."""
-        return self.n + self.ttd + self.ttr
-
-
-class LeverWord(StrEnum):
-    """What would shorten downtime most."""
-
-    DETECT = "detect"
-    REPAIR = "repair"
-
-
-@dataclass(frozen=True, slots=True)
-class Lever:
-    """What would shorten downtime most, and what stands out. `word` is None when the low and the high reading disagree."""
-
-    word: LeverWord | None
+    lever: Lever
     undetected_share: Fraction
     found_by_person: int
     n: int
     costliest: "Row | None"
-    """The incident that alone makes more than half of the cost (or of the downtime, where nothing has a price)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +119,11 @@ class WeekBar:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What falls to one owner or one table. `name` is None for tables that nobody owns."""
+    """What falls to one owner or one table.
+
+    `name` is None for tables that nobody owns. `part` is its share of the cost (of the downtime, where nothing has a
+    price), 0 to 1.
+    """
 
     name: str | None
     owner: str | None
@@ -147,7 +133,6 @@ class Share:
     table_us: int
     cost: Decimal | None
     part: Fraction
-    """Its share of the cost (of the downtime, where nothing has a price), 0 to 1."""
 
     @property
     def downtime_us(self) -> int:
@@ -159,8 +144,8 @@ class Share:
 class Row:
     """One incident in the list.
 
-    `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all its episodes,
-    and `ttr_us` is None while it lasts. `began_before` and `goes_on` say that the week's ends clip it.
+    `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
+    its episodes, and `ttr_us` is None while it lasts. `began_before` and `goes_on` say that the week's ends clip it.
     """
 
     id: int
@@ -225,7 +210,11 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class WeeklyReport:
-    """The whole report. A new section is a field here, a name in `monitor.reports.render.SECTIONS` and its templates."""
+    """The whole report.
+
+    A new section is a field here, a name in `monitor.reports.render.SECTIONS`, a template for each format and a key of
+    the JSON form.
+    """
 
     project: str
     week: Week
@@ -235,7 +224,7 @@ class WeeklyReport:
     coverage: Coverage
     figures: Comparison
     change: Shares | None
-    lever: Lever | None
+    diagnosis: Diagnosis | None
     days: tuple[DayBar, ...]
     owners: tuple[Share, ...]
     trend: tuple[WeekBar, ...]

@@ -1,4 +1,4 @@
-"""A week of the project: Monday 00:00 to Monday 00:00 on the project's wall clock, so 167 or 169 hours when clocks change."""
+"""A week of the project: Monday 00:00 to Monday 00:00 on its wall clock, so 167 or 169 hours when clocks change."""
 
 import re
 from dataclasses import dataclass
@@ -92,10 +92,10 @@ class Week:
         """Give its seven days, Monday first; they meet without gap or overlap."""
         return tuple(Day(self.monday + timedelta(days=i), self._midnight(i), self._midnight(i + 1)) for i in range(7))
 
-    def back(self, weeks: int) -> "Week":
+    def back(self, weeks: int) -> Self:
         """Give the week that many weeks earlier (negative: later)."""
         return type(self)(self.monday - timedelta(weeks=weeks), self.zone)
 
     def _midnight(self, day: int) -> datetime:
-        # Where midnight does not exist (clocks put forward at 00:00) this is the moment of the change, as PEP 495 defines.
+        # where midnight does not exist (clocks put forward at 00:00) this is the moment of the change, see PEP 495
         return datetime.combine(self.monday + timedelta(days=day), time(), ZoneInfo(self.zone)).astimezone(UTC)

@@ -1,11 +1,10 @@
-"""The closed word sets as messages, so that a report says them in the reader's language, with a shape beside each colour."""
+"""The closed word sets as messages, to be said in the reader's language, with a shape beside each colour."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from checks import Message, Severity, UnknownReason
 from incidents._model import FoundBy, Resolution, State
-from monitor.reports.value import LeverWord
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
     Severity.CRITICAL: Message("critical"),
@@ -43,8 +42,4 @@ REASONS: Final[Mapping[UnknownReason, Message]] = {
     UnknownReason.PERMISSION: Message("reading was not allowed"),
     UnknownReason.MISCONFIGURED: Message("the check does not fit the table"),
     UnknownReason.BUG: Message("the check itself failed"),
-}
-LEVERS: Final[Mapping[LeverWord, Message]] = {
-    LeverWord.DETECT: Message("Noticing sooner is the lever: {share:ratio} of the downtime had passed before anyone knew."),
-    LeverWord.REPAIR: Message("Repairing faster is the lever: {share:ratio} of the downtime came after it was noticed."),
 }

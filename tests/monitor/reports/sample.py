@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from checks import Message, Severity
+from incidents.downtime import Lever, Shares
 from incidents._model import FoundBy, Resolution, State
 from monitor.reports.headline import headline
 from monitor.reports.value import (
@@ -14,16 +15,14 @@ from monitor.reports.value import (
     Comparison,
     Coverage,
     DayBar,
+    Diagnosis,
     Figures,
     IncidentList,
     Left,
-    Lever,
-    LeverWord,
     Maintained,
     Method,
     Row,
     Share,
-    Shares,
     Spread,
     WeekBar,
     WeeklyReport,
@@ -87,29 +86,106 @@ def row(number: int, table: str, title: Message, **more: Any) -> Row:
 
 def rows() -> tuple[Row, ...]:
     """Give five incidents, one of each sort."""
-    nulls = Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})", {"column": "email", "nulls": 1204, "rows": 26115, "ratio": 0.0461})
+    nulls = Message(
+        "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
+        {"column": "email", "nulls": 1204, "rows": 26115, "ratio": 0.0461},
+    )
     lasting = {"state": State.OPEN, "resolution": None, "ttr_us": None}
     return (
-        row(45, "sales.orders", Message("newest row {age:duration} old, limit {limit:duration}", {"age": timedelta(hours=5, minutes=12), "limit": timedelta(hours=2)}),
-            severity=Severity.CRITICAL, ttd_us=12 * MINUTE, undetected_us=12 * MINUTE, repair_us=50 * MINUTE, cost=Decimal(62_000), goes_on=True, **lasting),
-        row(44, "crm.customers", nulls, state=State.ACKNOWLEDGED, resolution=None, ttr_us=None, owner="CRM data team", cost=Decimal(24_500), regressed=True, goes_on=True),
-        row(41, "sales.orders", Message("amount scaled x100"), severity=Severity.CRITICAL, found_by=FoundBy.PERSON, cause="currency field read as cents after release 2026.11.2"),
-        row(40, "web.events", Message("{rows:count} rows, expected at least {least:count}", {"rows": 41_203, "least": 90_000}), severity=Severity.WARNING, owner=None, cost=Decimal(9_800), began_before=True),
-        row(39, "finance.在庫_日次", Message("{rows:count} rows", {"rows": 1}), severity=Severity.INFO, owner="経理データ", resolution=Resolution.NO_ACTION, cost=Decimal(6_000)),
+        row(
+            45,
+            "sales.orders",
+            Message(
+                "newest row {age:duration} old, limit {limit:duration}",
+                {"age": timedelta(hours=5, minutes=12), "limit": timedelta(hours=2)},
+            ),
+            severity=Severity.CRITICAL,
+            ttd_us=12 * MINUTE,
+            undetected_us=12 * MINUTE,
+            repair_us=50 * MINUTE,
+            cost=Decimal(62_000),
+            goes_on=True,
+            **lasting,
+        ),
+        row(
+            44,
+            "crm.customers",
+            nulls,
+            state=State.ACKNOWLEDGED,
+            resolution=None,
+            ttr_us=None,
+            owner="CRM data team",
+            cost=Decimal(24_500),
+            regressed=True,
+            goes_on=True,
+        ),
+        row(
+            41,
+            "sales.orders",
+            Message("amount scaled x100"),
+            severity=Severity.CRITICAL,
+            found_by=FoundBy.PERSON,
+            cause="currency field read as cents after release 2026.11.2",
+        ),
+        row(
+            40,
+            "web.events",
+            Message("{rows:count} rows, expected at least {least:count}", {"rows": 41_203, "least": 90_000}),
+            severity=Severity.WARNING,
+            owner=None,
+            cost=Decimal(9_800),
+            began_before=True,
+        ),
+        row(
+            39,
+            "finance.在庫_日次",
+            Message("{rows:count} rows", {"rows": 1}),
+            severity=Severity.INFO,
+            owner="経理データ",
+            resolution=Resolution.NO_ACTION,
+            cost=Decimal(6_000),
+        ),
     )
 
 
 def report(**more: Any) -> WeeklyReport:
     """Give a full report: six incidents, less than last week, one blind table."""
-    comparison = Comparison(figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000))
+    comparison = Comparison(
+        figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000)
+    )
     coverage = Coverage(
-        tables=14, checks=61, runs=20_496, evaluated=20_291, unobserved_us=310 * MINUTE,
-        blind=(BlindSpot("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
-               BlindSpot("finance.ledger", 60 * MINUTE, (Message("the query took too long"), Message("the check does not fit the table")))),
-        blind_more=0, without_owner=("web.events",), without_checks=("staging.tmp_orders", "staging.old_orders"),
+        tables=14,
+        checks=61,
+        runs=20_496,
+        evaluated=20_291,
+        unobserved_us=310 * MINUTE,
+        blind=(
+            BlindSpot("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
+            BlindSpot(
+                "finance.ledger",
+                60 * MINUTE,
+                (Message("the query took too long"), Message("the check does not fit the table")),
+            ),
+        ),
+        blind_more=0,
+        without_owner=("web.events",),
+        without_checks=("staging.tmp_orders", "staging.old_orders"),
     )
     some = rows()
-    trend = [(None, None), (None, None), (700, 300), (420, 600), (300, 310), (0, 0), (890, 460), (260, 330), (610, 420), (320, 330), (690, 486), (400, 410)]
+    trend = [
+        (None, None),
+        (None, None),
+        (700, 300),
+        (420, 600),
+        (300, 310),
+        (0, 0),
+        (890, 460),
+        (260, 330),
+        (610, 420),
+        (320, 330),
+        (690, 486),
+        (400, 410),
+    ]
     values: dict[str, Any] = {
         "project": "retail-demo",
         "week": WEEK,
@@ -119,30 +195,67 @@ def report(**more: Any) -> WeeklyReport:
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
-        "lever": Lever(LeverWord.DETECT, Fraction(64, 100), found_by_person=1, n=6, costliest=some[2]),
+        "diagnosis": Diagnosis(Lever.DETECT, Fraction(64, 100), found_by_person=1, n=6, costliest=some[2]),
         "days": tuple(
             DayBar(day.date, undetected * MINUTE, repair * MINUTE)
-            for day, (undetected, repair) in zip(WEEK.days, [(20, 60), (0, 0), (336, 42), (12, 180), (20, 70), (0, 3), (12, 55)], strict=True)
+            for day, (undetected, repair) in zip(
+                WEEK.days, [(20, 60), (0, 0), (336, 42), (12, 180), (20, 70), (0, 3), (12, 55)], strict=True
+            )
         ),
         "owners": (
-            Share("Commerce data team", None, 3, 350 * MINUTE, 200 * MINUTE, 540 * MINUTE, Decimal(818_000), Fraction(95, 100)),
+            Share(
+                "Commerce data team",
+                None,
+                3,
+                350 * MINUTE,
+                200 * MINUTE,
+                540 * MINUTE,
+                Decimal(818_000),
+                Fraction(95, 100),
+            ),
             Share("CRM data team", None, 2, 40 * MINUTE, 130 * MINUTE, 170 * MINUTE, Decimal(30_500), Fraction(4, 100)),
             Share(None, None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Decimal(9_800), Fraction(1, 100)),
         ),
         "trend": tuple(
-            WeekBar(WEEK.back(11 - i), None if undetected is None else undetected * MINUTE, None if repair is None else repair * MINUTE)
+            WeekBar(
+                WEEK.back(11 - i),
+                None if undetected is None else undetected * MINUTE,
+                None if repair is None else repair * MINUTE,
+            )
             for i, (undetected, repair) in enumerate(trend)
         ),
         "tables": (
-            Share("sales.orders", "Commerce data team", 3, 350 * MINUTE, 200 * MINUTE, 540 * MINUTE, Decimal(818_000), Fraction(953, 1000)),
-            Share("crm.customers", "CRM data team", 2, 40 * MINUTE, 130 * MINUTE, 170 * MINUTE, Decimal(30_500), Fraction(36, 1000)),
+            Share(
+                "sales.orders",
+                "Commerce data team",
+                3,
+                350 * MINUTE,
+                200 * MINUTE,
+                540 * MINUTE,
+                Decimal(818_000),
+                Fraction(953, 1000),
+            ),
+            Share(
+                "crm.customers",
+                "CRM data team",
+                2,
+                40 * MINUTE,
+                130 * MINUTE,
+                170 * MINUTE,
+                Decimal(30_500),
+                Fraction(36, 1000),
+            ),
             Share("web.events", None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Decimal(9_800), Fraction(11, 1000)),
         ),
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
         "method": Method(
             excluded=(Left(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE), Left(Resolution.EXPECTED, 1, 600 * MINUTE)),
-            maintenance=(Maintained("warehouse upgrade", datetime(2026, 11, 14, 15, tzinfo=UTC), datetime(2026, 11, 14, 19, tzinfo=UTC)),),
+            maintenance=(
+                Maintained(
+                    "warehouse upgrade", datetime(2026, 11, 14, 15, tzinfo=UTC), datetime(2026, 11, 14, 19, tzinfo=UTC)
+                ),
+            ),
             maintenance_us=240 * MINUTE,
             rate_notes=("Rates agreed with finance.",),
             priced=True,
@@ -158,13 +271,15 @@ def quiet_report() -> WeeklyReport:
     nothing = figures(0, 0, 0, 0)
     comparison = Comparison(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
     full = report()
-    coverage = replace(full.coverage, evaluated=full.coverage.runs, unobserved_us=0, blind=(), without_owner=(), without_checks=())
+    coverage = replace(
+        full.coverage, evaluated=full.coverage.runs, unobserved_us=0, blind=(), without_owner=(), without_checks=()
+    )
     return report(
         headline=headline(comparison, coverage, currency="JPY", complete=True),
         coverage=coverage,
         figures=comparison,
         change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),
-        lever=None,
+        diagnosis=None,
         days=tuple(DayBar(day.date, 0, 0) for day in WEEK.days),
         owners=(),
         tables=(),

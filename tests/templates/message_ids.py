@@ -1,0 +1,98 @@
+"""Find every text that a catalogue may translate: `Message(...)` in code, `_` and `ngettext` in templates."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2.ext import babel_extract
+
+HOUSE = Path(__file__).resolve().parents[2]
+ROOMS = ("sources", "checks", "incidents", "remedies", "store", "monitor")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to translate, with its singular where it counts something, and where it stands."""
+
+    text: str
+    one: str | None
+    place: str
+
+    @property
+    def key(self) -> str | tuple[str, str]:
+        """Give the id as a catalogue has it: gettext names a text that counts by its singular."""
+        return self.text if self.one is None else (self.one, self.text)
+
+
+def texts_of_templates() -> list[Text]:
+    """Give the texts of all templates."""
+    found = []
+    for path in sorted((HOUSE / "templates").rglob("*.j2")):
+        with path.open("rb") as file:
+            for line, _, message, _ in babel_extract(file, ["_", "ngettext"], [], {"silent": "false"}):
+                strings = [part for part in ([message] if isinstance(message, str) else message) if part is not None]
+                place = f"{path.relative_to(HOUSE)}:{line}"
+                found.append(Text(strings[-1], strings[0] if len(strings) > 1 else None, place))
+    return found
+
+
+def texts_of_code(*folders: str) -> list[Text]:
+    """Give the texts of all `Message(...)` calls in the code below some folders."""
+    found = []
+    for folder in folders:
+        for path in sorted((HOUSE / folder).rglob("*.py")):
+            found += _texts_of_module(path)
+    return found
+
+
+def _texts_of_module(path: Path) -> list[Text]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [text for scope in _scopes(tree) for text in _texts_of_scope(scope, path)]
+
+
+def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node
+
+
+def _texts_of_scope(scope: ast.AST, path: Path) -> Iterator[Text]:
+    names: dict[str, list[str]] = {}
+    for node in _own(scope):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    names.setdefault(target.id, []).extend(_strings(node.value, {}))
+    for node in _own(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            first = node.args[0] if node.args else given.get("text")
+            ones = _strings(given["one"], names) if "one" in given else []
+            place = f"{path.relative_to(HOUSE)}:{node.lineno}"
+            for text in _strings(first, names) if first is not None else []:
+                yield Text(text, ones[0] if ones else None, place)
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """Walk a module or function without the functions inside it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef):
+            waiting[:0] = ast.iter_child_nodes(node)
+
+
+def _strings(node: ast.expr, names: dict[str, list[str]]) -> list[str]:
+    match node:
+        case ast.Constant(value=str() as text):
+            return [text]
+        case ast.IfExp():
+            return _strings(node.body, names) + _strings(node.orelse, names)
+        case ast.Name():
+            return names.get(node.id, [])
+        case _:
+            return []
