@@ -1,0 +1,122 @@
+"""Replay six weeks: loads, checks, repairs and one person, each at its moment, with the real engine on a simulated clock.
+
+Nothing is written into the store by hand: the engine finds what it finds, and the person uses the verbs of the command line.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from incidents import verbs
+from incidents.verbs import Ending, Report
+from monitor.clock import SimulatedClock
+from monitor.demo import _plan as plan
+from monitor.demo._shop import Shop
+from monitor.engine import Engine
+from monitor.wiring import Project
+from store import Store
+
+PERSON = "finance"
+
+
+@dataclass(order=True, slots=True)
+class Happening:
+    """Something that happens at a moment; at the same moment, loads come before checks."""
+
+    at: datetime
+    rank: int
+    serial: int
+    action: Callable[[datetime], None] = field(compare=False)
+
+
+@dataclass
+class Replay:
+    """The six weeks of one shop, in a store of its own."""
+
+    shop: Shop
+    project: Project
+    store: Store
+    runs: int = 0
+
+    def __post_init__(self) -> None:
+        self._clock = SimulatedClock(self.shop.start)
+        self._engine = Engine(clock=self._clock, store=self.store, policy=self.project.policy)
+        self._serial = 0
+
+    def play(self, on_day: Callable[[], None] = lambda: None) -> None:
+        """Let everything happen; `on_day` is called once for each simulated day."""
+        today = self.shop.start.date()
+        queue = sorted([*self._loads(), *self._repairs(), *self._person(), *self._checks()])
+        for happening in queue:
+            while today < happening.at.date():
+                today += timedelta(days=1)
+                on_day()
+            self._clock.advance_to(happening.at)
+            happening.action(happening.at)
+
+    def _loads(self) -> Iterator[Happening]:
+        shop = self.shop
+        yield from self._every(timedelta(hours=1), timedelta(minutes=50), shop.load_orders)
+        yield from self._every(timedelta(hours=6), timedelta(hours=5, minutes=50), shop.load_events)
+        yield from self._every(timedelta(days=1), timedelta(hours=5), shop.sync_customers)
+        yield from self._every(timedelta(days=1), timedelta(hours=5, minutes=30), shop.build_revenue)
+
+    def _repairs(self) -> Iterator[Happening]:
+        shop = self.shop
+        for fault, repair in (
+            (plan.DUPLICATES, shop.repair_duplicates),
+            (plan.NULLS, shop.repair_nulls),
+            (plan.TIMES_HUNDRED, shop.repair_amounts),
+        ):
+            if fault.ends is not None:
+                yield self._at(fault.ends, lambda _, repair=repair: repair())
+
+    def _person(self) -> Iterator[Happening]:
+        yield self._at(plan.PERSON_NOTICED, self._report)
+        yield self._at(plan.PERSON_ACKNOWLEDGED, self._acknowledge)
+        yield self._at(plan.TIMES_HUNDRED.ends or plan.END, self._resolve)
+
+    def _checks(self) -> Iterator[Happening]:
+        by_slot: dict[datetime, list[str]] = {}
+        for table in self.project.config.tables:
+            slot = self.shop.start
+            while table.schedule is not None:
+                slot = table.schedule.next_after(slot, self.project.config.timezone)
+                if slot > self.shop.start + plan.END:
+                    break
+                by_slot.setdefault(slot, []).append(table.name)
+        for slot, names in heapq.merge(sorted(by_slot.items())):
+            yield self._at(slot - self.shop.start, lambda _, names=names: self._look(names), rank=1)
+
+    def _look(self, names: list[str]) -> None:
+        targets = self.project.targets(names)
+        self._engine.run(targets)
+        self.runs += sum(len(target.subject.checks) for target in targets)
+
+    def _report(self, now: datetime) -> None:
+        seen = Report("orders", "amounts are a hundred times too large")
+        opened = verbs.report(seen, detected_at=now, now=now, occurred_at=self.shop.start + plan.TIMES_HUNDRED.begins)
+        with self.store.writing() as book:
+            self._reported = book.open_incident(opened, recorded_at=now, actor=PERSON).id
+
+    def _acknowledge(self, now: datetime) -> None:
+        with self.store.writing() as book:
+            incident = book.incident(self._reported)
+            book.append(incident, [verbs.acknowledge(incident, now=now)], recorded_at=now, actor=PERSON)
+
+    def _resolve(self, now: datetime) -> None:
+        ending = Ending(now, verbs.Resolution.FIXED, "the new field is in sen; the loader now divides by 100")
+        with self.store.writing() as book:
+            incident = book.incident(self._reported)
+            book.append(incident, [verbs.resolve(incident, ending, now=now)], recorded_at=now, actor=PERSON)
+
+    def _every(self, step: timedelta, first: timedelta, action: Callable[[datetime], None]) -> Iterator[Happening]:
+        offset = first
+        while offset < plan.END:
+            yield self._at(offset, action)
+            offset += step
+
+    def _at(self, offset: timedelta, action: Callable[[datetime], None], rank: int = 0) -> Happening:
+        self._serial += 1
+        return Happening(self.shop.start + offset, rank, self._serial, action)

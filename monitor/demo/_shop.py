@@ -1,0 +1,161 @@
+"""A small shop whose tables are loaded as time goes by: SQLite for the application, Parquet for events, DuckDB for the warehouse.
+
+Loads write real files; a fault changes what a load writes, or keeps it from running. The numbers come from a fixed seed.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from monitor.demo import _plan as plan
+
+_CUSTOMERS = 400
+_SCHEMA = """
+CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, email TEXT, prefecture TEXT NOT NULL, updated_at TEXT NOT NULL);
+CREATE TABLE orders (order_id INTEGER NOT NULL, customer_id INTEGER, amount INTEGER NOT NULL, ordered_at TEXT NOT NULL, loaded_at TEXT NOT NULL);
+CREATE INDEX orders_loaded_at ON orders (loaded_at);
+"""
+_PREFECTURES = ("Hokkaido", "Miyagi", "Tokyo", "Aichi", "Osaka", "Hiroshima", "Fukuoka")
+
+
+@dataclass
+class Shop:
+    """The shop's files in a folder; `start` is the Monday (aware) on which its history begins."""
+
+    folder: Path
+    start: datetime
+    orders_made: int = 0
+    events_made: int = 0
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng(7)
+
+    @property
+    def database(self) -> Path:
+        """Give the application's SQLite file."""
+        return self.folder / "shop.sqlite"
+
+    @property
+    def warehouse(self) -> Path:
+        """Give the warehouse's DuckDB file."""
+        return self.folder / "warehouse.duckdb"
+
+    def build(self) -> None:
+        """Make the files with their first rows."""
+        (self.folder / "lake").mkdir(parents=True)
+        with self._sqlite() as shop:
+            shop.executescript(_SCHEMA)
+        with duckdb.connect(str(self.warehouse)) as warehouse:
+            warehouse.execute("CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)")
+        self.sync_customers(self.start - timedelta(hours=3))
+        self.load_orders(self.start - timedelta(minutes=10))
+        self.build_revenue(self.start - timedelta(hours=2))
+
+    def sync_customers(self, now: datetime) -> None:
+        """Write every customer anew, as the nightly sync of a CRM does."""
+        if plan.STALE_CUSTOMERS.silences(now - self.start):
+            return
+        rows = [
+            (number, None if number % 97 == 0 else f"customer{number}@example.co.jp", _PREFECTURES[number % len(_PREFECTURES)], _text(now))
+            for number in range(1, _CUSTOMERS + 1)
+        ]
+        with self._sqlite() as shop:
+            shop.executemany("INSERT OR REPLACE INTO customers VALUES (?, ?, ?, ?)", rows)
+
+    def load_orders(self, now: datetime) -> None:
+        """Load the orders of the last hour."""
+        if plan.LATE_LOAD.silences(now - self.start):
+            return
+        rows = self._new_orders(now)
+        with self._sqlite() as shop:
+            shop.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", rows)
+            if now == self.start + plan.DUPLICATES.begins:
+                shop.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", rows)
+
+    def repair_duplicates(self) -> None:
+        """Delete the repeated orders, as the engineer on duty does."""
+        with self._sqlite() as shop:
+            shop.execute("DELETE FROM orders WHERE rowid NOT IN (SELECT min(rowid) FROM orders GROUP BY order_id)")
+
+    def repair_nulls(self) -> None:
+        """Fill in the customers that the deploy lost."""
+        with self._sqlite() as shop:
+            shop.execute("UPDATE orders SET customer_id = order_id % ? + 1 WHERE customer_id IS NULL", (_CUSTOMERS,))
+
+    def repair_amounts(self) -> None:
+        """Bring the amounts back to yen."""
+        with self._sqlite() as shop:
+            shop.execute("UPDATE orders SET amount = amount / 100 WHERE amount >= 100000")
+
+    def load_events(self, now: datetime) -> None:
+        """Write one Parquet file with the events of the last six hours."""
+        count = int(self._random.normal(600 if now.astimezone(self.start.tzinfo).hour >= 11 else 300, 12))
+        if plan.HALF_VOLUME.touches(now - self.start):
+            count //= 2
+        ids = range(self.events_made, self.events_made + count)
+        self.events_made += count
+        moments = [now - timedelta(seconds=float(age)) for age in np.sort(self._random.uniform(0, 6 * 3600 - 1, count))[::-1]]
+        day = self.folder / "lake" / f"day={now.astimezone(self.start.tzinfo):%Y-%m-%d}"
+        day.mkdir(exist_ok=True)
+        columns = {
+            "event_id": pa.array(ids, pa.int64()),
+            "session_id": pa.array([f"s{number // 3}" for number in ids], pa.string()),
+            "event_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
+        }
+        pq.write_table(pa.table(columns), day / f"events-{now:%H%M}.parquet")
+
+    def build_revenue(self, now: datetime) -> None:
+        """Add yesterday's revenue by prefecture to the warehouse."""
+        day = (now.astimezone(self.start.tzinfo) - timedelta(days=1)).date()
+        with self._sqlite() as shop:
+            rows = shop.execute(
+                "SELECT prefecture, count(*), sum(amount) FROM orders JOIN customers USING (customer_id) WHERE ordered_at >= ? AND ordered_at < ? GROUP BY 1",
+                (f"{day}T00:00:00", f"{day + timedelta(days=1)}T00:00:00"),
+            ).fetchall()
+        copies = 2 if now == self.start + plan.TWICE_BUILT.begins else 1
+        with duckdb.connect(str(self.warehouse)) as warehouse:
+            for prefecture, orders, revenue in rows * copies:
+                warehouse.execute("INSERT INTO daily_revenue VALUES (?, ?, ?, ?, ?)", [day, prefecture, orders, revenue, now])
+
+    def _new_orders(self, now: datetime) -> list[tuple[int, int | None, int, str, str]]:
+        count = max(3, int(self._random.poisson(12 if 8 <= now.astimezone(self.start.tzinfo).hour <= 23 else 4)))
+        ids = range(self.orders_made + 1, self.orders_made + count + 1)
+        self.orders_made += count
+        amounts = self._random.integers(8, 400, count) * 100
+        factor = 100 if plan.TIMES_HUNDRED.touches(now - self.start) else 1
+        ages = np.sort(self._random.uniform(0, 3599, count))[::-1]
+        lost = plan.NULLS.touches(now - self.start)
+        return [
+            (number, None if lost else number % _CUSTOMERS + 1, int(amount) * factor, _text(now - timedelta(seconds=float(age))), _text(now))
+            for number, amount, age in zip(ids, amounts, ages, strict=True)
+        ]
+
+    def _sqlite(self) -> "_Connection":
+        return _Connection(self.database)
+
+
+class _Connection:
+    """A connection that commits and closes at the end of its block."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path)
+        self._connection.execute("PRAGMA synchronous=OFF")
+
+    def __enter__(self) -> sqlite3.Connection:
+        return self._connection
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._connection.commit()
+        self._connection.close()
+
+
+def _text(moment: datetime) -> str:
+    """Write a time as the shop's application does: local wall clock without a zone."""
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds")

@@ -1,0 +1,93 @@
+"""Put the rooms together: from a loaded configuration to targets, a store, a policy and prices."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from checks import Zones
+from incidents import Policy
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+from monitor.clock import Clock, SystemClock
+from monitor.config import Config, Loaded, Table
+from monitor.planner import Subject, Target
+from sources import CsvOptions, SourceSpec
+from store import Store, StoreError, open_store
+
+
+class Project:
+    """A configuration with everything that is made from it."""
+
+    def __init__(self, loaded: Loaded, clock: Clock | None = None) -> None:
+        self.loaded = loaded
+        self.config: Config = loaded.config
+        self.clock: Clock = clock or SystemClock()
+
+    @classmethod
+    def of(cls, invocation: Invocation) -> "Project":
+        """Load the configuration that a command was called with.
+
+        Raises:
+            Stop: it cannot be loaded.
+        """
+        return cls(invocation.load())
+
+    @property
+    def policy(self) -> Policy:
+        """Give how many runs it takes to open and to resolve."""
+        return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
+
+    def open_store(self) -> Store:
+        """Open the store, making or upgrading it where needed.
+
+        Raises:
+            Stop: it cannot be opened.
+        """
+        try:
+            return open_store(self.config.storage.url)
+        except StoreError as error:
+            raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
+
+    def targets(self, checks: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
+        """Give what to look at, in the order of the configuration: tables by name, all their checks or those of the given ids."""
+        wanted = checks if isinstance(checks, Mapping) else dict.fromkeys(checks)
+        return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
+
+    def _target(self, table: Table, only: Collection[str] | None) -> Target:
+        source = self.config.sources[table.source]
+        pairs = [(table.check_id(check), check) for check in table.checks]
+        subject = Subject(
+            name=table.name,
+            relation=table.table or table.name,
+            checks=tuple((check_id, check) for check_id, check in pairs if only is None or check_id in only),
+            zones=Zones(source.timezone, table.timezones),
+            loaded_at=table.loaded_at,
+            relations={other.name: other.table or other.name for other in self.config.tables if other.source == table.source},
+            frame_rows=source.expectation_rows,
+        )
+        return Target(
+            subject=subject,
+            source=self._specs[table.source],
+            owner=self.config.owner_of(table),
+            period=table.schedule.longest_period() if table.schedule is not None else None,
+        )
+
+    @cached_property
+    def _specs(self) -> Mapping[str, SourceSpec]:
+        return {name: self._spec(name) for name in self.config.sources}
+
+    def _spec(self, name: str) -> SourceSpec:
+        source = self.config.sources[name]
+        return SourceSpec(
+            name=name,
+            base=self.loaded.folder(name),
+            files=source.files,
+            url=source.url,
+            spark=source.spark,
+            table=source.table,
+            csv=CsvOptions(source.csv.types, source.csv.delimiter, source.csv.header, source.csv.null_values),
+            query_timeout=source.query_timeout,
+            connect_timeout=source.connect_timeout,
+            lock_timeout=source.lock_timeout,
+            memory_limit=source.memory_limit,
+            threads=source.threads,
+        )
