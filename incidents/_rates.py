@@ -1,0 +1,30 @@
+"""What people cost while data is down, and money rounded once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """People who cannot do their work, or who repair, while data is down.
+
+    `hourly`: wage per hour. `share`: share of the downtime that each spends on it, 0 to 1.
+    """
+
+    headcount: Decimal
+    hourly: Decimal
+    share: Decimal
+
+
+def role_rate(roles: Iterable[Role]) -> Fraction:
+    """Give what the roles cost per hour of downtime: headcount x hourly x share, summed."""
+    return sum((Fraction(role.headcount) * Fraction(role.hourly) * Fraction(role.share) for role in roles), Fraction())
+
+
+def money(amount: Fraction, decimals: int) -> Decimal:
+    """Give an exact amount with the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
+    scaled = abs(amount) * 10**decimals
+    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    return Decimal(whole if amount >= 0 else -whole).scaleb(-decimals)

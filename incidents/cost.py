@@ -1,0 +1,215 @@
+"""Price data downtime: the integral of rate x factor over the time that counts, exactly.
+
+A rate card says what an hour costs: the business loss of the table (its own rate, else its tier's, else nothing) plus
+what people cost who cannot work. It holds from a moment on, until the next card. Outside of business hours the whole
+rate is multiplied by a factor. So the cost of some time is, summed over cards,
+`rate x (time inside business hours + factor x time outside)`: the times are whole microseconds, the rates exact
+fractions, and nothing is rounded before `money` rounds it once for the eye. Time before the first card has no price and
+is reported.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
+from typing import Final
+
+import numpy as np
+
+from incidents._calendar import BusinessHours
+from incidents._columns import dense, totals
+from incidents._known import Ruler, by_table, is_downtime, known
+from incidents._measure import Maintenance
+from incidents._rates import Role, money, role_rate
+from incidents._spans import Ints, Spans, Window
+
+__all__ = ["BusinessHours", "Cost", "Pricing", "RateCard", "Role", "money", "price", "price_by", "role_rate"]
+
+_HOUR_US: Final = 3_600_000_000
+_ALWAYS: Final = -(1 << 62)
+_FOREVER: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class RateCard:
+    """What an hour of data downtime costs, from a moment on (None: always).
+
+    `tables` and `tiers`: business loss per hour, by name. `roles`: what people cost per hour, added to every table's.
+    """
+
+    valid_from_us: int | None
+    tables: Mapping[str, Decimal]
+    tiers: Mapping[str, Decimal]
+    roles: Fraction = Fraction()
+    business_hours: BusinessHours | None = None
+
+    def per_hour(self, table: str, tier: str | None) -> Fraction:
+        """Give what an hour of a table costs within business hours."""
+        loss = self.tables.get(table)
+        if loss is None:
+            loss = self.tiers.get(tier, Decimal()) if tier is not None else Decimal()
+        return Fraction(loss) + self.roles
+
+    @property
+    def outside_factor(self) -> Fraction:
+        """Give what the rate is multiplied by outside of business hours."""
+        return Fraction(1) if self.business_hours is None else Fraction(self.business_hours.outside_factor)
+
+    @property
+    def denominator(self) -> int:
+        """Give a whole number that makes every rate of this card, and every reduced one, whole."""
+        losses = (Fraction(loss).denominator for loss in (*self.tables.values(), *self.tiers.values()))
+        return lcm(self.roles.denominator, *losses) * self.outside_factor.denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """All rate cards, oldest first, and the tier of each table. One currency for all."""
+
+    cards: tuple[RateCard, ...]
+    tier_of: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        starts = [_ALWAYS if card.valid_from_us is None else card.valid_from_us for card in self.cards]
+        if any(after <= before for before, after in pairwise(starts)):
+            raise ValueError(
+                "two rate cards of the same beginning, or not oldest first; expected each valid_from once, in order"
+            )
+
+    @classmethod
+    def of(cls, cards: Iterable[RateCard], tier_of: Mapping[str, str]) -> "Pricing":
+        """Give the pricing of rate cards in any order.
+
+        Raises:
+            ValueError: two cards have the same beginning, or none.
+        """
+        by_age = sorted(cards, key=lambda card: _ALWAYS if card.valid_from_us is None else card.valid_from_us)
+        return cls(tuple(by_age), tier_of)
+
+    def per_hour(self, table: str, at_us: int) -> Fraction | None:
+        """Give what an hour of a table costs at a moment, within business hours; None where no rate holds."""
+        for card, start, end in self.validity():
+            if start <= at_us < end:
+                return card.per_hour(table, self.tier_of.get(table))
+        return None
+
+    def validity(self) -> Iterator[tuple[RateCard, int, int]]:
+        """Give each card with when it holds."""
+        starts = [_ALWAYS if card.valid_from_us is None else card.valid_from_us for card in self.cards]
+        return zip(self.cards, starts, [*starts[1:], _FOREVER], strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What downtime cost, in the currency's whole unit, exactly; round it once, with `money`.
+
+    `amount`: for each hour of each incident. `table_hours_amount`: for each hour that a table was down, however many
+    incidents it had at once. `unpriced`: incident time (microseconds) for which no rate was valid, in neither amount.
+    """
+
+    amount: Fraction = Fraction()
+    table_hours_amount: Fraction = Fraction()
+    unpriced: int = 0
+
+
+def price(
+    spans: Spans,
+    window: Window,
+    *,
+    pricing: Pricing,
+    as_of_us: int,
+    maintenance: Maintenance | None = None,
+    disclosure: bool = False,
+) -> Cost:
+    """Give the cost of the downtime in a window; the arguments are those of `downtime.measure`, and the rates."""
+    group = np.zeros(spans.incident.size, dtype=np.int64)
+    return price_by(
+        spans, window, pricing=pricing, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure
+    ).get(0, Cost())
+
+
+def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the rates
+    spans: Spans,
+    window: Window,
+    *,
+    pricing: Pricing,
+    as_of_us: int,
+    group: Ints,
+    maintenance: Maintenance | None = None,
+    disclosure: bool = False,
+) -> dict[int, Cost]:
+    """Give the cost of the downtime in a window for each group of incidents.
+
+    Args:
+        spans: the episodes of incidents.
+        window: the time that it is about.
+        pricing: the rates.
+        as_of_us: the moment of knowing.
+        group: a whole number for each row of the spans; `spans.incident` prices each incident.
+        maintenance: planned work, which costs nothing.
+        disclosure: price disclosure incidents too.
+
+    Returns:
+        By number of the group, in order; groups without downtime known in the window are left out.
+    """
+    rows = known(spans, window, as_of_us)
+    rows = rows[is_downtime(spans.take(rows), disclosure=disclosure)]
+    if rows.size == 0:
+        return {}
+    part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)
+    codes, which = dense(group[rows])
+    bill = _Bill(pricing, part.names, ruler, codes.size)
+    end = np.minimum(part.resolved, as_of_us)
+    amounts, unpriced = bill.of(which, part.table, ruler.clip(part.occurred), ruler.clip(end))
+    table_amounts, _ = bill.of(*by_table(part, ruler, which, np.arange(rows.size)))
+    costs = [Cost(*figures) for figures in zip(amounts, table_amounts, unpriced, strict=True)]
+    return dict(zip(codes.tolist(), costs, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """Adds up what stretches of time cost, by group."""
+
+    pricing: Pricing
+    names: tuple[str, ...]
+    ruler: Ruler
+    groups: int
+
+    def of(self, group: Ints, table: Ints, start: Ints, end: Ints) -> tuple[list[Fraction], list[int]]:
+        """Give the amount and the unpriced time of each group."""
+        cells, cell = dense(group * len(self.names) + table)
+        groups, tables = (column.tolist() for column in np.divmod(cells, len(self.names)))
+        unpriced = self.ruler.counted(table, start, end)
+        unit = lcm(*(card.denominator for card in self.pricing.cards))
+        amounts = [0] * self.groups  # in 1/unit, whole: adding a hundred thousand fractions would take seconds
+        for card, first, last in self.pricing.validity():
+            begin, stop = np.clip(start, first, last), np.clip(end, first, last)
+            whole = self.ruler.counted(table, begin, stop)
+            if not whole.any():
+                continue
+            unpriced = unpriced - whole
+            inside = self._inside(card, table, begin, stop, whole=whole)
+            times = (totals(inside, cell, cells.size), totals(whole - inside, cell, cells.size))
+            rates = {code: card.per_hour(self.names[code], self._tier(code)) for code in set(tables)}
+            full = {code: int(rate * unit) for code, rate in rates.items()}
+            reduced = {code: int(rate * card.outside_factor * unit) for code, rate in rates.items()}
+            for number, code, in_time, out_time in zip(groups, tables, *times, strict=True):
+                amounts[number] += full[code] * in_time + reduced[code] * out_time
+        return [Fraction(amount, unit * _HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
+
+    def _tier(self, code: int) -> str | None:
+        return self.pricing.tier_of.get(self.names[code])
+
+    def _inside(self, card: RateCard, table: Ints, start: Ints, end: Ints, *, whole: Ints) -> Ints:
+        """Give the part of stretches inside of business hours, without planned maintenance."""
+        if card.business_hours is None:
+            return whole
+        hours = card.business_hours.between(int(start.min()), int(end.max()))
+        inside = hours(end) - hours(start)
+        if self.ruler.maintenance is not None:
+            for rows, planned in self.ruler.maintenance.by_measure(table):
+                worked = hours.minus(planned)
+                inside[rows] = worked(end[rows]) - worked(start[rows])
+        return inside
