@@ -1,12 +1,5 @@
-"""Suggest the name that was probably meant."""
+"""Suggest the name that was probably meant: lives in `sources`, which may not import this room."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from sources import did_you_mean
 
-
-def did_you_mean(seen: str, known: Iterable[str]) -> str:
-    """Give `; did you mean 'email'?` for the known name nearest to the one seen, or an empty string."""
-    names = list(known)
-    folded = {name.casefold(): name for name in names}
-    near = get_close_matches(seen.casefold(), folded, n=1, cutoff=0.6)
-    return f"; did you mean '{folded[near[0]]}'?" if near else ""
+__all__ = ["did_you_mean"]

@@ -1,24 +1,29 @@
 """What a source is: a table wherever it lives, as an Ibis expression, read-only.
 
-A source is opened for one pass and closed after it. It compiles expressions to the dialect of its engine, runs the text there,
-and gives back rows of aggregates. Drivers' own messages print values, so they never leave this room: each error says what was
-tried in our words, plus the class of the driver's error.
+A source is opened for one pass and closed after it. It compiles expressions to the dialect of its engine, runs the text
+there, and gives back rows of aggregates. Drivers' own messages print values, so they never leave this room: each error
+says what was tried in our words, plus the class of the driver's error.
 
     SourceError
-    ├── Unreachable         no connection: refused, unknown host, missing file, wrong password, a file of another version
+    ├── Unreachable         no connection: refused, unknown host, missing file, wrong password, other version
     ├── PermissionDenied    connected, but not allowed to read
     ├── TimedOut            the query or the wait for a lock took longer than the source allows
     ├── TableNotFound       no such table; names near it are suggested
-    └── QueryFailed         the engine refused the statement
+    ├── QueryFailed         the engine refused the statement
+    └── NotTemporal         a column asked for its moments holds none
 """
+
+# Ibis and pandas are only named in annotations, so that `import sources` stays cheap.
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import ibis.expr.types as ir
-import pandas as pd
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pandas as pd
 
 
 class SourceError(Exception):
@@ -45,6 +50,10 @@ class QueryFailed(SourceError):  # noqa: N818
     """The engine refused a statement."""
 
 
+class NotTemporal(SourceError):  # noqa: N818
+    """A column that is asked for its moments is neither a time nor text."""
+
+
 class Source(Protocol):
     """A place where tables live. Use it as a context manager: connections live inside the block only."""
 
@@ -57,34 +66,50 @@ class Source(Protocol):
         """Connect, read-only.
 
         Raises:
-            Unreachable: there is no connection.
+            Unreachable: there is no connection, or the source as declared cannot be opened.
+            TimedOut: a lock was held for longer than the source allows.
         """
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Disconnect."""
 
     def tables(self) -> Sequence[str]:
         """Name the tables, `schema.table` where the engine has schemas."""
 
     def table(self, name: str) -> ir.Table:
-        """Give a table as an expression; only the catalogue is read. A dotted name is tried whole first, then as schema.table.
+        """Give a table as an expression; only the catalogue is read.
+
+        A dotted name is tried whole first, then as schema.table.
 
         Raises:
             TableNotFound: there is none of that name.
+            TimedOut, PermissionDenied, Unreachable, QueryFailed: as in `fetch`.
         """
 
     def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text of an expression in this engine's dialect."""
+        """Give the SQL text of an expression in this engine's dialect.
+
+        Raises:
+            QueryFailed: this engine has no such operation.
+        """
 
     def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
-        """Run a statement and give its rows by column name; values are Python's own.
+        """Run one SELECT and give its rows by column name.
+
+        Values are Python's own: Decimal stays Decimal, NULL is None. SQLite has no type for time and gives its text.
 
         Raises:
             TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value.
         """
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
-        """Give named columns as a frame of at most `max_rows` + 1 rows (one more than allowed tells that there are more)."""
+        """Give named columns as a frame of at most `max_rows` + 1 rows: one too many tells that there are more.
+
+        Raises:
+            TableNotFound, TimedOut, PermissionDenied, Unreachable, QueryFailed: as above.
+        """
 
     def sqlalchemy_url(self) -> str | None:
         """Give a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""

@@ -1,0 +1,51 @@
+"""What a person declares about a source: where it is, and how long and how much it may take."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """How CSV files are written, where DuckDB's detection is not enough.
+
+    `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
+    `null_values`: texts that stand for NULL, besides the empty one.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str | None = None
+    header: bool | None = None
+    null_values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """A source as declared: exactly one of `files` (a file or glob), `url`, `spark` (a master or a Connect address).
+
+    `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
+    `memory_limit` and `threads` bound DuckDB. Neither `url` nor `spark` is in the repr: they may hold a password.
+
+    Raises:
+        ValueError: none or several places are given, or `table` without `files`.
+    """
+
+    name: str
+    base: Path
+    files: str | None = None
+    url: str | None = field(default=None, repr=False)
+    spark: str | None = field(default=None, repr=False)
+    table: str | None = None
+    csv: CsvOptions = CsvOptions()
+    query_timeout: timedelta = timedelta(seconds=60)
+    connect_timeout: timedelta = timedelta(seconds=10)
+    lock_timeout: timedelta = timedelta(seconds=5)
+    memory_limit: str = "2GB"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if sum(place is not None for place in (self.files, self.url, self.spark)) != 1:
+            raise ValueError(f"source '{self.name}' has exactly one of files, url, spark")
+        if self.table is not None and self.files is None:
+            raise ValueError(f"source '{self.name}': 'table' goes with 'files' only")
