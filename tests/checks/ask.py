@@ -27,7 +27,7 @@ ENGINES: Final = ("duckdb", "sqlite")
 
 _TYPES: Final[Mapping[str, str]] = {
     "int": "BIGINT",
-    "text": "VARCHAR(200)",
+    "text": "TEXT",
     "float": "DOUBLE PRECISION",
     "bool": "BOOLEAN",
     "decimal": "DECIMAL(18, 4)",

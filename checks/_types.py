@@ -1,0 +1,85 @@
+"""Say which type a column should have: by Ibis' own name, or by the name of a family."""
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Final, TypeAlias
+
+import ibis
+import ibis.expr.datatypes as dt
+from pydantic import AfterValidator, Field
+
+from checks._names import did_you_mean
+
+_Kinds: TypeAlias = type[dt.DataType] | tuple[type[dt.DataType], ...]
+
+FAMILIES: Final[Mapping[str, _Kinds]] = MappingProxyType(
+    {
+        "number": (dt.Integer, dt.Floating, dt.Decimal),
+        "int": dt.Integer,
+        "integer": dt.Integer,
+        "float": dt.Floating,
+        "decimal": dt.Decimal,
+        "numeric": dt.Decimal,
+        "string": dt.String,
+        "text": dt.String,
+        "varchar": dt.String,
+        "boolean": dt.Boolean,
+        "bool": dt.Boolean,
+        "date": dt.Date,
+        "time": dt.Time,
+        "timestamp": dt.Timestamp,
+        "datetime": dt.Timestamp,
+        "interval": dt.Interval,
+        "binary": dt.Binary,
+        "json": dt.JSON,
+        "uuid": dt.UUID,
+        "array": dt.Array,
+        "map": dt.Map,
+        "struct": dt.Struct,
+    }
+)
+"""Names that stand for every type of a kind, whatever its size, precision or zone."""
+
+
+@cache
+def parse_type(text: str) -> dt.DataType | None:
+    """Give Ibis' type of a name, without the mark for NOT NULL; None if Ibis knows none of that name."""
+    try:
+        return ibis.dtype(text.removeprefix("!"))
+    except (RuntimeError, ValueError, TypeError):  # parsy's ParseError is a RuntimeError
+        return None
+
+
+def is_of_type(seen: str, expected: str) -> bool:
+    """Say whether a column's type is the one expected: in its family, or exactly that type.
+
+    A timestamp's precision counts only if it is spelled out.
+    """
+    found = parse_type(seen)
+    family = FAMILIES.get(expected.casefold())
+    if found is None:
+        return seen == expected
+    if family is not None:
+        return isinstance(found, family)
+    wanted = parse_type(expected)
+    if isinstance(wanted, dt.Timestamp) and isinstance(found, dt.Timestamp) and wanted.scale is None:
+        return bool(wanted.timezone == found.timezone)
+    return bool(wanted == found)
+
+
+def _known_type(text: str) -> str:
+    if text.casefold() not in FAMILIES and parse_type(text) is None:
+        hint = did_you_mean(text, (*FAMILIES, "int64", "int32", "float64", "timestamp('UTC')", "decimal(18, 2)"))
+        raise ValueError(f"an Ibis type such as int64 or a family such as decimal, not '{text}'{hint}")
+    return text
+
+
+TypeName: TypeAlias = Annotated[
+    str,
+    AfterValidator(_known_type),
+    Field(
+        description="A family (int, decimal, string, timestamp ...) or an Ibis type (int64, decimal(10, 2) ...).",
+        examples=["int64", "decimal", "string", "timestamp('UTC')"],
+    ),
+]

@@ -1,0 +1,128 @@
+"""The columns are those that were agreed on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from annotated_types import MinLen
+from pydantic import Field
+
+from checks._columns import ColumnName, ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Earlier,
+    Json,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._message import Message
+from checks._types import TypeName, is_of_type
+
+_SHOWN: Final = 8
+
+Columns: TypeAlias = Annotated[dict[ColumnName, TypeName], MinLen(1)] | ColumnNames
+
+
+class Schema(CheckParameters):
+    """The columns are the agreed ones, or, if none are named, those of the last accepted measurement."""
+
+    summary: ClassVar[str] = "The columns and their types are the agreed ones, or those last accepted."
+    takes_where: ClassVar[bool] = False
+    judges_empty: ClassVar[bool] = True
+
+    type: Literal["schema"] = "schema"
+    columns: Columns | None = Field(
+        None, description="Names with types, or names only; without it, the columns last accepted are the measure."
+    )
+    extra: Literal["forbid", "allow"] = Field("forbid", description="Whether further columns are allowed.")
+    order: bool = Field(default=False, description="Whether the order of the columns matters.")
+
+    def wants(self, context: Context) -> Wants:  # noqa: ARG002 - the catalogue says it all
+        """Read the columns from the catalogue; without agreed ones, also those last accepted."""
+        return Wants(schema=True, earlier=Earlier(accepted=True) if self.columns is None else None)
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when a column is missing, of another type, in the wrong place, or not expected."""
+        seen = {name: kind.removeprefix("!") for name, kind in measurement.columns.items()}
+        observed: dict[str, Json] = {"columns": seen, "order": list(seen)}
+        agreed = self._agreed(history)
+        if agreed is None:
+            text = "nothing to compare with yet; these {columns:count} columns are recorded as the accepted ones"
+            observed |= {"missing": None, "extra": None, "changed": None}
+            return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(seen)}), observed)
+        drift = _compare(seen, agreed.types, agreed.order if self.order else None)
+        strange = drift.extra if self.extra == "forbid" else ()
+        observed |= {"missing": drift.missing, "extra": drift.extra, "changed": drift.changed}
+        expected: dict[str, Json] = {"columns": agreed.spoken, "extra": self.extra, "order": self.order}
+        if not (drift.missing or drift.changed or strange or drift.reordered):
+            return Outcome(Status.PASS, Message("the columns are as expected"), observed, expected)
+        return Outcome(Status.FAIL, _say(drift, strange), observed, expected)
+
+    def _agreed(self, history: Sequence[Past]) -> "_Agreed | None":
+        if isinstance(self.columns, dict):
+            return _Agreed(self.columns, tuple(self.columns), dict(self.columns))
+        if self.columns is not None:
+            return _Agreed(dict.fromkeys(self.columns), self.columns, list(self.columns))
+        known = [past for past in history if past.accepted and past.observed.get("columns")]
+        if not known:
+            return None
+        last = max(known, key=lambda past: past.measured_at).observed
+        types = dict(last["columns"])
+        return _Agreed(types, tuple(last.get("order") or types), types)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """The columns to compare with: types by name (None: any type), their order, and how they are spoken of."""
+
+    types: Mapping[str, str | None]
+    order: tuple[str, ...]
+    spoken: Json
+
+
+@dataclass(frozen=True, slots=True)
+class _Drift:
+    missing: Sequence[str]
+    extra: Sequence[str]
+    changed: Sequence[Mapping[str, str]]
+    reordered: bool
+
+
+def _compare(seen: Mapping[str, str], agreed: Mapping[str, str | None], order: Sequence[str] | None) -> _Drift:
+    common = [name for name in agreed if name in seen]
+    return _Drift(
+        missing=[name for name in agreed if name not in seen],
+        extra=[name for name in seen if name not in agreed],
+        changed=[
+            {"column": name, "expected": kind, "observed": seen[name]}
+            for name, kind in agreed.items()
+            if kind is not None and name in seen and not is_of_type(seen[name], kind)
+        ],
+        reordered=order is not None
+        and [name for name in order if name in seen] != [name for name in seen if name in common],
+    )
+
+
+def _say(drift: _Drift, strange: Iterable[str]) -> Message:
+    changed = [f"{one['column']} ({one['expected']} → {one['observed']})" for one in drift.changed]
+    values: dict[str, Any] = {"missing": _some(drift.missing), "extra": _some(strange), "changed": _some(changed)}
+    if not any(values.values()):
+        return Message("the columns stand in another order")
+    values = {key: value or "-" for key, value in values.items()}
+    return Message("missing columns: {missing}; unexpected: {extra}; of another type: {changed}", values)
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - _SHOWN
+    return ", ".join(every[:_SHOWN]) + (f" … (+{more})" if more > 0 else "")
+
+
+CHECK: Final[type[Check]] = Schema
