@@ -1,0 +1,27 @@
+"""Run the benchmarks named on the command line, or all, each in a process of its own; print Markdown."""
+
+import importlib
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+
+NAMES = ("many_tables", "one_big_table", "weekly_report", "command_line")
+LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pandas")
+
+
+def main() -> None:
+    """Run them."""
+    names = sys.argv[1:] or NAMES
+    if len(names) == 1:
+        importlib.import_module(f"benchmarks.{names[0]}").main()
+        return
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    print(f"Python {platform.python_version()}, {versions}.\n")
+    for name in names:
+        subprocess.run([sys.executable, "-m", "benchmarks", name], check=True)  # noqa: S603 - our own benchmark
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Measure a piece of work: wall and processor seconds, memory."""
+
+import resource
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, process_time
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run of a piece of work took, in seconds."""
+
+    wall: float
+    cpu: float
+
+
+def measure(work: Callable[[], object]) -> Cost:
+    """Do a piece of work once and give what it took."""
+    wall, cpu = perf_counter(), process_time()
+    work()
+    return Cost(perf_counter() - wall, process_time() - cpu)
+
+
+def median(costs: Sequence[Cost]) -> Cost:
+    """Give the medians of several runs."""
+    return Cost(statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs))
+
+
+def memory_mb() -> float:
+    """Give the memory this process holds now, in MB (resident; Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def peak_mb() -> float:
+    """Give the most memory this process ever held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Give a Markdown table."""
+    lines = [" | ".join(map(str, row)) for row in (head, ["---"] * len(head), *rows)]
+    return "\n".join(f"| {line} |" for line in lines)

@@ -1,0 +1,125 @@
+"""1000 small SQLite tables x 5 checks: cycles of the engine with its store, and Great Expectations' own `Batch.validate`."""
+
+import sqlite3
+import tempfile
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks._measure import Cost, measure, median, memory_mb, table
+from monitor.clock import SimulatedClock
+from monitor.config import load
+from monitor.engine import Engine
+from monitor.wiring import Project
+
+TABLES, ROWS, CYCLES, GX_TABLES = 1000, 100, 20, 1000
+NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
+CHECKS = """
+      - {type: primary_key, columns: [id]}
+      - {type: not_null, columns: [customer, amount]}
+      - {type: freshness, column: loaded_at, max_age: 26h}
+      - {type: volume, min: 1, max: 1000000}
+      - {type: range, column: amount, min: 0}"""
+
+
+def main() -> None:
+    """Print the comparison."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "source.db"
+        _build(database)
+        first, later, statements, memory = _tablewatch(Path(folder), database)
+        gx = _great_expectations(database)
+    rows = [
+        ("tablewatch, first cycle (plans and compiles)", f"{first.wall:.2f}", f"{first.cpu:.2f}", "", ""),
+        (f"tablewatch, later cycles (median of {CYCLES - 1})", f"{later.wall:.2f}", f"{later.cpu:.2f}", statements, memory),
+        *((f"Great Expectations Batch.validate, {name}", f"{cost.wall:.1f}", f"{cost.cpu:.1f}", "", "") for name, cost in gx.items()),
+    ]
+    print(f"**{TABLES} SQLite tables of {ROWS} rows x 5 checks, one process.** Tablewatch also judges, decides and stores.\n")
+    print(table(("work", "wall s", "cpu s", "statements per table", "memory MB after cycles 2, 10, 20"), rows))
+    print(f"\nGreat Expectations / tablewatch, cpu of a later cycle: {gx['second cycle'].cpu / later.cpu:.1f} x")
+
+
+def _build(database: Path) -> None:
+    loaded = (NOW - timedelta(hours=3)).strftime("%Y-%m-%d %H:%M:%S")
+    with sqlite3.connect(database) as source:
+        for number in range(TABLES):
+            source.execute(f"CREATE TABLE t{number:04} (id INTEGER, customer TEXT, amount REAL, loaded_at TEXT)")
+            rows = [(row, f"c{row % 17}", row * 1.5, loaded) for row in range(ROWS)]
+            source.executemany(f"INSERT INTO t{number:04} VALUES (?, ?, ?, ?)", rows)
+
+
+def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
+    config = folder / "tablewatch.yaml"
+    tables = "".join(f"\n  - name: t{number:04}\n    source: s\n    schedule: every 1h\n    checks:{CHECKS}" for number in range(TABLES))
+    sources = f"{{url: 'sqlite:///{database}', timezone: UTC}}"
+    config.write_text(
+        f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\nsources:\n  s: {sources}\ntables:{tables}\n", encoding="utf-8"
+    )
+    clock = SimulatedClock(NOW)
+    project = Project(load(config), clock)
+    targets = project.targets(table.name for table in project.config.tables)
+    costs, memories, counted = [], [], Counter[str]()
+    with project.open_store() as store, _counted_fetches(counted):
+        engine = Engine(clock, store, project.policy)
+        for cycle in range(1, CYCLES + 1):
+            counted.clear()
+            costs.append(measure(lambda: engine.run(targets)))
+            clock.advance(timedelta(minutes=1))
+            if cycle in {2, 10, CYCLES}:
+                memories.append(f"{memory_mb():.0f}")
+    return costs[0], median(costs[1:]), f"{counted['fetch'] / TABLES:g}", ", ".join(memories)
+
+
+class _counted_fetches:  # noqa: N801 - reads as a word in a `with`
+    def __init__(self, counted: Counter[str]) -> None:
+        from sources.sqlite import SqliteSource  # noqa: PLC0415 - patched for counting only
+
+        self._kind: Any = SqliteSource
+        self._fetch = SqliteSource.fetch
+        self._counted = counted
+
+    def __enter__(self) -> None:
+        counted, fetch = self._counted, self._fetch
+
+        def counting(source: Any, sql: str) -> Any:
+            counted["fetch"] += 1
+            return fetch(source, sql)
+
+        self._kind.fetch = counting
+
+    def __exit__(self, *_: object) -> None:
+        self._kind.fetch = self._fetch
+
+
+def _great_expectations(database: Path) -> dict[str, Cost]:
+    import great_expectations as gx  # noqa: PLC0415 - seconds
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    source = context.data_sources.add_sqlite("s", connection_string=f"sqlite:///{database}")
+    expect = gx.expectations
+    checks = [
+        expect.ExpectCompoundColumnsToBeUnique(column_list=["id", "customer"]),
+        expect.ExpectColumnValuesToNotBeNull(column="customer"),
+        expect.ExpectColumnValuesToNotBeNull(column="amount"),
+        expect.ExpectTableRowCountToBeBetween(min_value=1, max_value=1000000),
+        expect.ExpectColumnMinToBeBetween(column="amount", min_value=0),
+    ]
+    batches: list[Any] = []
+
+    def register() -> None:
+        for number in range(GX_TABLES):
+            name = f"t{number:04}"
+            batches.append(source.add_table_asset(name, table_name=name).add_batch_definition_whole_table("all").get_batch())
+
+    def validate() -> None:
+        for batch in batches:
+            suite = gx.ExpectationSuite(name="s", expectations=checks)
+            batch.validate(suite, result_format="BOOLEAN_ONLY")
+
+    return {"registering the tables": measure(register), "first cycle": measure(validate), "second cycle": measure(validate)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""One pass as `tablewatch check` makes it: look at a selection, remember, and report."""
+
+import secrets
+from collections.abc import Callable, Collection, Mapping
+
+from checks import Severity
+from incidents import Resolution, Resolved, State
+from monitor.conclude import AGENT
+from monitor.engine import Engine
+from monitor.pass_report import PassReport
+from monitor.wiring import Project
+from store import IncidentFilter, Store
+
+LASTING = (State.OPEN, State.ACKNOWLEDGED)
+
+
+def look(
+    project: Project,
+    selection: Mapping[str, Collection[str]],
+    *,
+    store: Store | None,
+    fail_on: Severity = Severity.INFO,
+    on_table: Callable[[str], None] = lambda _: None,
+) -> PassReport:
+    """Run the selected checks (table name to check ids) once; without a store nothing is remembered."""
+    clock = project.clock
+    started_at, started = clock.now(), clock.monotonic()
+    if store is not None:
+        retire(project, store)
+    results = Engine(clock, store, project.policy).run(project.targets(selection), on_table)
+    return PassReport(
+        project=project.config.project,
+        run_id=secrets.token_hex(12),
+        started_at=started_at,
+        duration_s=clock.monotonic() - started,
+        results=results,
+        fail_on=fail_on,
+    )
+
+
+def retire(project: Project, store: Store) -> int:
+    """Close the incidents of checks that are no longer configured, as `no-action`; give how many."""
+    configured = {table.check_id(check) for table in project.config.tables for check in table.checks}
+    with store.reading() as view:
+        lasting = view.incidents(IncidentFilter(states=LASTING))
+    gone = [incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured]
+    if gone:
+        now = project.clock.now()
+        change = Resolved(now, Resolution.NO_ACTION, "the check is no longer configured")
+        with store.writing() as book:
+            for incident in gone:
+                book.append(incident, [change], recorded_at=now, actor=AGENT)
+    return len(gone)
