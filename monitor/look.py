@@ -1,13 +1,14 @@
 """One pass as `tablewatch check` makes it: look at a selection, remember, and report."""
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 
 from checks import Severity
 from incidents import Resolution, Resolved, State
 from monitor.conclude import AGENT
 from monitor.engine import Engine
 from monitor.pass_report import PassReport
+from monitor.selector import Selection
 from monitor.wiring import Project
 from store import IncidentFilter, Store
 
@@ -16,18 +17,18 @@ LASTING = (State.OPEN, State.ACKNOWLEDGED)
 
 def look(
     project: Project,
-    selection: Mapping[str, Collection[str]],
+    selection: Selection,
     *,
     store: Store | None,
     fail_on: Severity = Severity.INFO,
     on_table: Callable[[str], None] = lambda _: None,
 ) -> PassReport:
-    """Run the selected checks (table name to check ids) once; without a store nothing is remembered."""
+    """Run the selected checks once; without a store nothing is remembered."""
     clock = project.clock
     started_at, started = clock.now(), clock.monotonic()
     if store is not None:
         retire(project, store)
-    results = Engine(clock, store, project.policy).run(project.targets(selection), on_table)
+    results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
     return PassReport(
         project=project.config.project,
         run_id=secrets.token_hex(12),

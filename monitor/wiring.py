@@ -47,18 +47,18 @@ class Project:
         except StoreError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
 
-    def targets(self, checks: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
-        """Give what to look at, in the order of the configuration: tables by name, all their checks or those of the given ids."""
-        wanted = checks if isinstance(checks, Mapping) else dict.fromkeys(checks)
+    def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
+        """Give what to look at, in the order of the configuration: tables by name, with all their checks or those named."""
+        wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
         return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
 
     def _target(self, table: Table, only: Collection[str] | None) -> Target:
+        checks = [check for check in table.checks if only is None or check.name in only]
         source = self.config.sources[table.source]
-        pairs = [(table.check_id(check), check) for check in table.checks]
         subject = Subject(
             name=table.name,
             relation=table.table or table.name,
-            checks=tuple((check_id, check) for check_id, check in pairs if only is None or check_id in only),
+            checks=tuple((table.check_id(check), check) for check in checks),
             zones=Zones(source.timezone, table.timezones),
             loaded_at=table.loaded_at,
             relations={other.name: other.table or other.name for other in self.config.tables if other.source == table.source},
