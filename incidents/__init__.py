@@ -1,1 +1,157 @@
-"""Decide: when an incident opens and ends, how long data was down, what it cost. Pure: no clock, no database."""
+"""Decide: when an incident opens and ends, how long data was down, what it cost. Pure: no clock, no database.
+
+Names are looked up when they are first used, so that a command which needs little of this room loads little of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from incidents._measure import Maintenance, TimeMeasure
+    from incidents._model import (
+        Acknowledged,
+        Assigned,
+        BrokenHistory,
+        Change,
+        Commented,
+        Corrected,
+        Episode,
+        Escalated,
+        Event,
+        Flapped,
+        FoundBy,
+        ImpossibleOrder,
+        Incident,
+        IncidentError,
+        Merged,
+        NotAllowed,
+        Onset,
+        Opened,
+        Policy,
+        Reopened,
+        Resolution,
+        Resolved,
+        RootNamed,
+        RunTimes,
+        Snoozed,
+        State,
+        Watch,
+    )
+    from incidents._spans import OPEN_END, Spans, Window, from_us, to_us
+    from incidents.cost import BusinessHours, Cost, Pricing, RateCard, Role, money, price, price_by, role_rate
+    from incidents.coverage import NOT_RUN, Gap, Unobserved, gaps_after, unobserved
+    from incidents.downtime import (
+        MAINTENANCE,
+        Downtime,
+        Lever,
+        OpenIncident,
+        Part,
+        Shares,
+        Statistics,
+        Tally,
+        changes,
+        hours,
+        lever,
+        measure,
+        measure_by,
+    )
+    from incidents.estimate import Estimate, Expected
+    from incidents.events import apply, decode, encode, replay
+    from incidents.lifecycle import Identity, Reason, Step, advance
+
+__all__ = [
+    "MAINTENANCE",
+    "NOT_RUN",
+    "OPEN_END",
+    "Acknowledged",
+    "Assigned",
+    "BrokenHistory",
+    "BusinessHours",
+    "Change",
+    "Commented",
+    "Corrected",
+    "Cost",
+    "Downtime",
+    "Episode",
+    "Escalated",
+    "Estimate",
+    "Event",
+    "Expected",
+    "Flapped",
+    "FoundBy",
+    "Gap",
+    "Identity",
+    "ImpossibleOrder",
+    "Incident",
+    "IncidentError",
+    "Lever",
+    "Maintenance",
+    "Merged",
+    "NotAllowed",
+    "Onset",
+    "OpenIncident",
+    "Opened",
+    "Part",
+    "Policy",
+    "Pricing",
+    "RateCard",
+    "Reason",
+    "Reopened",
+    "Resolution",
+    "Resolved",
+    "Role",
+    "RootNamed",
+    "RunTimes",
+    "Shares",
+    "Snoozed",
+    "Spans",
+    "State",
+    "Statistics",
+    "Step",
+    "Tally",
+    "TimeMeasure",
+    "Unobserved",
+    "Watch",
+    "Window",
+    "advance",
+    "apply",
+    "changes",
+    "decode",
+    "encode",
+    "from_us",
+    "gaps_after",
+    "hours",
+    "lever",
+    "measure",
+    "measure_by",
+    "money",
+    "price",
+    "price_by",
+    "replay",
+    "role_rate",
+    "to_us",
+    "unobserved",
+]
+
+_HOMES: Final = (
+    "_model",
+    "events",
+    "lifecycle",
+    "coverage",
+    "estimate",
+    "_spans",
+    "_measure",
+    "downtime",
+    "cost",
+)
+"""Where the names live, in the order in which they are searched."""
+
+
+def __getattr__(name: str) -> Any:
+    """Give one of the public names from its home."""
+    if name in __all__:
+        for home in _HOMES:
+            names = vars(import_module(f"{__name__}.{home}"))
+            if name in names:
+                return names[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

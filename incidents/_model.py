@@ -16,7 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from checks import Kind, OccurrenceMethod, Severity
+from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
 
 
 class IncidentError(Exception):
@@ -285,7 +285,8 @@ class Watch:
 
     `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is
     the first run of the check, `last_pass_ended_at` the end of the last passing run, `failing_since` and
-    `passing_since` the first run of the present streak.
+    `passing_since` the first run of the present streak. `last_status` as the house writes it: `pass`, `warn`, `fail`,
+    or unknown with its reason, `unknown(timeout)`.
     """
 
     check_id: str
@@ -299,6 +300,12 @@ class Watch:
     pass_streak: int = 0
     recent: str = ""
     flapping: bool = False
+
+    @property
+    def last_unknown(self) -> UnknownReason | None:
+        """Give why the last run could not be evaluated; None if it could."""
+        reason = self.last_status.removeprefix(f"{Status.UNKNOWN}(").removesuffix(")")
+        return UnknownReason(reason) if reason != self.last_status else None
 
 
 @dataclass(frozen=True, slots=True)

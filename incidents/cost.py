@@ -45,12 +45,19 @@ class RateCard:
     roles: Fraction = Fraction()
     business_hours: BusinessHours | None = None
 
+    def loss(self, table: str, tier: str | None) -> Decimal:
+        """Give the business loss of an hour: the table's own, else its tier's, else nothing."""
+        own = self.tables.get(table)
+        return own if own is not None else self.tiers.get(tier or "", Decimal())
+
     def per_hour(self, table: str, tier: str | None) -> Fraction:
-        """Give what an hour of a table costs within business hours."""
-        loss = self.tables.get(table)
-        if loss is None:
-            loss = self.tiers.get(tier, Decimal()) if tier is not None else Decimal()
-        return Fraction(loss) + self.roles
+        """Give what an hour of a table costs within business hours: business loss and roles."""
+        return Fraction(self.loss(table, tier)) + self.roles
+
+    def in_units(self, losses: Iterable[Decimal], unit: int) -> Mapping[Decimal, tuple[int, int]]:
+        """Give, by business loss, the rates within and outside of business hours in whole 1/unit."""
+        rates = {loss: Fraction(loss) + self.roles for loss in set(losses)}
+        return {loss: (int(rate * unit), int(rate * self.outside_factor * unit)) for loss, rate in rates.items()}
 
     @property
     def outside_factor(self) -> Fraction:
@@ -192,15 +199,12 @@ class _Bill:
             unpriced = unpriced - whole
             inside = self._inside(card, table, begin, stop, whole=whole)
             times = (totals(inside, cell, cells.size), totals(whole - inside, cell, cells.size))
-            rates = {code: card.per_hour(self.names[code], self._tier(code)) for code in set(tables)}
-            full = {code: int(rate * unit) for code, rate in rates.items()}
-            reduced = {code: int(rate * card.outside_factor * unit) for code, rate in rates.items()}
-            for number, code, in_time, out_time in zip(groups, tables, *times, strict=True):
-                amounts[number] += full[code] * in_time + reduced[code] * out_time
+            losses = [card.loss(self.names[code], self.pricing.tier_of.get(self.names[code])) for code in tables]
+            rates = card.in_units(losses, unit)
+            for number, loss, in_time, out_time in zip(groups, losses, *times, strict=True):
+                full, reduced = rates[loss]
+                amounts[number] += full * in_time + reduced * out_time
         return [Fraction(amount, unit * _HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
-
-    def _tier(self, code: int) -> str | None:
-        return self.pricing.tier_of.get(self.names[code])
 
     def _inside(self, card: RateCard, table: Ints, start: Ints, end: Ints, *, whole: Ints) -> Ints:
         """Give the part of stretches inside of business hours, without planned maintenance."""

@@ -110,11 +110,12 @@ def advance(
         policy: how many runs open and resolve an incident.
         run: when the run measured and ended.
     """
+    found = outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"
     if watch is None:
-        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=outcome.status)
+        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=found)
     elif run.at <= watch.last_run_at:
         return Step(watch, (), Reason.OUT_OF_ORDER)
-    watch = replace(watch, last_run_at=run.at, last_status=str(outcome.status))
+    watch = replace(watch, last_run_at=run.at, last_status=found)
     if outcome.status is Status.UNKNOWN:
         return Step(watch, (), Reason.UNKNOWN)
     if outcome.status is Status.WARN:

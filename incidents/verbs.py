@@ -5,7 +5,7 @@ that do not fit the state (`NotAllowed` names those that do). Nothing here reads
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -61,7 +61,7 @@ class Report:
     severity: Severity = Severity.ERROR
     kind: Kind = Kind.QUALITY
     check_id: str | None = None
-    values: Mapping[str, Any] = NO_VALUES
+    values: Mapping[str, Any] = field(default_factory=lambda: NO_VALUES)
 
 
 def report(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from checks import Check, Outcome, Past
 from checks._judge import judge
-from incidents import Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gap_after
+from incidents import Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
 from monitor.measure import Looked
 from store import Book, Result, Run, Store
 
@@ -79,8 +79,7 @@ class _Decision:
             run = Run(_new_id(), looked.target.subject.name, looked.started_at, looked.ended_at)
             runs.append(run)
             for result in results:
-                gap = self._gap(looked, result)
-                gaps += [gap] if gap is not None else []
+                gaps += self._gaps(looked, result)
                 facts.append(_fact(run, result))
                 decided.append(self._decide(looked, result))
         self._book.add_runs(runs, facts)
@@ -117,15 +116,9 @@ class _Decision:
             incident = self._incidents[fingerprint]
             self._incidents[fingerprint] = self._book.append(incident, [change], recorded_at=recorded_at, actor=AGENT)
 
-    def _gap(self, looked: Looked, result: CheckResult) -> Gap | None:
-        return gap_after(
-            self._watches.get(result.check_id),
-            check_id=result.check_id,
-            table=result.table,
-            outcome=result.outcome,
-            at=looked.started_at,
-            period=looked.target.period,
-        )
+    def _gaps(self, looked: Looked, result: CheckResult) -> Sequence[Gap]:
+        known = self._watches.get(result.check_id)
+        return gaps_after(known, table=result.table, until=looked.started_at, period=looked.target.period)
 
 
 def _fact(run: Run, result: CheckResult) -> Result:
