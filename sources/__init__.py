@@ -1,4 +1,7 @@
-"""Reach: a table wherever it lives, as an Ibis expression, read-only."""
+"""Reach: a table wherever it lives, as an Ibis expression, read-only.
+
+Importing this room is cheap: each kind of source loads its engine when it is first opened.
+"""
 
 from sources._contract import (
     NotTemporal,
@@ -10,11 +13,13 @@ from sources._contract import (
     TimedOut,
     Unreachable,
 )
+from sources._moments import Moment, as_moment
 from sources._names import did_you_mean
 from sources._spec import CsvOptions, SourceSpec
 
 __all__ = [
     "CsvOptions",
+    "Moment",
     "NotTemporal",
     "PermissionDenied",
     "QueryFailed",
@@ -24,5 +29,6 @@ __all__ = [
     "TableNotFound",
     "TimedOut",
     "Unreachable",
+    "as_moment",
     "did_you_mean",
 ]

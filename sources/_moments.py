@@ -1,0 +1,160 @@
+"""Read moments out of a time column, however the engine keeps them.
+
+Engines with types for time need little. Text is read as ISO 8601: a date, or a date and a clock parted by `T` or a
+space, with or without seconds and a fraction (digits after the sixth are cut off), with or without `Z` or an offset
+(`+09:00`, `+0900`, `+09`, one space may precede it). All else, and days that no calendar has, is unparsed.
+
+SQLite has no type for time at all: it keeps text, whatever was declared. There the work is done by two functions that
+every open SQLite source offers (measured: four times as fast as the same rules written as SQL). PostgreSQL has no cast
+that may fail, so the pattern admits only what its cast takes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sources._contract import NotTemporal
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    import ibis.expr.types as ir
+
+_DAY: Final = (
+    "(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    "|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)"
+)
+_CLOCK: Final = "(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]+)?)?"
+_OFFSET: Final = " ?(?:[Zz]|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)"
+_ISO: Final = f"^{_DAY}(?:[Tt ]{_CLOCK}(?:{_OFFSET})?)?$"
+_ISO_WITH_OFFSET: Final = f"^{_DAY}[Tt ]{_CLOCK}{_OFFSET}$"
+_ISO_WITHOUT_OFFSET: Final = f"^{_DAY}(?:[Tt ]{_CLOCK})?$"
+
+_SQLITE_MOMENT: Final = "tablewatch_moment"
+_SQLITE_OFFSET: Final = "tablewatch_has_offset"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time column as expressions.
+
+    `value`: a timestamp that compares rightly with Ibis timestamp literals and sorts by time; NULL where the row holds
+    none or it does not parse. Of text with an offset it is the wall clock in UTC, of text without one the wall clock as
+    written. `unparsed`: whether the row holds something that is no moment. `offset`: whether the row's text carries an
+    offset; None where that is no question of the row. `aware`: whether the values know their zone; None where that
+    depends on the row.
+    """
+
+    value: ir.TimestampValue
+    unparsed: ir.BooleanValue
+    offset: ir.BooleanValue | None
+    aware: bool | None
+
+
+def as_moment(column: ir.Column, dialect: str) -> Moment:
+    """Read a column as moments. `dialect` is the source's; on SQLite the source must be open when the text is run.
+
+    On engines other than DuckDB, PostgreSQL, SQLite and Spark text with an offset counts as unparsed.
+
+    Raises:
+        NotTemporal: the column holds neither times nor text.
+    """
+    kind = column.type()
+    if not (kind.is_timestamp() or kind.is_date() or kind.is_string() or (dialect == "sqlite" and kind.is_unknown())):
+        seen = f"column '{column.get_name()}' is of type {kind}"
+        raise NotTemporal(f"{seen}; expected a timestamp, a date or ISO 8601 text")
+    if dialect == "sqlite":
+        return _of_sqlite(column)
+    if kind.is_string():
+        return _of_text(column, dialect)
+    never = column.notnull() & False
+    if kind.is_date():
+        return Moment(column.cast("timestamp"), never, None, aware=False)
+    return Moment(column, never, None, aware=kind.timezone is not None)
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Offer a SQLite connection the functions that `as_moment` calls."""
+    connection.create_function(_SQLITE_MOMENT, 1, _read, deterministic=True)
+    connection.create_function(_SQLITE_OFFSET, 1, _has_offset, deterministic=True)
+
+
+def _of_sqlite(column: ir.Column) -> Moment:
+    text = column.cast("string")
+    value = _functions().sqlite_moment(text)
+    return Moment(value, column.notnull() & value.isnull(), _functions().sqlite_offset(text), aware=None)
+
+
+def _of_text(column: ir.StringColumn, dialect: str) -> Moment:
+    known = dialect in {"duckdb", "postgres", "spark"}
+    matches = _matcher(dialect)
+    readable = matches(column, _ISO if known else _ISO_WITHOUT_OFFSET) & ~column.startswith("0000")
+    plain = (
+        column.upper()
+        .re_replace("([.][0-9]{6})[0-9]+", r"\1")
+        .re_replace("^(.{16})( ?(?:Z|[+-][0-9:]+))?$", r"\1:00\2")
+        .re_replace(" (Z|[+-])", r"\1")
+    )
+    # A plain cast to a naive timestamp would drop the offset without a word. The session's zone is UTC.
+    read = plain.try_cast("timestamp('UTC')").cast("timestamp") if known else plain.try_cast("timestamp")
+    value = readable.ifelse(read, None)
+    unparsed = column.notnull() & value.isnull()
+    if not known:
+        return Moment(value, unparsed, None, aware=False)
+    return Moment(value, unparsed, matches(column, _ISO_WITH_OFFSET), aware=None)
+
+
+def _matcher(dialect: str) -> Callable[[ir.StringColumn, str], ir.BooleanValue]:
+    if dialect == "postgres":  # Ibis says regexp_like, which PostgreSQL has only since 15
+        return _functions().postgres_matches
+    return lambda column, pattern: column.re_search(pattern)
+
+
+class _Functions(NamedTuple):
+    sqlite_moment: Callable[[ir.StringValue], ir.TimestampValue]
+    sqlite_offset: Callable[[ir.StringValue], ir.BooleanValue]
+    postgres_matches: Callable[[ir.StringValue, str], ir.BooleanValue]
+
+
+@cache  # one definition per process: two of the same function would not be equal, and equal wants are measured once
+def _functions() -> _Functions:
+    import ibis  # noqa: PLC0415 - `import sources` stays cheap
+
+    @ibis.udf.scalar.builtin(name=_SQLITE_MOMENT, signature=(("string",), "timestamp"))
+    def sqlite_moment(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
+
+    @ibis.udf.scalar.builtin(name=_SQLITE_OFFSET, signature=(("string",), "boolean"))
+    def sqlite_offset(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
+
+    @ibis.udf.scalar.builtin(name="textregexeq", signature=(("string", "string"), "boolean"))
+    def postgres_matches(text, pattern): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
+
+    return _Functions(sqlite_moment, sqlite_offset, postgres_matches)
+
+
+_matches_iso: Final = re.compile(_ISO).fullmatch
+_matches_offset: Final = re.compile(_ISO_WITH_OFFSET).fullmatch
+
+
+@lru_cache(maxsize=64)  # one statement asks for the same row's moment several times in a row
+def _read(text: object) -> str | None:
+    """Give ISO text as Ibis writes a timestamp for SQLite, in UTC where it has an offset; None if it is no moment."""
+    if not isinstance(text, str) or _matches_iso(text) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text[:11] + text[11:].replace(" ", "").upper())
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # the year 0000, or beyond the year 9999 in UTC
+        return None
+    return moment.isoformat(" ")
+
+
+def _has_offset(text: object) -> bool | None:
+    return None if text is None else isinstance(text, str) and _matches_offset(text) is not None
