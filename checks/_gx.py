@@ -24,7 +24,7 @@ from checks._gx_registry import NO_PROVIDER, OURS, make, problem
 from checks._gx_worker import Raised, Worker
 from checks._message import Message
 from checks.expectation import Expectation
-from sources._contract import Source
+from sources import Source
 
 _VALIDATE_WITHIN: Final = timedelta(minutes=1)
 _COUNTS: Final = {"result_format": "BASIC", "partial_unexpected_count": 0}
