@@ -67,9 +67,12 @@ class Invocation:
         self.redactor = loaded.redactor
         return loaded
 
-    def emit(self, result: Mapping[str, Any], human: Callable[["Console"], None]) -> None:
-        """Show a result: as one JSON value, or as `human` draws it on the console of standard output."""
-        if self.as_json:
+    def emit(self, result: Mapping[str, Any], human: Callable[["Console"], object] | None = None) -> None:
+        """Show a result: as one JSON value, or as `human` draws it on the console of standard output.
+
+        Without `human` the result is JSON for people too.
+        """
+        if self.as_json or human is None:
             print_json(self.redactor.value(result))
         else:
             human(out())

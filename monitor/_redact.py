@@ -21,8 +21,12 @@ _QUERY_SECRET = re.compile(
 class Redactor:
     """Masks known secrets, and passwords in URLs, in any text or JSON value."""
 
-    def __init__(self, secrets: Iterable[str] = (), *, published: Iterable[str] = ()) -> None:
-        """Remember secrets; `published` names (tables, checks, the project) identify results and are never masked."""
+    def __init__(self, secrets: Iterable[str] = (), *, published: Iterable[str] = (), urls: bool = True) -> None:
+        """Remember secrets; `published` names (tables, checks, the project) identify results and are never masked.
+
+        `urls=False` lets the passwords of URLs through, for a person who asked to see them.
+        """
+        self._urls = urls
         known = set(secrets) - set(published)
         lines = {line.strip() for secret in known for line in secret.splitlines()}
         self._secrets = sorted({text for text in known | lines if len(text) >= _SHORTEST}, key=len, reverse=True)
@@ -32,7 +36,7 @@ class Redactor:
         """Mask every secret in a text."""
         if self._pattern is not None:
             text = self._pattern.sub(MASK, text)
-        if "://" in text or "=" in text:
+        if self._urls and "://" in text:
             text = _URL_PASSWORD.sub(rf"\g<before>{MASK}\g<after>", text)
             text = _QUERY_SECRET.sub(rf"\g<before>{MASK}", text)
         return text

@@ -45,7 +45,7 @@ class Files:
         """Start with none."""
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
-        self._lines: dict[str | None, list[str]] = {}
+        self._lines: dict[str, list[str]] = {}
 
     def read(self, path: Path, substitution: Substitution) -> Node | None:
         """Give the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
@@ -92,12 +92,15 @@ class Files:
         self.problems.append(Problem("config.given_twice", message, place.file, place.line, place.column, hint))
         return first
 
-    def line(self, file: str | None, number: int | None) -> str | None:
-        """Give a line of a file as it is written."""
-        if file not in self._lines:
-            self._lines[file] = self.texts.get(file or "", "").split("\n")
-        lines = self._lines[file]
-        return lines[number - 1].rstrip("\r") if number is not None and number <= len(lines) else None
+    def quote(self, problem: Problem) -> Problem:
+        """Give a problem with the line it points at, as it is written."""
+        if problem.file is None or problem.line is None:
+            return problem
+        if problem.file not in self._lines:
+            self._lines[problem.file] = self.texts.get(problem.file, "").split("\n")
+        lines = self._lines[problem.file]
+        inside = problem.line <= len(lines)
+        return replace(problem, excerpt=lines[problem.line - 1].rstrip("\r") if inside else None)
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

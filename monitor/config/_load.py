@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Loaded:
     """A valid configuration and what is known about it.
 
     `files` were read, in this order. `redactor` masks what came from the environment or a file, and passwords in URLs.
-    `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors.
+    `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors. `tree` and
+    `texts` are what was read, with the places.
     """
 
     config: Config
@@ -36,19 +37,26 @@ class Loaded:
     digest: str
     notes: tuple[Problem, ...]
     tree: Node
+    texts: Files
 
     def place(self, *path: str | int) -> Place:
         """Give where a value stands: `loaded.place("tables", 0, "name")`; of a missing one, where its parent stands."""
         node, _ = find_node(self.tree, path)
         return node.place
 
+    def problem(self, path: Sequence[str | int], code: str, message: str, hint: str | None = None) -> Problem:
+        """Give a problem of a value that was found later, with its place and the line it stands in."""
+        at = self.place(*path)
+        problem = Problem(code, message, at.file, at.line, at.column, hint)
+        return self.texts.quote(problem)
+
     def folder(self, source: str) -> Path:
         """Give the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
         return Path(self.place("sources", source).file).parent
 
-    def masked(self) -> Any:
-        """Give the configuration as it was read and filled in, as plain data, with everything secret masked."""
-        return _masked(self.tree, self.redactor)
+    def values(self, *, redacted: bool = True) -> Any:
+        """Give the configuration as it was read, merged and filled in, as plain data; masked unless told not to be."""
+        return _masked(self.tree, self.redactor) if redacted else plain_data(self.tree)
 
 
 def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Loaded:
@@ -71,7 +79,15 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
         raise _error(problems, files, redactor)
     notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unevaluated(config)]
     read = tuple(Path(name) for name in files.texts)
-    return Loaded(config, read, redactor, _digest(tree), tuple(_quote(notes, files)), tree)
+    return Loaded(
+        config=config,
+        files=read,
+        redactor=redactor,
+        digest=_digest(tree),
+        notes=tuple(files.quote(one) for one in notes),
+        tree=tree,
+        texts=files,
+    )
 
 
 def _validate(tree: Node, workshop: Workshop) -> tuple[Config | None, list[Problem]]:
@@ -92,11 +108,7 @@ def _error(problems: Iterable[Problem], files: Files, redactor: Redactor) -> Con
     first: dict[object, Problem] = {}
     for problem in ordered:
         first.setdefault((problem.file, problem.line, problem.column, problem.line or problem.message), problem)
-    return ConfigError(_quote(first.values(), files), redactor)
-
-
-def _quote(problems: Iterable[Problem], files: Files) -> list[Problem]:
-    return [replace(one, excerpt=files.line(one.file, one.line)) for one in problems]
+    return ConfigError([files.quote(one) for one in first.values()], redactor)
 
 
 def _published(tree: Node) -> set[str]:

@@ -1,0 +1,136 @@
+"""`tablewatch config`: look at the configuration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from monitor.config import Loaded
+
+app = typer.Typer(help="Check, show and describe the configuration.", no_args_is_help=True, rich_help_panel="Set up")
+
+
+@app.callback()
+def _group() -> None:
+    """Look at the configuration."""
+
+
+@app.command()
+def check(ctx: typer.Context) -> None:
+    """Say everything that is wrong with the configuration, with file, line and column.
+
+    Example: tablewatch config check -c tablewatch.yaml
+    """
+    from monitor.config._deep import NOT_CHECKED, deep_problems  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    loaded = invocation.load()
+    problems = deep_problems(loaded)
+    if problems:
+        unsure = all(problem.code == NOT_CHECKED for problem in problems)
+        raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)
+    for note in loaded.notes:
+        invocation.note(f"note: {_say(note)}")
+    result = {
+        "schema": "tablewatch.config-check/1",
+        "ok": True,
+        "project": loaded.config.project,
+        "files": [str(path) for path in loaded.files],
+        "digest": loaded.digest,
+        "tables": len(loaded.config.tables),
+        "checks": sum(len(table.checks) for table in loaded.config.tables),
+        "notes": [note.as_json() for note in loaded.notes],
+    }
+    invocation.emit(result, lambda console: console.print(_summary(result)))
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    redacted: Annotated[
+        bool, typer.Option("--redacted/--reveal", help="Mask what came from the environment or a file, and passwords.")
+    ] = True,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Show the values that nobody wrote, too.")] = False,
+) -> None:
+    """Show the configuration as it is in force: files merged, variables filled in.
+
+    Example: tablewatch config show --defaults
+    """
+    from monitor._redact import Redactor  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    loaded = invocation.load()
+    values = _in_force(loaded, redacted=redacted, defaults=defaults)
+    if not redacted:
+        invocation.redactor = Redactor(urls=False)
+    result = {
+        "schema": "tablewatch.config/1",
+        "files": [str(path) for path in loaded.files],
+        "digest": loaded.digest,
+        "config": values,
+    }
+    invocation.emit(result, lambda console: _print_yaml(console, values))
+
+
+@app.command()
+def schema(
+    ctx: typer.Context,
+    write: Annotated[
+        Path | None, typer.Option(help="Write it to a file, such as .tablewatch/schema.json, for editors.")
+    ] = None,
+) -> None:
+    """Give the JSON Schema of the configuration, by which editors complete and check it.
+
+    Example: tablewatch config schema --write .tablewatch/schema.json
+    """
+    from monitor.config._schema import json_schema, write_schema  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    if write is None:
+        invocation.emit(json_schema())
+        return
+    try:
+        write_schema(write)
+    except OSError as error:
+        problem = Problem("file.not_written", f"{write} cannot be written ({type(error).__name__})")
+        raise Stop(ExitCode.USAGE, problem) from None
+    result: dict[str, Any] = {"schema": "tablewatch.written/1", "ok": True, "files": [str(write)]}
+    invocation.emit(result, lambda console: console.print(f"wrote {write}"))
+
+
+def _say(note: Problem) -> str:
+    place = f" ({note.file}:{note.line}:{note.column})" if note.file is not None else ""
+    return f"{note.message}{place}"
+
+
+def _summary(result: dict[str, Any]) -> str:
+    files = ", ".join(result["files"]) if len(result["files"]) <= 3 else f"{len(result['files'])} files"
+    return f"ok  {result['project']}: {result['tables']} tables, {result['checks']} checks in {files}"
+
+
+def _in_force(loaded: "Loaded", *, redacted: bool, defaults: bool) -> Any:
+    if not defaults:
+        return loaded.values(redacted=redacted)
+    whole = loaded.config.model_dump(mode="json")
+    return _lay_over(whole, loaded.values(redacted=redacted)) if redacted else whole
+
+
+def _lay_over(whole: Any, masked: Any) -> Any:
+    """Put masked values over the whole configuration; where they are of another kind than in the model, they win."""
+    if isinstance(whole, dict) and isinstance(masked, dict):
+        return {**whole, **{key: _lay_over(whole.get(key), value) for key, value in masked.items()}}
+    if isinstance(whole, list) and isinstance(masked, list) and len(whole) == len(masked):
+        return [_lay_over(*pair) for pair in zip(whole, masked, strict=True)]
+    return masked
+
+
+def _print_yaml(console: "Console", values: Any) -> None:
+    import yaml  # noqa: PLC0415 - `--help` must stay quick
+
+    console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")

@@ -1,0 +1,55 @@
+"""What `tablewatch config check` looks at beyond the files: questions that take seconds, so loading does not ask them.
+
+Each deep check is a function from a loaded configuration to problems; add one to `DEEP_CHECKS`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from monitor._problem import Problem
+from monitor.config._load import Loaded
+from monitor.config._model import Source
+
+NOT_CHECKED: Final = "config.not_checked"
+"""The code of a problem that says that a question could not be asked."""
+
+DeepCheck: TypeAlias = Callable[[Loaded], Iterator[Problem]]
+_SQL_ROUTES: Final = ("sqlite:", "postgres:", "postgresql:")
+
+
+def deep_problems(loaded: Loaded) -> list[Problem]:
+    """Give what all deep checks find."""
+    return [problem for check in DEEP_CHECKS for problem in check(loaded)]
+
+
+def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
+    """Ask Great Expectations whether each expectation exists, takes its arguments, and works on its kind of source."""
+    places = [
+        (("tables", at, "checks", index), check, loaded.config.sources[table.source])
+        for at, table in enumerate(loaded.config.tables)
+        for index, check in enumerate(table.checks)
+        if getattr(check, "type", None) == "expectation"
+    ]
+    if not places:
+        return
+    from checks._gx import Declared, validate  # noqa: PLC0415 - starts a process that imports for seconds
+
+    declared = [
+        Declared(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")
+        for _, check, source in places
+    ]
+    try:
+        answers = validate(declared)
+    except (ChildProcessError, TimeoutError) as error:
+        yield Problem(NOT_CHECKED, f"Great Expectations could not be asked about the expectations: {error}")
+        return
+    for (path, _, _), answer in zip(places, answers, strict=True):
+        if answer is not None:
+            yield loaded.problem((*path, "expectation"), "config.expectation", answer)
+
+
+def _has_sql_engine(source: Source) -> bool:
+    return source.url is not None and source.url.startswith(_SQL_ROUTES)
+
+
+DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (expectations_exist,)

@@ -1,0 +1,82 @@
+"""The JSON Schema of the configuration, generated from the models and the catalogue of checks, for editors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from checks._catalog import load_catalog
+from monitor.config._model import Config
+from monitor.config._scalars import SchemaOfText
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SUBSTITUTION = {"type": "string", "pattern": r"^\$\{.+\}$", "description": "A value of the environment or a file."}
+_LEAVES = frozenset({"integer", "number", "boolean"})
+_ANNOTATIONS = ("title", "description", "default", "examples")
+_SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf")
+_NAMED_SCHEMAS = frozenset({"properties", "$defs"})
+
+
+def json_schema() -> dict[str, Any]:
+    """Give the schema of `tablewatch.yaml`: every check is a branch of its own, told apart by `type`."""
+    models: dict[str, type[BaseModel]] = {"": Config}
+    models |= {word: check for word, check in load_catalog().items() if issubclass(check, BaseModel)}
+    references, schema = models_json_schema(
+        [(model, "validation") for model in models.values()],
+        ref_template="#/$defs/{model}",
+        schema_generator=SchemaOfText,
+    )
+    definitions = schema["$defs"]
+    of = {word: references[model, "validation"]["$ref"] for word, model in models.items()}
+    for word, reference in of.items():
+        if word:
+            _require_type(definitions[_name(reference)])
+    checks = {word: reference for word, reference in of.items() if word}
+    definitions["Table"]["properties"]["checks"]["items"] = {
+        "type": "object",
+        "required": ["type"],
+        "discriminator": {"propertyName": "type", "mapping": checks},
+        "oneOf": [{"$ref": reference} for reference in checks.values()],
+    }
+    definitions["Substitution"] = _SUBSTITUTION
+    root = definitions.pop(_name(of[""]))
+    whole = {"$schema": DIALECT, **root, "title": "Tablewatch configuration", "$defs": definitions}
+    allowed: dict[str, Any] = _allow_substitution(whole)
+    allowed["$defs"] = {name: allowed["$defs"][name] for name in sorted(allowed["$defs"])}
+    return allowed
+
+
+def write_schema(path: Path) -> None:
+    """Write the schema to a file, making its folder where needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _name(reference: str) -> str:
+    return reference.removeprefix("#/$defs/")
+
+
+def _require_type(check: dict[str, Any]) -> None:
+    """Make `type` required: by it the editor knows which keys belong to the check."""
+    check["required"] = ["type", *(name for name in check.get("required", []) if name != "type")]
+    check["properties"]["type"].pop("default", None)
+
+
+def _allow_substitution(schema: Any) -> Any:
+    """Let `${VAR}` stand wherever a number, a boolean or a text of a certain form stands."""
+    if isinstance(schema, list):
+        return [_allow_substitution(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema is _SUBSTITUTION:
+        return schema
+    if schema.get("type") in _LEAVES or "pattern" in schema or "enum" in schema:
+        outside = {name: schema[name] for name in _ANNOTATIONS if name in schema}
+        inside = {name: value for name, value in schema.items() if name not in outside}
+        return {"anyOf": [inside, {"$ref": "#/$defs/Substitution"}], **outside}
+    changed = {name: _allow_substitution(schema[name]) for name in _SCHEMAS if name in schema}
+    for name in _NAMED_SCHEMAS & set(schema):
+        changed[name] = {key: _allow_substitution(value) for key, value in schema[name].items()}
+    return {**schema, **changed}
