@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from checks import Zones
 from incidents import Policy
@@ -12,6 +13,10 @@ from monitor.config import Config, Loaded, Table
 from monitor.planner import Subject, Target
 from sources import CsvOptions, SourceSpec
 from store import Store, StoreError, open_store
+
+if TYPE_CHECKING:
+    from incidents import Maintenance, Pricing
+    from monitor.figures import Currency
 
 
 class Project:
@@ -36,6 +41,33 @@ class Project:
         """Give how many runs it takes to open and to resolve."""
         return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
 
+    @cached_property
+    def pricing(self) -> "Pricing":
+        """Give what an hour of data downtime costs, table by table."""
+        from monitor.figures import pricing_of  # noqa: PLC0415 - a pass needs no prices, and they load numpy
+
+        return pricing_of(self.config)
+
+    @property
+    def priced(self) -> bool:
+        """Say whether any rate is configured; without one, a cost is unknown, not nothing."""
+        from monitor.figures import is_priced  # noqa: PLC0415 - as above
+
+        return is_priced(self.config)
+
+    @cached_property
+    def currency(self) -> "Currency":
+        """Give the currency of all amounts."""
+        from monitor.figures import Currency  # noqa: PLC0415 - as above
+
+        return Currency.of(self.config.cost.currency)
+
+    def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
+        """Give the planned work on tables, for spans with these names; None where none is configured."""
+        from monitor.figures import maintenance_of  # noqa: PLC0415 - as above
+
+        return maintenance_of(self.config, names)
+
     def open_store(self) -> Store:
         """Open the store, making or upgrading it where needed.
 
@@ -48,7 +80,7 @@ class Project:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
-        """Give what to look at, in the order of the configuration: tables by name, with all their checks or those named."""
+        """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""
         wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
         return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
 
@@ -61,7 +93,7 @@ class Project:
             checks=tuple((table.check_id(check), check) for check in checks),
             zones=Zones(source.timezone, table.timezones),
             loaded_at=table.loaded_at,
-            relations={other.name: other.table or other.name for other in self.config.tables if other.source == table.source},
+            relations=self._relations[table.source],
             frame_rows=source.expectation_rows,
         )
         return Target(
@@ -70,6 +102,14 @@ class Project:
             owner=self.config.owner_of(table),
             period=table.schedule.longest_period() if table.schedule is not None else None,
         )
+
+    @cached_property
+    def _relations(self) -> Mapping[str, Mapping[str, str]]:
+        """Give, per source, the tables' names in the configuration and in the source."""
+        found: dict[str, dict[str, str]] = {name: {} for name in self.config.sources}
+        for table in self.config.tables:
+            found[table.source][table.name] = table.table or table.name
+        return found
 
     @cached_property
     def _specs(self) -> Mapping[str, SourceSpec]:
