@@ -1,1 +1,1 @@
-"""How fast it is, next to what else one could use, in the same run. `python -m benchmarks [NAME...]` prints Markdown tables."""
+"""How fast it is, next to what else one could use, in the same run: `python -m benchmarks [NAME...]` prints tables."""

@@ -32,7 +32,10 @@ def main() -> None:
         for _ in range(PAIRS + 1):
             ours.append(_seconds([sys.executable, "-m", "monitor", "--help"]))
             theirs.append(_seconds([sys.executable, str(bare), "--help"]))
-    rows = [("tablewatch --help", f"{median(ours[1:]):.3f}"), ("a bare Typer application --help", f"{median(theirs[1:]):.3f}")]
+    rows = [
+        ("tablewatch --help", f"{median(ours[1:]):.3f}"),
+        ("a bare Typer application --help", f"{median(theirs[1:]):.3f}"),
+    ]
     print(f"**The command line.** Wall seconds, median of {PAIRS} runs in turn.\n")
     print(table(("command", "wall s"), rows))
     print(f"\nRatio: {median(a / b for a, b in zip(ours[1:], theirs[1:], strict=True)):.2f}")

@@ -1,4 +1,4 @@
-"""1000 small SQLite tables x 5 checks: cycles of the engine with its store, and Great Expectations' own `Batch.validate`."""
+"""1000 small SQLite tables x 5 checks: cycles of the engine with its store, and Great Expectations on the same."""
 
 import sqlite3
 import tempfile
@@ -32,10 +32,21 @@ def main() -> None:
         gx = _great_expectations(database)
     rows = [
         ("tablewatch, first cycle (plans and compiles)", f"{first.wall:.2f}", f"{first.cpu:.2f}", "", ""),
-        (f"tablewatch, later cycles (median of {CYCLES - 1})", f"{later.wall:.2f}", f"{later.cpu:.2f}", statements, memory),
-        *((f"Great Expectations Batch.validate, {name}", f"{cost.wall:.1f}", f"{cost.cpu:.1f}", "", "") for name, cost in gx.items()),
+        (
+            f"tablewatch, later cycles (median of {CYCLES - 1})",
+            f"{later.wall:.2f}",
+            f"{later.cpu:.2f}",
+            statements,
+            memory,
+        ),
+        *(
+            (f"Great Expectations Batch.validate, {name}", f"{cost.wall:.1f}", f"{cost.cpu:.1f}", "", "")
+            for name, cost in gx.items()
+        ),
     ]
-    print(f"**{TABLES} SQLite tables of {ROWS} rows x 5 checks, one process.** Tablewatch also judges, decides and stores.\n")
+    print(
+        f"**{TABLES} SQLite tables of {ROWS} rows x 5 checks, one process.** Tablewatch also judges, decides and stores.\n"
+    )
     print(table(("work", "wall s", "cpu s", "statements per table", "memory MB after cycles 2, 10, 20"), rows))
     print(f"\nGreat Expectations / tablewatch, cpu of a later cycle: {gx['second cycle'].cpu / later.cpu:.1f} x")
 
@@ -51,10 +62,14 @@ def _build(database: Path) -> None:
 
 def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
     config = folder / "tablewatch.yaml"
-    tables = "".join(f"\n  - name: t{number:04}\n    source: s\n    schedule: every 1h\n    checks:{CHECKS}" for number in range(TABLES))
+    tables = "".join(
+        f"\n  - name: t{number:04}\n    source: s\n    schedule: every 1h\n    checks:{CHECKS}"
+        for number in range(TABLES)
+    )
     sources = f"{{url: 'sqlite:///{database}', timezone: UTC}}"
     config.write_text(
-        f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\nsources:\n  s: {sources}\ntables:{tables}\n", encoding="utf-8"
+        f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}\nsources:\n  s: {sources}\ntables:{tables}\n",
+        encoding="utf-8",
     )
     clock = SimulatedClock(NOW)
     project = Project(load(config), clock)
@@ -111,14 +126,20 @@ def _great_expectations(database: Path) -> dict[str, Cost]:
     def register() -> None:
         for number in range(GX_TABLES):
             name = f"t{number:04}"
-            batches.append(source.add_table_asset(name, table_name=name).add_batch_definition_whole_table("all").get_batch())
+            batches.append(
+                source.add_table_asset(name, table_name=name).add_batch_definition_whole_table("all").get_batch()
+            )
 
     def validate() -> None:
         for batch in batches:
             suite = gx.ExpectationSuite(name="s", expectations=checks)
             batch.validate(suite, result_format="BOOLEAN_ONLY")
 
-    return {"registering the tables": measure(register), "first cycle": measure(validate), "second cycle": measure(validate)}
+    return {
+        "registering the tables": measure(register),
+        "first cycle": measure(validate),
+        "second cycle": measure(validate),
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to Great Expectations on a pandas frame."""
+"""A 10-million-row Parquet table x 12 checks: one scan and one GROUP BY per key, next to Great Expectations on a frame."""
 
 import subprocess
 import sys
@@ -50,7 +50,11 @@ def main() -> None:
 
 
 def _in_process(name: str, folder: str) -> list[str]:
-    command = [sys.executable, "-c", "import sys; from benchmarks.one_big_table import main; sys.argv = sys.argv[:1] + sys.argv[1:]; main()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from benchmarks.one_big_table import main; sys.argv = sys.argv[:1] + sys.argv[1:]; main()",
+    ]
     done = subprocess.run([*command, "one_big_table", name, folder], check=True, capture_output=True, text=True)  # noqa: S603 - our own benchmark
     return done.stdout.strip().split("\t")
 
@@ -87,7 +91,9 @@ def _hand_written(folder: Path) -> None:
             f" count(*) FILTER (amount < 0), count(*) FILTER (quantity NOT BETWEEN 1 AND 10), count(*) FILTER (kind NOT IN ('a','b','c','d')),"
             f" count(*) FILTER (country NOT IN ('JP','US','DE','FR','GB')) FROM '{file}'"
         ).fetchall()
-        duckdb.sql(f"SELECT count(*), sum(n) FROM (SELECT count(*) n FROM '{file}' GROUP BY id HAVING n > 1)").fetchall()
+        duckdb.sql(
+            f"SELECT count(*), sum(n) FROM (SELECT count(*) n FROM '{file}' GROUP BY id HAVING n > 1)"
+        ).fetchall()
 
     _print("DuckDB by hand: one aggregate, one GROUP BY", both)
 
@@ -98,7 +104,9 @@ def _great_expectations(folder: Path) -> None:
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-    definition = context.data_sources.add_pandas("p").add_dataframe_asset("big").add_batch_definition_whole_dataframe("all")
+    definition = (
+        context.data_sources.add_pandas("p").add_dataframe_asset("big").add_batch_definition_whole_dataframe("all")
+    )
     expect: Any = gx.expectations
     columns = ("customer", "amount", "country", "kind", "loaded_at")
     suite = gx.ExpectationSuite(

@@ -346,6 +346,18 @@ class Check(Protocol):
     summary: ClassVar[str]
 
     @property
+    def type(self) -> str:
+        """The word that people write in a configuration: the name of the check's file."""
+
+    @property
+    def why(self) -> str | None:
+        """Why it matters."""
+
+    @property
+    def runbook(self) -> str | None:
+        """Where the repair is described."""
+
+    @property
     def severity(self) -> Severity:
         """How much a broken limit matters."""
 

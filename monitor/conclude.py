@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from checks import Check, Outcome, Past
+from checks import Check, Earlier, Outcome, Past
 from checks._judge import judge
-from incidents import Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
+from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
 from monitor.measure import Looked
 from store import Book, Result, Run, Store
 
@@ -38,15 +38,20 @@ def conclude(batch: Sequence[Looked], *, store: Store | None, policy: Policy) ->
         return _Decision(book, policy).make(batch, history)
 
 
-def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, object]]:
+def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Earlier]]:
     return {
-        one.check_id: (looked.started_at, one.earlier) for looked in batch for one in looked.measured if one.earlier is not None
+        one.check_id: (looked.started_at, one.earlier)
+        for looked in batch
+        for one in looked.measured
+        if one.earlier is not None
     }
 
 
 def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past]]) -> Iterable[CheckResult]:
     for one in looked.measured:
-        outcome = one.answer if isinstance(one.answer, Outcome) else judge(one.check, one.answer, history.get(one.check_id, ()))
+        outcome = one.answer
+        if not isinstance(outcome, Outcome):
+            outcome = judge(one.check, outcome, history.get(one.check_id, ()))
         yield CheckResult(
             check_id=one.check_id,
             table=looked.target.subject.name,
@@ -73,8 +78,10 @@ class _Decision:
         ids = [result.check_id for _, results in judged for result in results]
         self._watches = dict(self._book.watches(ids))
         self._incidents = dict(self._book.latest_incidents(ids))
-        decided = []
-        runs, facts, gaps = [], [], []
+        runs: list[Run] = []
+        facts: list[Result] = []
+        gaps: list[Gap] = []
+        decided: list[CheckResult] = []
         for looked, results in judged:
             run = Run(_new_id(), looked.target.subject.name, looked.started_at, looked.ended_at)
             runs.append(run)
@@ -107,9 +114,10 @@ class _Decision:
         for change in step.changes:
             self._write(identity.fingerprint, change, looked.ended_at)
         incident = self._incidents.get(identity.fingerprint)
-        return replace(result, incident=incident.id if incident is not None and incident.state is not State.RESOLVED else None)
+        lasts = incident is not None and incident.state is not State.RESOLVED
+        return replace(result, incident=incident.id if incident is not None and lasts else None)
 
-    def _write(self, fingerprint: str, change: object, recorded_at: datetime) -> None:
+    def _write(self, fingerprint: str, change: Change, recorded_at: datetime) -> None:
         if isinstance(change, Opened):
             self._incidents[fingerprint] = self._book.open_incident(change, recorded_at=recorded_at, actor=AGENT)
         else:
@@ -137,5 +145,3 @@ def _fact(run: Run, result: CheckResult) -> Result:
 
 def _new_id() -> str:
     return secrets.token_hex(12)
-
-

@@ -3,8 +3,8 @@
     config ──> plan ──> measure ──> judge ──> decide ──> remember
     monitor    monitor  sources     checks    incidents  store
 
-Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was measured is judged
-and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
+Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was measured
+is judged and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
 """
 
 import queue
@@ -32,13 +32,14 @@ class Engine:
 
     clock: Clock
     store: Store | None = None
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     plans: dict[str, tuple[Subject, Plan]] = field(default_factory=dict)
 
     def run(self, targets: Sequence[Target], on_table: Callable[[str], None] = lambda _: None) -> Sequence[CheckResult]:
         """Make one pass over tables and give what every check found, in the order of the targets.
 
-        `on_table` hears the name of each table that is done. Nothing a source does raises here: what could not be evaluated is `unknown`.
+        `on_table` hears the name of each table that is done. Nothing a source does raises here: what could not be
+        evaluated is `unknown`.
         """
         found: dict[str, CheckResult] = {}
         looked = self._look(targets)
@@ -113,7 +114,9 @@ class Engine:
     def _not_looked(self, target: Target, outcome: Outcome) -> Looked:
         now = self.clock.now()
         self.plans.pop(target.subject.name, None)
-        return Looked(target, now, now, [Measured(check_id, check, outcome) for check_id, check in target.subject.checks])
+        return Looked(
+            target, now, now, [Measured(check_id, check, outcome) for check_id, check in target.subject.checks]
+        )
 
 
 def _is_misconfigured(measured: Measured) -> bool:
@@ -121,4 +124,6 @@ def _is_misconfigured(measured: Measured) -> bool:
 
 
 def _bug(error: Exception) -> Outcome:
-    return unknown(UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": type(error).__name__}))
+    return unknown(
+        UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": type(error).__name__})
+    )

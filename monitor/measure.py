@@ -1,12 +1,13 @@
 """Run a plan inside the engine that holds the table; only aggregates come back.
 
-One bad check must not blind the others: when the engine refuses the fused statement, each check's part of it is run alone, and only
-those that are refused again could not be evaluated.
+One bad check must not blind the others: when the engine refuses the fused statement, each check's part of it is run
+alone, and only those that are refused again could not be evaluated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -93,7 +94,9 @@ class _Run:
             loaded_at=self.plan.subject.loaded_at,
         )
         wants = self.plan.wants.get(check_id)
-        return Measured(check_id, check, problem or measurement, self.seconds.get(check_id, 0.0), wants.earlier if wants else None)
+        return Measured(
+            check_id, check, problem or measurement, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
+        )
 
     def _read_columns(self) -> None:
         if self.plan.reads_schema:
@@ -106,7 +109,7 @@ class _Run:
         if self.plan.fused is None:
             return
         asking = [check_id for check_id, columns in self.plan.columns.items() if columns]
-        row = self._attempt(asking, lambda: self._fetch(self.plan.fused)[0])  # type: ignore[arg-type]  # not None, see above
+        row = self._attempt(asking, partial(self._fetch_row, self.plan.fused))
         if row is not None:
             self._keep_values(asking, row)
         elif self.plan.single and all(self._may_be_guiltless(check_id) for check_id in asking):
@@ -115,7 +118,7 @@ class _Run:
     def _run_singles(self, asking: Iterable[str]) -> None:
         for check_id in asking:
             del self.failed[check_id]
-            row = self._attempt([check_id], lambda template=self.plan.single[check_id]: self._fetch(template)[0])
+            row = self._attempt([check_id], partial(self._fetch_row, self.plan.single[check_id]))
             if row is not None:
                 self._keep_values([check_id], row)
 
@@ -148,6 +151,9 @@ class _Run:
 
     def _keep_count(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self.values.setdefault(check_id, {})[name] = rows[0]["n"]
+
+    def _fetch_row(self, template: Template) -> Mapping[str, Any]:
+        return self._fetch(template)[0]
 
     def _fetch(self, template: Template) -> Sequence[Mapping[str, Any]]:
         return self.source.fetch(template.fill(self.now, self.source))

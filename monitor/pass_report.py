@@ -31,7 +31,9 @@ class PassReport:
     @property
     def exit_code(self) -> int:
         """Give 1 when a check failed, 3 when none did but one could not be evaluated, else 0."""
-        if any(one.outcome.status is Status.FAIL and one.check.severity.rank >= self.fail_on.rank for one in self.results):
+        if any(
+            one.outcome.status is Status.FAIL and one.check.severity.rank >= self.fail_on.rank for one in self.results
+        ):
             return FAILED
         return NOT_EVALUATED if any(one.outcome.status is Status.UNKNOWN for one in self.results) else OK
 

@@ -1,9 +1,10 @@
 """Merge what all checks of a table want into as few statements as possible, and compile them once.
 
-All plain aggregates of a table become ONE statement, so one scan; equal GROUP BYs are run once. Compiling costs milliseconds and
-running a small table costs microseconds, so the SQL text is kept. What changes from run to run (the time) and what a person wrote
-as SQL (a check's `where`) stands in the compiled text as a hole: an expression that no table can contain, compiled like any other,
-whose text is then replaced. A hole is filled with text that Ibis or sqlglot wrote, never with text from outside.
+All plain aggregates of a table become ONE statement, so one scan; equal GROUP BYs are run once. Compiling costs
+milliseconds and running a small table costs microseconds, so the SQL text is kept. What changes from run to run (the
+time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole: an expression that no
+table can contain, compiled like any other, whose text is then replaced. A hole is filled with text that Ibis or sqlglot
+wrote, never with text from outside.
 """
 
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ class Subject:
     relation: str
     checks: tuple[tuple[str, Check], ...]
     """The check ids with their checks."""
-    zones: Zones = Zones()
+    zones: Zones = field(default_factory=Zones)
     loaded_at: str | None = None
     relations: Mapping[str, str] = field(default_factory=dict)
     """Names of configured tables to their names within this source, for references."""
@@ -48,7 +49,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A table to look at in a pass, where it lives and who answers for it; `period` is the longest time between two scheduled runs."""
+    """A table to look at in a pass, where it lives and who answers for it.
+
+    `period` is the longest time between two scheduled runs, None without a schedule.
+    """
 
     subject: Subject
     source: SourceSpec
@@ -98,8 +102,9 @@ class Query:
 class Plan:
     """Everything to run for one table.
 
-    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `single` holds the same statement cut down
-    to one check, for the day one of them breaks the fused one. `refused` are the checks that do not fit the table.
+    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `single` holds the same
+    statement cut down to one check, for the day one of them breaks the fused one. `refused` are the checks that do not
+    fit the table.
     """
 
     subject: Subject
@@ -126,7 +131,7 @@ def plan(subject: Subject, source: Source) -> Plan:
     """Plan the checks of a table. Reads the catalogue only.
 
     Raises:
-        TableNotFound: the watched table is not there; a missing referenced table refuses only the checks that refer to it.
+        TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
         SourceError: the catalogue cannot be read.
     """
     table = source.table(subject.relation)
@@ -238,7 +243,7 @@ def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[Query, ...]:
     found = []
     for check_id, wanted in wants.items():
         for name, text in wanted.statements.items():
-            sql = f"SELECT count(*) AS n FROM (\n{select_sql(text, dialect=dialect)}\n) AS q"
+            select = select_sql(text, dialect=dialect)  # parsed and written anew by sqlglot: one SELECT, nothing else
+            sql = f"SELECT count(*) AS n FROM (\n{select}\n) AS q"  # noqa: S608 - see above
             found.append(Query(Template(sql), ((check_id, name),)))
     return tuple(found)
-

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-
 class FailOn(StrEnum):
     """The severities, again: importing those of the checks would cost `--help` a second."""
 
@@ -32,13 +31,15 @@ app = typer.Typer(rich_help_panel="Watch")
 @app.command()
 def check(
     ctx: typer.Context,
-    selector: Annotated[list[str] | None, typer.Argument(help="sales.orders, domain:sales, type:freshness, !...")] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="Least severity of a failure that sets exit code 1.")
-    ] = FailOn.INFO,
+    selector: Annotated[
+        list[str] | None, typer.Argument(help="sales.orders, domain:sales, type:freshness, !...")
+    ] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="Least severity of a failure that sets exit code 1.")] = FailOn.INFO,
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Leave out what passed.")] = False,
     show_rows: Annotated[int, typer.Option(min=0, help="Show up to N offending keys, on the terminal only.")] = 0,
-    no_store: Annotated[bool, typer.Option("--no-store", help="Look only: remember nothing, open no incident.")] = False,
+    no_store: Annotated[
+        bool, typer.Option("--no-store", help="Look only: remember nothing, open no incident.")
+    ] = False,
 ) -> None:
     """Look at tables now: run their checks, open and resolve incidents.
 
@@ -54,7 +55,7 @@ def check(
     invocation: Invocation = ctx.obj
     project = Project(invocation.load())
     selection = select(selector or [], project.config)
-    with (nullcontext() if no_store else project.open_store()) as store, progress("checking", len(selection)) as advance:
+    with nullcontext() if no_store else project.open_store() as store, progress("checking", len(selection)) as advance:
         report = look(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
     invocation.emit(report.to_json(), lambda console: draw(console, report.lines(only_failed=only_failed)))
     raise Stop(ExitCode(report.exit_code))

@@ -52,7 +52,9 @@ class Shop:
         with self._sqlite() as shop:
             shop.executescript(_SCHEMA)
         with duckdb.connect(str(self.warehouse)) as warehouse:
-            warehouse.execute("CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)")
+            warehouse.execute(
+                "CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)"
+            )
         self.sync_customers(self.start - timedelta(hours=3))
         self.load_orders(self.start - timedelta(minutes=10))
         self.build_revenue(self.start - timedelta(hours=2))
@@ -62,7 +64,12 @@ class Shop:
         if plan.STALE_CUSTOMERS.silences(now - self.start):
             return
         rows = [
-            (number, None if number % 97 == 0 else f"customer{number}@example.co.jp", _PREFECTURES[number % len(_PREFECTURES)], _text(now))
+            (
+                number,
+                None if number % 97 == 0 else f"customer{number}@example.co.jp",
+                _PREFECTURES[number % len(_PREFECTURES)],
+                _text(now),
+            )
             for number in range(1, _CUSTOMERS + 1)
         ]
         with self._sqlite() as shop:
@@ -100,7 +107,9 @@ class Shop:
             count //= 2
         ids = range(self.events_made, self.events_made + count)
         self.events_made += count
-        moments = [now - timedelta(seconds=float(age)) for age in np.sort(self._random.uniform(0, 6 * 3600 - 1, count))[::-1]]
+        moments = [
+            now - timedelta(seconds=float(age)) for age in np.sort(self._random.uniform(0, 6 * 3600 - 1, count))[::-1]
+        ]
         day = self.folder / "lake" / f"day={now.astimezone(self.start.tzinfo):%Y-%m-%d}"
         day.mkdir(exist_ok=True)
         columns = {
@@ -121,7 +130,9 @@ class Shop:
         copies = 2 if now == self.start + plan.TWICE_BUILT.begins else 1
         with duckdb.connect(str(self.warehouse)) as warehouse:
             for prefecture, orders, revenue in rows * copies:
-                warehouse.execute("INSERT INTO daily_revenue VALUES (?, ?, ?, ?, ?)", [day, prefecture, orders, revenue, now])
+                warehouse.execute(
+                    "INSERT INTO daily_revenue VALUES (?, ?, ?, ?, ?)", [day, prefecture, orders, revenue, now]
+                )
 
     def _new_orders(self, now: datetime) -> list[tuple[int, int | None, int, str, str]]:
         count = max(3, int(self._random.poisson(12 if 8 <= now.astimezone(self.start.tzinfo).hour <= 23 else 4)))
@@ -132,7 +143,13 @@ class Shop:
         ages = np.sort(self._random.uniform(0, 3599, count))[::-1]
         lost = plan.NULLS.touches(now - self.start)
         return [
-            (number, None if lost else number % _CUSTOMERS + 1, int(amount) * factor, _text(now - timedelta(seconds=float(age))), _text(now))
+            (
+                number,
+                None if lost else number % _CUSTOMERS + 1,
+                int(amount) * factor,
+                _text(now - timedelta(seconds=float(age))),
+                _text(now),
+            )
             for number, amount, age in zip(ids, amounts, ages, strict=True)
         ]
 
