@@ -11,6 +11,7 @@ from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from checks import OccurrenceMethod
 from incidents._model import (
@@ -75,7 +76,7 @@ def replay(events: Iterable[Event]) -> Incident:
 
 def encode(change: Change) -> dict[str, Any]:
     """Give a change as plain JSON values; times as ISO text. `decode` gives the same change back."""
-    plain: dict[str, Any] = _changes().dump_python(change, mode="json")
+    plain: dict[str, Any] = to_jsonable_python(change, fallback=dict)
     return plain
 
 

@@ -1,0 +1,195 @@
+"""What holds for every sequence of runs, with people in between or without."""
+
+from dataclasses import dataclass, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import OccurrenceMethod, Severity, Status
+from incidents import (
+    Corrected,
+    Event,
+    ImpossibleOrder,
+    NotAllowed,
+    Opened,
+    Policy,
+    Reason,
+    Reopened,
+    Resolution,
+    Resolved,
+    State,
+    advance,
+    apply,
+    verbs,
+)
+from tests.incidents.histories import assert_valid, at
+from tests.incidents.made import IDENTITY, outcome, run
+
+policies = st.builds(Policy, open_after=st.integers(1, 3), resolve_after=st.integers(1, 3))
+found = st.builds(
+    outcome,
+    st.sampled_from([Status.PASS, Status.PASS, Status.FAIL, Status.FAIL, Status.WARN, Status.UNKNOWN]),
+    st.none() | st.integers(-50, 600),
+    st.sampled_from([OccurrenceMethod.BAD_ROWS, OccurrenceMethod.FRESHNESS_DEADLINE]),
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A run `after` ticks after the one before, which took some ticks; negative: it arrives out of order."""
+
+    found: object
+    after: int
+    took: int
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a person says, some ticks after the last thing that happened."""
+
+    verb: str
+    after: int
+    back: int
+    resolution: Resolution
+
+
+looks = st.builds(
+    Look, found, st.integers(-5, 30), st.integers(0, 40), st.sampled_from([Severity.ERROR, Severity.CRITICAL])
+)
+words = st.builds(
+    Word,
+    st.sampled_from(["resolve", "reopen", "correct", "acknowledge"]),
+    st.integers(0, 10),
+    st.integers(0, 40),
+    st.sampled_from(list(Resolution)),
+)
+
+
+class World:
+    """One check, its incidents, and the time."""
+
+    def __init__(self, policy):
+        self.policy, self.watch, self.incidents, self.now = policy, None, [], 0
+
+    @property
+    def newest(self):
+        """The newest incident."""
+        return self.incidents[-1] if self.incidents else None
+
+    def look(self, one):
+        """Run the check, and give the step."""
+        measured = self.now + one.after
+        self.now = max(self.now, measured)
+        identity = replace(IDENTITY, severity=one.severity)
+        step = advance(
+            self.watch, self.newest, one.found, identity=identity, policy=self.policy, run=run(measured, one.took)
+        )
+        self.watch = step.watch
+        for change in step.changes:
+            self.record(change)
+        return step
+
+    def hear(self, word):
+        """Let a person do something, if the verbs allow it."""
+        self.now += word.after
+        incident, then = self.newest, at(max(0, self.now - word.back))
+        if incident is None:
+            return
+        said = {
+            "resolve": lambda: verbs.resolve(incident, verbs.Ending(then, word.resolution), now=at(self.now)),
+            "reopen": lambda: verbs.reopen(incident, detected_at=then, now=at(self.now)),
+            "correct": lambda: verbs.correct(incident, Corrected(-1, detected_at=then), now=at(self.now)),
+            "acknowledge": lambda: verbs.acknowledge(incident, now=at(self.now)),
+        }
+        try:
+            self.record(said[word.verb]())
+        except (ImpossibleOrder, NotAllowed):
+            return
+
+    def record(self, change):
+        """Write a change down."""
+        if isinstance(change, Opened):
+            self.incidents.append(apply(None, Event(len(self.incidents) + 1, at(self.now), "x", change)))
+        else:
+            self.incidents[-1] = apply(self.newest, Event(self.newest.id, at(self.now), "x", change))
+
+
+@given(policies, st.lists(looks | words, max_size=40))
+def test_people_and_runs_leave_valid_incidents(policy, happenings):
+    """Every incident stays valid, at most one is open, and only the newest can change, whatever happens in what order."""
+    world = World(policy)
+    for one in happenings:
+        if isinstance(one, Look):
+            was_open = world.newest is not None and world.newest.state is not State.RESOLVED
+            step = world.look(one)
+            assert not (was_open and any(isinstance(change, Opened | Reopened) for change in step.changes))
+        else:
+            world.hear(one)
+        for incident in world.incidents:
+            assert_valid(incident)
+        assert all(incident.state is State.RESOLVED for incident in world.incidents[:-1])
+
+
+@given(policies, st.lists(looks | words, max_size=40))
+def test_no_incident_opens_or_closes_on_unknown_or_warn(policy, happenings):
+    """A run that was not evaluated, or broke a softer limit only, changes no incident and no streak."""
+    world = World(policy)
+    for one in happenings:
+        before = world.watch
+        if isinstance(one, Word):
+            world.hear(one)
+        elif one.found.status in {Status.PASS, Status.FAIL}:
+            world.look(one)
+        else:
+            step = world.look(one)
+            assert step.changes == ()
+            if before is not None:
+                assert replace(step.watch, last_run_at=before.last_run_at, last_status=before.last_status) == before
+
+
+@given(policies, st.lists(looks, max_size=40))
+def test_detection_lies_between_the_first_fail_and_the_resolution(policy, happenings):
+    """A run detects: the incident's detection is a failing run's time, not before its first failing run."""
+    world = World(policy)
+    failed, passed = set(), set()
+    for one in happenings:
+        step = world.look(one)
+        if step.reason is Reason.OUT_OF_ORDER:
+            continue
+        {Status.FAIL: failed, Status.PASS: passed}.get(one.found.status, set()).add(step.watch.last_run_at)
+    for episode in (episode for incident in world.incidents for episode in incident.episodes):
+        assert episode.detected_at in failed
+        assert episode.first_failed_at in failed
+        assert episode.first_failed_at <= episode.detected_at
+        assert episode.resolved_at is None or episode.resolved_at in passed
+
+
+@given(policies, st.lists(st.sampled_from("PFWU"), max_size=40))
+def test_streaks_open_and_close(policy, letters):
+    """Without people, an incident is open exactly from the n-th fail in a row until the m-th pass in a row."""
+    world = World(policy)
+    statuses = {"P": Status.PASS, "F": Status.FAIL, "W": Status.WARN, "U": Status.UNKNOWN}
+    evaluated, is_open = "", False
+    for letter in letters:
+        world.look(Look(outcome(statuses[letter]), 10, 1, Severity.ERROR))
+        evaluated += letter if letter in "PF" else ""
+        if not is_open and evaluated.endswith("F" * policy.open_after):
+            is_open = True
+        elif is_open and evaluated.endswith("P" * policy.resolve_after):
+            is_open = False
+        assert is_open == (world.newest is not None and world.newest.state is not State.RESOLVED)
+
+
+@given(policies, st.lists(looks | words, max_size=40))
+def test_runs_only_resolve_as_fixed(policy, happenings):
+    """What a run changes is recorded as such: resolved means fixed, and never in the future of that run."""
+    world = World(policy)
+    for one in happenings:
+        if isinstance(one, Word):
+            world.hear(one)
+            continue
+        for change in world.look(one).changes:
+            if isinstance(change, Resolved):
+                assert change.resolution is Resolution.FIXED
+                assert change.at <= world.watch.last_run_at
