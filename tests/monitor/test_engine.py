@@ -1,0 +1,143 @@
+"""Whole passes on real files: what is found, what is remembered, what could not be evaluated."""
+
+from datetime import timedelta
+
+import pytest
+
+from checks import Status
+from incidents import Resolution, State
+from monitor.engine import Engine
+from monitor.look import look, retire
+from monitor.selector import select
+from store import IncidentFilter
+from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """Give the shop."""
+    return build_shop(tmp_path)
+
+
+def _look(shop, store, *words):
+    project = shop.project()
+    return look(project, select(words, project.config), store=store)
+
+
+def _incidents(store):
+    with store.reading() as view:
+        return view.incidents(IncidentFilter())
+
+
+def test_a_pass_finds_what_is_wrong_and_opens_an_incident(shop):
+    """A duplicate key fails its check, and the failure is an incident from then on."""
+    with shop.project().open_store() as store:
+        assert _look(shop, store).exit_code == 0
+        shop.clock.advance(timedelta(hours=1))
+        shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
+        report = _look(shop, store)
+        assert report.exit_code == 1
+        assert [one.outcome.status for one in report.results] == [Status.FAIL, Status.PASS]
+        (incident,) = _incidents(store)
+        assert report.results[0].incident == incident.id
+        assert incident.last.onset.earliest == NOW
+        assert incident.last.detected_at == NOW + timedelta(hours=1)
+
+
+def test_two_passing_runs_resolve_it_as_of_the_first(shop):
+    """An incident ends with the first run of the passing streak that closed it."""
+    with shop.project().open_store() as store:
+        _look(shop, store)
+        shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
+        for hour in range(1, 4):
+            shop.clock.advance_to(NOW + timedelta(hours=hour))
+            _look(shop, store)
+            shop.sql("DELETE FROM orders WHERE customer = 'eve'")
+        (incident,) = _incidents(store)
+        assert incident.state is State.RESOLVED
+        assert incident.resolution is Resolution.FIXED
+        assert incident.last.resolved_at == NOW + timedelta(hours=2)
+
+
+def test_a_source_that_is_away_is_unknown_and_opens_nothing(shop):
+    """Without its file a source cannot be reached: every check is unknown, and no incident opens or closes."""
+    with shop.project().open_store() as store:
+        (shop.folder / "shop.sqlite").unlink()
+        report = _look(shop, store)
+        assert report.exit_code == 3
+        assert {one.outcome.reason for one in report.results} == {"unreachable"}
+        assert _incidents(store) == []
+        assert not (shop.folder / "shop.sqlite").exists()
+        assert sum("source shop" in line.plain for line in report.lines()) == 1
+
+
+def test_a_table_that_is_not_there_is_unknown(shop):
+    """A dropped table cannot be evaluated; its checks say which table was looked for."""
+    shop.sql("DROP TABLE orders")
+    report = _look(shop, None)
+    assert {one.outcome.reason for one in report.results} == {"misconfigured"}
+    assert "orders" in str(report.results[0].outcome.message)
+
+
+def test_one_check_that_breaks_the_statement_leaves_the_others(tmp_path):
+    """When the engine refuses the fused statement, only the guilty check is unknown."""
+    broken = "      - {id: broken, type: not_null, columns: [customer], where: \"upper(customer, 'x') = 'y'\"}\n"
+    shop = build_shop(tmp_path, CHECKS + broken)
+    report = _look(shop, None)
+    statuses = {one.check_id: one.outcome.status for one in report.results}
+    assert statuses == {"orders.primary-key": "pass", "orders.not-null": "pass", "orders.broken": "unknown"}
+
+
+def test_a_kept_plan_is_made_anew_when_the_table_changed(shop):
+    """A column that went away makes its check unknown with a clear reason, not the whole table."""
+    project = shop.project()
+    engine = Engine(shop.clock)
+    targets = project.targets(["orders"])
+    assert {one.outcome.status for one in engine.run(targets)} == {Status.PASS}
+    shop.sql("ALTER TABLE orders RENAME COLUMN customer TO client")
+    by_id = {one.check_id: one.outcome for one in engine.run(targets)}
+    assert by_id["orders.primary-key"].status is Status.PASS
+    assert "column 'customer' not found" in str(by_id["orders.not-null"].message)
+
+
+def test_a_failure_below_the_severity_asked_for_leaves_the_exit_code(shop):
+    """`--fail-on` lowers what counts for the exit code only; the check failed all the same."""
+    shop.sql("INSERT INTO orders VALUES (3, NULL, 1.0, '2026-11-20 09:30')")
+    project = shop.project()
+    report = look(project, select([], project.config), store=None, fail_on="critical")
+    assert report.exit_code == 0
+    assert report.summary["fail"] == 1
+
+
+def test_a_check_that_is_no_longer_configured_closes_its_incident(shop):
+    """Renaming or removing a check ends its incident as no-action, with the reason."""
+    with shop.project().open_store() as store:
+        shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
+        _look(shop, store)
+        shop.config.write_text(CONFIG.format(folder=shop.folder, checks=CHECKS.splitlines()[2]), encoding="utf-8")
+        shop.clock.advance(timedelta(minutes=5))
+        assert retire(shop.project(), store) == 1
+        (incident,) = _incidents(store)
+        assert incident.resolution is Resolution.NO_ACTION
+        assert "no longer configured" in incident.cause
+
+
+def test_without_a_store_nothing_is_remembered(shop):
+    """`--no-store` looks and leaves no file."""
+    _look(shop, None)
+    assert not (shop.folder / "store.db").exists()
+
+
+def test_the_published_shape_of_a_pass(shop):
+    """The JSON form has exactly the published keys."""
+    shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
+    found = _look(shop, None).to_json()
+    assert found["schema"] == "tablewatch.check/1"
+    assert found["summary"] == {"pass": 1, "warn": 0, "fail": 1, "unknown": 0, "total": 2}
+    key = found["results"][0]
+    assert key["observed"] == {"rows": 3, "duplicate_keys": 1, "duplicate_rows": 2, "null_keys": 0}
+    assert key["expected"] == {"duplicate_keys": 0, "null_keys": 0}
+    assert set(key) == {
+        "check_id", "table", "type", "kind", "status", "severity", "observed", "expected",
+        "message", "reason", "incident", "owner", "duration_s",
+    }  # fmt: skip
