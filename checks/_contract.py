@@ -96,10 +96,14 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one."""
+    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one.
+
+    `calendar` is the zone in which people mean days and clock times, unless they say otherwise: the project's.
+    """
 
     default: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    calendar: str = "UTC"
 
     def of(self, column: str) -> str | None:
         """Give the declared zone of a column."""
@@ -207,8 +211,9 @@ class Context:
     `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
     table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
     that says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of
-    the measurement plus `shift`: with a zone, as the naive wall clock of that zone; without, as UTC. `frame_rows` is
-    the most rows that the source hands over as a frame (`expectation_rows`).
+    the measurement plus `shift`: with a zone, as the latest naive wall clock which that zone has shown (see
+    `checks._clocks`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
+    (`expectation_rows`).
     """
 
     table: ir.Table

@@ -17,6 +17,7 @@ import ibis
 import ibis.expr.types as ir
 
 from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, Zones, unknown
+from checks._clocks import latest_wall_clock
 from checks._statement import select_sql
 from checks._where import predicate_sql
 from sources import Source, SourceSpec, TableNotFound
@@ -71,7 +72,9 @@ class Moment:
 
     def at(self, now: datetime) -> datetime:
         """Give the time that belongs into the hole."""
-        moment = (now + self.shift).astimezone(ZoneInfo(self.zone) if self.zone else UTC)
+        moment = (now + self.shift).astimezone(UTC)
+        if self.zone is not None:
+            return latest_wall_clock(moment, ZoneInfo(self.zone))
         return moment.replace(tzinfo=None) if self.naive else moment
 
 

@@ -91,7 +91,7 @@ class Project:
             name=table.name,
             relation=table.table or table.name,
             checks=tuple((table.check_id(check), check) for check in checks),
-            zones=Zones(source.timezone, table.timezones),
+            zones=Zones(source.timezone, table.timezones, calendar=self.config.timezone),
             loaded_at=table.loaded_at,
             relations=self._relations[table.source],
             frame_rows=source.expectation_rows,

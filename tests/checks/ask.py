@@ -18,9 +18,11 @@ import ibis
 import ibis.expr.types as ir
 
 from checks import Check, Context, Measurement, Outcome, Past, Status, Wants, Zones
+from checks._clocks import latest_wall_clock
 from checks._judge import judge
 from checks._statement import select_sql
 from checks._where import predicate_sql
+from sources._moments import register
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
 ENGINES: Final = ("duckdb", "sqlite")
@@ -70,7 +72,9 @@ def _engine(dialect: str) -> Any:
     backend = ibis.duckdb.connect() if dialect == "duckdb" else ibis.sqlite.connect()
     atexit.register(backend.disconnect)
     if dialect == "duckdb":
-        backend.con.execute("SET TimeZone = 'America/St_Johns'")  # no answer may depend on the session's zone
+        backend.con.execute("SET TimeZone = 'UTC'")  # as every open source has it
+    else:
+        register(backend.con)
     return backend
 
 
@@ -158,9 +162,10 @@ class Question:
         return judge(self.check, self.measure(), history)
 
     def _now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
-        moment = (self.now + shift).astimezone(ZoneInfo(zone) if zone else UTC)
-        naive = zone is not None or self.place.dialect == "sqlite"
-        return ibis.literal(moment.replace(tzinfo=None) if naive else moment)
+        moment = self.now + shift
+        if zone is not None:
+            return ibis.literal(latest_wall_clock(moment, ZoneInfo(zone)))
+        return ibis.literal(moment.replace(tzinfo=None) if self.place.dialect == "sqlite" else moment)
 
     def _fetch(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:
         sql = self.place.backend.compile(expression)

@@ -1,0 +1,43 @@
+"""Turn wall clocks into moments and back, also in the hour that a clock shows twice."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+_STEP = timedelta(microseconds=1)
+
+
+def latest_wall_clock(moment: datetime, zone: ZoneInfo) -> datetime:
+    """Give the latest naive wall clock that a zone has shown up to a moment.
+
+    That is the wall clock of the moment, except while an hour is shown again: then it is the last instant of that
+    hour, which was shown before. No wall clock that was written by then lies beyond it.
+    """
+    local = moment.astimezone(zone)
+    if not local.fold:
+        return local.replace(tzinfo=None)
+    repeated = _offset(local.replace(fold=0)) - _offset(local)
+    first, last = timedelta(), repeated  # the clock went back at most `repeated` ago: find when, to the microsecond
+    while last - first > _STEP:
+        middle = (first + last) // 2
+        if (moment - middle).astimezone(zone).fold:
+            first = middle
+        else:
+            last = middle
+    return (moment - last).astimezone(zone).replace(tzinfo=None)
+
+
+def read_wall_clock(wall: datetime, zone: ZoneInfo, *, not_after: datetime) -> datetime:
+    """Give the moment that a naive wall clock means, in UTC.
+
+    One that a clock shows twice, or skips, has two readings: the latest that is not after `not_after` is taken, else
+    the earlier one.
+
+    Raises:
+        OverflowError: the moment lies outside the years 1 to 9999 in UTC.
+    """
+    early, late = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    return late if late <= not_after else early
+
+
+def _offset(local: datetime) -> timedelta:
+    return local.utcoffset() or timedelta()

@@ -1,0 +1,132 @@
+"""New rows keep arriving."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import ClassVar, Final, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checks._calendar import Calendar
+from checks._columns import ColumnName
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Measurement,
+    Occurrence,
+    OccurrenceMethod,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._instants import moment_of, reading_of, zoned_column
+from checks._message import Message
+from checks._scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
+
+
+class Expected(BaseModel):
+    """When rows are expected to arrive; at other times the data does not grow old."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    days: Weekdays = Weekdays.parse("mon-sun")
+    holidays: tuple[date, ...] = Field((), description="Days on which nothing is expected.")
+    start: Clock | None = Field(None, description="From this clock time on; midnight if not given.")
+    end: Clock | None = Field(None, description="Until this clock time; on the next day if it is not after the start.")
+    timezone: Zone | None = Field(None, description="The zone of these days and clocks.")
+
+
+class Freshness(CheckParameters):
+    """The newest row is not older than a length of time, counted while rows are expected."""
+
+    summary: ClassVar[str] = "The newest row is not too old; only time in which rows are expected counts."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_age"})
+
+    type: Literal["freshness"] = "freshness"
+    column: ColumnName = Field(description="The column that says when a row happened or arrived.")
+    max_age: PositiveDuration = Field(description="Greatest age of the newest row.")
+    skew: Duration = Field(timedelta(minutes=5), description="How far a clock may be ahead; later rows do not count.")
+    timezone: Zone | None = Field(None, description="The zone of naive values, before the one declared for the table.")
+    expected: Expected | None = Field(None, description="When rows are expected; always, if not given.")
+
+    def wants(self, context: Context) -> Wants:
+        """Find the newest row that is not in the future, and count those that are."""
+        times = zoned_column(context, self.column, self.timezone)
+        aggregates = {"rows": context.rows, **times.evidence}
+        for clock in times.clocks:
+            future = times.value > times.now(clock, self.skew)
+            past = times.value <= times.now(clock, self.skew)
+            looked_at = past if context.where is None else past & context.where
+            aggregates[f"newest_{clock.reading}"] = times.value.max(where=looked_at)
+            aggregates[f"future_{clock.reading}"] = context.count(future)
+        return Wants(aggregates)
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when the newest row is older than allowed, or when all there are lie in the future."""
+        reading = reading_of(measurement, self.column, "newest")
+        if isinstance(reading, Outcome):
+            return reading
+        zone = "UTC" if reading == "utc" else self.timezone or measurement.zones.of(self.column) or "UTC"
+        future = measurement.number(f"future_{reading}")
+        seen = measurement.values[f"newest_{reading}"]
+        if seen is None:
+            message = Message(
+                "all {future:count} rows lie in the future",
+                {"future": future},
+                one="the only row lies in the future",
+                counted="future",
+            )
+            return Outcome(Status.FAIL, message, _observe(None, future), self._expects)
+        newest = moment_of(seen, zone, not_after=measurement.measured_at + self.skew)
+        if newest is None:
+            text = "the newest value of {column} is not a moment"
+            return unknown(UnknownReason.MISCONFIGURED, Message(text, {"column": self.column}), _observe(None, future))
+        return self._judge_age(newest, measurement, future)
+
+    def _judge_age(self, newest: datetime, measurement: Measurement, future: int) -> Outcome:
+        now = measurement.measured_at
+        calendar = self._calendar(measurement)
+        age = calendar.elapsed(newest, now)
+        observed = _observe(newest, future, age=now - newest, expected_age=age)
+        values = {"age": age.total_seconds(), "limit": self.max_age.total_seconds(), "future": future}
+        if age <= self.max_age:
+            return Outcome(
+                Status.PASS, Message("the newest row is {age:duration} old", values), observed, self._expects
+            )
+        deadline = Occurrence(calendar.after(newest, self.max_age), OccurrenceMethod.FRESHNESS_DEADLINE)
+        message = Message("the newest row is {age:duration} old, at most {limit:duration} allowed", values)
+        if self.expected is not None:
+            message = Message(
+                "{age:duration} of expected time without a new row, at most {limit:duration} allowed", values
+            )
+        return Outcome(Status.FAIL, message, observed, self._expects, occurrence=deadline)
+
+    @property
+    def _expects(self) -> dict[str, Json]:
+        return {"max_age_s": self.max_age.total_seconds()}
+
+    def _calendar(self, measurement: Measurement) -> Calendar:
+        when = self.expected or Expected()
+        zone = ZoneInfo(when.timezone or self.timezone or measurement.zones.calendar)
+        midnight = datetime.min.time()
+        return Calendar(zone, when.days, frozenset(when.holidays), when.start or midnight, when.end or midnight)
+
+
+def _observe(
+    newest: datetime | None, future: int, *, age: timedelta | None = None, expected_age: timedelta | None = None
+) -> dict[str, Json]:
+    """Give what was seen; ages are in whole seconds and never negative."""
+    return {
+        "newest": None if newest is None else newest.isoformat(),
+        "age_s": None if age is None else max(0, round(age.total_seconds())),
+        "expected_age_s": None if expected_age is None else round(expected_age.total_seconds()),
+        "future_rows": future,
+    }
+
+
+CHECK: Final[type[Check]] = Freshness
