@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from checks import Status
+from checks import Severity, Status
 from incidents import Resolution, State
 from monitor.engine import Engine
 from monitor.look import look, retire
@@ -104,7 +104,7 @@ def test_a_failure_below_the_severity_asked_for_leaves_the_exit_code(shop):
     """`--fail-on` lowers what counts for the exit code only; the check failed all the same."""
     shop.sql("INSERT INTO orders VALUES (3, NULL, 1.0, '2026-11-20 09:30')")
     project = shop.project()
-    report = look(project, select([], project.config), store=None, fail_on="critical")
+    report = look(project, select([], project.config), store=None, fail_on=Severity.CRITICAL)
     assert report.exit_code == 0
     assert report.summary["fail"] == 1
 
