@@ -18,7 +18,7 @@ from monitor.config._files import Files
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
-from monitor.config._substitute import Substitution
+from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
 
 
@@ -103,12 +103,18 @@ def _validate(tree: Node, workshop: Workshop) -> tuple[Config | None, list[Probl
 
 
 def _error(problems: Iterable[Problem], files: Files, redactor: Redactor) -> ConfigError:
-    """Put problems in the order of their places, one for each place, with the line that each points at."""
-    ordered = sorted(problems, key=lambda one: (one.file or "", one.line or 0, one.column or 0))
-    first: dict[object, Problem] = {}
-    for problem in ordered:
-        first.setdefault((problem.file, problem.line, problem.column, problem.line or problem.message), problem)
-    return ConfigError([files.quote(one) for one in first.values()], redactor)
+    """Put problems in the order of their places, with the lines they point at.
+
+    Where nothing could be filled in, the missing value is the one thing wrong; what follows from it is left out.
+    """
+    ordered = sorted(dict.fromkeys(problems), key=lambda one: (one.file or "", one.line or 0, one.column or 0))
+    unfilled = {_spot(one) for one in ordered if one.code in UNFILLED}
+    told = [one for one in ordered if one.code in UNFILLED or _spot(one) not in unfilled]
+    return ConfigError([files.quote(one) for one in told], redactor)
+
+
+def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:
+    return problem.file, problem.line, problem.column
 
 
 def _published(tree: Node) -> set[str]:

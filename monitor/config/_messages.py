@@ -106,24 +106,29 @@ def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) 
     return problem_at(parent.keys.get(key, parent.place), "config.unknown_key", f"unknown key '{key}'", hint)
 
 
-def _keys_at(model: Any, path: Sequence[str | int]) -> list[str]:
+def _keys_at(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:
     """Name the keys that a place of the model takes."""
+    annotation: Any = model
     for step in path:
-        fields = getattr(model, "model_fields", None)
-        if fields is not None:
-            if step not in fields:
-                return []
-            model = _model_in(fields[str(step)].annotation)
-    return list(getattr(model, "model_fields", {}))
+        annotation = _descend(_without_none(annotation), step)
+    return list(getattr(_without_none(annotation), "model_fields", {}))
 
 
-def _model_in(annotation: Any) -> Any:
-    """Give the model inside an annotation such as `dict[str, Source]` or `Rate | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and get_origin(annotation) is None:
-        return annotation
-    if get_origin(annotation) in {dict, tuple, list, Union, UnionType} or hasattr(annotation, "__metadata__"):
-        return next((found for inner in get_args(annotation) if (found := _model_in(inner)) is not None), None)
-    return None
+def _descend(annotation: Any, step: str | int) -> Any:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return inner[1]
+    if origin in {tuple, list}:
+        return inner[0]
+    field = getattr(annotation, "model_fields", {}).get(step)
+    return None if field is None else field.annotation
+
+
+def _without_none(annotation: Any) -> Any:
+    """Give the X of `X | None` and of `Annotated[X, ...]`."""
+    if get_origin(annotation) in {Union, UnionType}:
+        return next((inner for inner in get_args(annotation) if inner is not type(None)), None)
+    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
 
 
 def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str | int]) -> Problem:
@@ -165,7 +170,8 @@ def _expectation(error: ErrorDetails) -> str:
     if kind in {"literal_error", "enum"}:
         return f"one of {context['expected'].replace(' or ', ', ')}"
     if kind in _EXPECTED:
-        return _EXPECTED[kind].format(**context)
+        plain = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
+        return _EXPECTED[kind].format(**plain)
     return error["msg"][:1].lower() + error["msg"][1:]
 
 

@@ -16,6 +16,8 @@ from monitor._problem import Problem
 from monitor._redact import MASK
 from monitor.config._yaml import Node, resolve
 
+UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
+"""Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
 _PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)

@@ -116,7 +116,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     elif "mapping values are not allowed" in said:
         hint = 'look at the indentation; put a text that contains ": " in quotes'
     elif "expected ',' or" in said or "end of stream" in said:
-        hint = "a bracket or quote that was opened before is not closed"
+        hint = "a bracket or quote that was opened before is not closed, or a ${...} inside braces is not in quotes"
     line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
     return Problem("config.syntax", f"not valid YAML: {said}", file, line, column, hint)
 
