@@ -72,12 +72,12 @@ def text(node: Node | None, key: str) -> str | None:
 
 def _build(node: Node) -> Check | list[Problem]:
     catalogue = load_catalog()
-    known = suggest("", catalogue, show=40)
-    if not isinstance(node.value, dict):
-        return [problem_at(node.place, "config.value", "a check is a mapping with a 'type'", known)]
     kind = child(node, "type")
     if kind is None:
-        return [problem_at(node.place, "config.missing_key", "missing key 'type'", known)]
+        code, message = "config.missing_key", "missing key 'type'"
+        if not isinstance(node.value, dict):
+            code, message = "config.value", "a check is a mapping with a 'type'"
+        return [problem_at(node.place, code, message, suggest("", catalogue, show=40))]
     if not isinstance(kind.value, str) or kind.value not in catalogue:
         hint = suggest(str(kind.value), catalogue, show=40)
         return [problem_at(kind.place, "config.unknown_check", f"unknown check type '{kind.value}'", hint)]

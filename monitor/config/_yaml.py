@@ -177,21 +177,19 @@ class _Reader:
         self._documents = 0
 
     def read(self, events: Iterator[Any]) -> None:
+        take = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._begin,
+            yaml.SequenceStartEvent: self._begin,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
         for event in events:
-            match event:
-                case yaml.ScalarEvent():
-                    self._scalar(event)
-                case yaml.CollectionStartEvent():
-                    self._begin(event)
-                case yaml.CollectionEndEvent():
-                    finished = self._open.pop()
-                    self._put(finished.close(), finished.size, finished.anchor)
-                case yaml.AliasEvent():
-                    self._alias(event)
-                case yaml.DocumentStartEvent():
-                    self._document(event)
-                case _:
-                    pass
+            taker = take.get(type(event))
+            if taker is not None:
+                taker(event)
 
     def _at(self, event: Any) -> Place:
         return Place(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
@@ -220,6 +218,10 @@ class _Reader:
             raise _refusal(place, "config.key", "a key must be text, not a list or a mapping")
         node = Node(place, {} if isinstance(event, yaml.MappingStartEvent) else [])
         self._open.append(_Open(node, event.anchor))
+
+    def _end(self, _: Any) -> None:
+        finished = self._open.pop()
+        self._put(finished.close(), finished.size, finished.anchor)
 
     def _alias(self, event: Any) -> None:
         place = self._at(event)
