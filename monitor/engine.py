@@ -19,7 +19,7 @@ from incidents import Policy
 from monitor.clock import Clock
 from monitor.conclude import CheckResult, conclude
 from monitor.measure import Looked, Measured, measure, not_evaluated
-from monitor.planner import Plan, Subject, Target, plan
+from monitor.planner import Literals, Plan, Subject, Target, plan
 from sources import Source, SourceError, Unreachable, open_source
 from store import Store
 
@@ -81,18 +81,19 @@ class Engine:
         remaining = list(targets)
         try:
             with open_source(targets[0].source) as source:
+                literals = Literals(source)
                 while remaining:
-                    looked = self._look_at(remaining[0], source)
+                    looked = self._look_at(remaining[0], source, literals)
                     remaining.pop(0)
                     yield looked
         except SourceError as error:
             for target in remaining:
                 yield self._not_looked(target, not_evaluated(error))
 
-    def _look_at(self, target: Target, source: Source) -> Looked:
+    def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked:
         started_at = self.clock.now()
         try:
-            measured = self._measure(target.subject, source, started_at)
+            measured = self._measure(target.subject, source, started_at, literals)
         except Unreachable:
             raise
         except SourceError as error:
@@ -101,15 +102,15 @@ class Engine:
             return self._not_looked(target, _bug(error))
         return Looked(target, started_at, self.clock.now(), measured)
 
-    def _measure(self, subject: Subject, source: Source, now: datetime) -> Sequence[Measured]:
+    def _measure(self, subject: Subject, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
         known = self.plans.get(subject.name)
         if known is not None and known[0] == subject:
-            measured = measure(known[1], source, now)
+            measured = measure(known[1], source, now, literals)
             if not any(_is_misconfigured(one) for one in measured):
                 return measured
         fresh = plan(subject, source)  # also when the table no longer fits the plan that was kept
         self.plans[subject.name] = (subject, fresh)
-        return measure(fresh, source, now)
+        return measure(fresh, source, now, literals)
 
     def _not_looked(self, target: Target, outcome: Outcome) -> Looked:
         now = self.clock.now()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
 from checks._gx import GxRequest, evaluate
-from monitor.planner import Plan, Query, Target, Template
+from monitor.planner import Literals, Plan, Query, Target, Template
 from sources import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, TimedOut, Unreachable
 
 T = TypeVar("T")
@@ -54,9 +54,9 @@ def not_evaluated(error: SourceError) -> Outcome:
     return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
 
 
-def measure(plan: Plan, source: Source, now: datetime) -> Sequence[Measured]:
+def measure(plan: Plan, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
     """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions."""
-    return _Run(plan, source, now).measure()
+    return _Run(plan, source, now, literals).measure()
 
 
 @dataclass
@@ -64,6 +64,7 @@ class _Run:
     plan: Plan
     source: Source
     now: datetime
+    literals: Literals
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -156,7 +157,7 @@ class _Run:
         return self._fetch(template)[0]
 
     def _fetch(self, template: Template) -> Sequence[Mapping[str, Any]]:
-        return self.source.fetch(template.fill(self.now, self.source))
+        return self.source.fetch(template.fill(self.now, self.literals))
 
     def _attempt(self, asking: Sequence[str], action: Callable[[], T]) -> T | None:
         started = perf_counter()

@@ -85,12 +85,26 @@ class Template:
     sql: str
     moments: tuple[Moment, ...] = ()
 
-    def fill(self, now: datetime, compiler: Compiler) -> str:
+    def fill(self, now: datetime, literals: "Literals") -> str:
         """Give the statement as it is run at a time."""
         text = self.sql
         for moment in self.moments:
-            text = text.replace(moment.hole, _literal_sql(ibis.literal(moment.at(now)), compiler))
+            text = text.replace(moment.hole, literals.of(moment.at(now)))
         return text
+
+
+class Literals:
+    """Writes times as one engine does; each is compiled once, since all tables of a pass ask about the same seconds."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
+        self._known: dict[datetime, str] = {}
+
+    def of(self, moment: datetime) -> str:
+        """Give a time as SQL text."""
+        if moment not in self._known:
+            self._known[moment] = _literal_sql(ibis.literal(moment), self._compiler)
+        return self._known[moment]
 
 
 @dataclass(frozen=True, slots=True)

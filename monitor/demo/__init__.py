@@ -1,0 +1,6 @@
+"""A small shop with planted faults, watched for six simulated weeks by the real engine."""
+
+from monitor.demo._build import DAYS, Demo, DemoError, build_demo, newest_start
+from monitor.demo._plan import FAULTS, Fault
+
+__all__ = ["DAYS", "FAULTS", "Demo", "DemoError", "Fault", "build_demo", "newest_start"]

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from checks import Message, Severity
-from incidents.downtime import Lever, Shares
-from incidents._model import FoundBy, Resolution, State
+from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.reports.headline import headline
 from monitor.reports.value import (
     BlindSpot,
@@ -24,6 +22,7 @@ from monitor.reports.value import (
     Row,
     Share,
     Spread,
+    Standout,
     WeekBar,
     WeeklyReport,
 )
@@ -53,8 +52,8 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
         "table_us": Fraction((undetected + repair - 40) * MINUTE) if n else Fraction(0),
         "ttd": spread(5, 66, 24, 190, 336) if n else None,
         "ttr": spread(12, 69, 42, 150, 221) if n else None,
-        "cost": None if cost is None else Decimal(cost),
-        "cost_by_table_hours": None if cost is None else Decimal(cost) * 9 / 10,
+        "cost": None if cost is None else Fraction(cost),
+        "cost_by_table_hours": None if cost is None else Fraction(cost) * 9 / 10,
     }
     return Figures(**{**values, **more})
 
@@ -73,7 +72,7 @@ def row(number: int, table: str, title: Message, **more: Any) -> Row:
         "ttr_us": 42 * MINUTE,
         "undetected_us": 336 * MINUTE,
         "repair_us": 42 * MINUTE,
-        "cost": Decimal(756_000),
+        "cost": Fraction(756_000),
         "owner": "Commerce data team",
         "cause": None,
         "found_by": FoundBy.CHECK,
@@ -103,7 +102,7 @@ def rows() -> tuple[Row, ...]:
             ttd_us=12 * MINUTE,
             undetected_us=12 * MINUTE,
             repair_us=50 * MINUTE,
-            cost=Decimal(62_000),
+            cost=Fraction(62_000),
             goes_on=True,
             **lasting,
         ),
@@ -115,7 +114,7 @@ def rows() -> tuple[Row, ...]:
             resolution=None,
             ttr_us=None,
             owner="CRM data team",
-            cost=Decimal(24_500),
+            cost=Fraction(24_500),
             regressed=True,
             goes_on=True,
         ),
@@ -133,7 +132,7 @@ def rows() -> tuple[Row, ...]:
             Message("{rows:count} rows, expected at least {least:count}", {"rows": 41_203, "least": 90_000}),
             severity=Severity.WARNING,
             owner=None,
-            cost=Decimal(9_800),
+            cost=Fraction(9_800),
             began_before=True,
         ),
         row(
@@ -143,7 +142,7 @@ def rows() -> tuple[Row, ...]:
             severity=Severity.INFO,
             owner="経理データ",
             resolution=Resolution.NO_ACTION,
-            cost=Decimal(6_000),
+            cost=Fraction(6_000),
         ),
     )
 
@@ -156,7 +155,8 @@ def report(**more: Any) -> WeeklyReport:
     coverage = Coverage(
         tables=14,
         checks=61,
-        runs=20_496,
+        results=20_496,
+        silent=0,
         evaluated=20_291,
         unobserved_us=310 * MINUTE,
         blind=(
@@ -195,7 +195,9 @@ def report(**more: Any) -> WeeklyReport:
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
-        "diagnosis": Diagnosis(Lever.DETECT, Fraction(64, 100), found_by_person=1, n=6, costliest=some[2]),
+        "diagnosis": Diagnosis(
+            Lever.DETECT, Fraction(64, 100), found_by_person=1, n=6, costliest=Standout(41, "sales.orders")
+        ),
         "days": tuple(
             DayBar(day.date, undetected * MINUTE, repair * MINUTE)
             for day, (undetected, repair) in zip(
@@ -210,11 +212,13 @@ def report(**more: Any) -> WeeklyReport:
                 350 * MINUTE,
                 200 * MINUTE,
                 540 * MINUTE,
-                Decimal(818_000),
+                Fraction(818_000),
                 Fraction(95, 100),
             ),
-            Share("CRM data team", None, 2, 40 * MINUTE, 130 * MINUTE, 170 * MINUTE, Decimal(30_500), Fraction(4, 100)),
-            Share(None, None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Decimal(9_800), Fraction(1, 100)),
+            Share(
+                "CRM data team", None, 2, 40 * MINUTE, 130 * MINUTE, 170 * MINUTE, Fraction(30_500), Fraction(4, 100)
+            ),
+            Share(None, None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Fraction(9_800), Fraction(1, 100)),
         ),
         "trend": tuple(
             WeekBar(
@@ -232,7 +236,7 @@ def report(**more: Any) -> WeeklyReport:
                 350 * MINUTE,
                 200 * MINUTE,
                 540 * MINUTE,
-                Decimal(818_000),
+                Fraction(818_000),
                 Fraction(953, 1000),
             ),
             Share(
@@ -242,10 +246,10 @@ def report(**more: Any) -> WeeklyReport:
                 40 * MINUTE,
                 130 * MINUTE,
                 170 * MINUTE,
-                Decimal(30_500),
+                Fraction(30_500),
                 Fraction(36, 1000),
             ),
-            Share("web.events", None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Decimal(9_800), Fraction(11, 1000)),
+            Share("web.events", None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Fraction(9_800), Fraction(11, 1000)),
         ),
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
@@ -259,7 +263,7 @@ def report(**more: Any) -> WeeklyReport:
             maintenance_us=240 * MINUTE,
             rate_notes=("Rates agreed with finance.",),
             priced=True,
-            clipped=2,
+            unpriced_us=0,
             disclosure=1,
         ),
     }
@@ -272,7 +276,7 @@ def quiet_report() -> WeeklyReport:
     comparison = Comparison(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
     full = report()
     coverage = replace(
-        full.coverage, evaluated=full.coverage.runs, unobserved_us=0, blind=(), without_owner=(), without_checks=()
+        full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
     )
     return report(
         headline=headline(comparison, coverage, currency="JPY", complete=True),

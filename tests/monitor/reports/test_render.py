@@ -1,7 +1,6 @@
 """The page and the Markdown."""
 
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -9,7 +8,7 @@ import pytest
 
 from checks import Message
 from monitor.reports.render import SECTIONS, as_html, as_markdown, escape_markdown
-from monitor.reports.value import BlindSpot, Comparison, IncidentList, Method
+from monitor.reports.value import BlindSpot, Comparison, IncidentList, Method, Standout
 from monitor.voice import BabelVoice
 from tests.monitor.reports import sample
 
@@ -102,7 +101,7 @@ def test_page_needs_nothing_else(report, voice):
     "said",
     [
         "13 h 30 min of data downtime in 6 incidents at a cost of ¥858,300: 31% less than last week.",
-        "14 tables, 61 checks, 20,496 runs: 99% could be evaluated.",
+        "Tables: 14, checks: 61, results: 20,496, of which 99% could be evaluated.",
         "Without an owner: web.events.",
         "1 of 6 incidents was reported by a person",
         "Incident 41 on sales.orders alone makes more than half of the cost.",
@@ -158,7 +157,7 @@ def hostile_report():
     return replace(
         report,
         coverage=replace(report.coverage, blind=(spot, spot), without_owner=(HOSTILE,), without_checks=(HOSTILE,)),
-        diagnosis=replace(report.diagnosis, costliest=rows[2]),
+        diagnosis=replace(report.diagnosis, costliest=Standout(41, HOSTILE)),
         owners=tuple(replace(owner, name=owner.name and HOSTILE) for owner in report.owners),
         tables=tuple(replace(table, name=HOSTILE, owner=table.owner and HOSTILE) for table in report.tables),
         incidents=IncidentList(rows, 23),
@@ -221,7 +220,9 @@ def test_secrets_are_masked(voice):
 def test_no_price_no_column(voice):
     """Where nothing has a price there is no column of costs, and the page says so."""
     report = sample.report()
-    bare = Method(excluded=(), maintenance=(), maintenance_us=0, rate_notes=(), priced=False, clipped=0, disclosure=0)
+    bare = Method(
+        excluded=(), maintenance=(), maintenance_us=0, rate_notes=(), priced=False, unpriced_us=0, disclosure=0
+    )
     unpriced = replace(
         report,
         method=bare,
@@ -255,7 +256,7 @@ def test_nothing_to_compare_with(voice):
 def test_half_an_incident():
     """A median between two counts is told with its half."""
     report = sample.report()
-    halves = replace(report.figures, median=replace(report.figures.week, n=Fraction(9, 2), cost=Decimal(1)))
+    halves = replace(report.figures, median=replace(report.figures.week, n=Fraction(9, 2), cost=Fraction(1)))
     assert "4.5" in Outline(as_html(replace(report, figures=halves), VOICES["en"])).text
 
 
