@@ -40,4 +40,3 @@ def say_type(datatype: dt.DataType) -> str:
 
 
 NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
-TIMES: Final = (dt.Timestamp, dt.Date)

@@ -140,6 +140,23 @@ def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | Non
         return seen.replace(tzinfo=UTC)
 
 
+def placed(limit: date, clock: Clock, zone: str | None) -> datetime | None:
+    """Give a limit as it compares with the values of a column that are read by a clock; a date is its first instant.
+
+    `zone` is the declared one of the column's wall clocks. A limit without an offset is a wall clock of that zone. None
+    if a zone would have to be guessed.
+    """
+    wall = limit if isinstance(limit, datetime) else datetime(limit.year, limit.month, limit.day)  # noqa: DTZ001 - naive
+    if wall.tzinfo is None and clock.reading == "wall":
+        return wall
+    if zone is None and (wall.tzinfo is None or clock.reading == "wall"):
+        return None
+    moment = (wall if wall.tzinfo else wall.replace(tzinfo=ZoneInfo(zone or _UTC))).astimezone(UTC)
+    if clock.reading == "wall":
+        return moment.astimezone(ZoneInfo(zone or _UTC)).replace(tzinfo=None)
+    return moment if clock.zone is None else moment.replace(tzinfo=None)
+
+
 def _without_zone(column: str) -> Message:
     return Message(
         "{column} holds wall clocks; declare their time zone, of the source or the column", {"column": column}

@@ -1,0 +1,82 @@
+"""Sum a table up in one number."""
+
+import math
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+import ibis.expr.types as ir
+
+from checks._columns import NUMBERS, fit
+from checks._contract import Context
+
+
+class Aggregate(StrEnum):
+    """A way to sum up a table: its rows, or the values of a column that are not NULL."""
+
+    COUNT = "count"
+    SUM = "sum"
+    MEAN = "mean"
+    MIN = "min"
+    MAX = "max"
+    DISTINCT = "distinct"
+    STDDEV = "stddev"
+
+    @property
+    def is_value(self) -> bool:
+        """Say whether the number stands in the table itself: then no message may say it."""
+        return self in {Aggregate.MIN, Aggregate.MAX}
+
+
+def aggregate(context: Context, how: Aggregate, column: str | None) -> ir.Scalar:
+    """Give an aggregate of the rows that a check looks at; without a column, their count. `stddev` is of a sample.
+
+    Raises:
+        Misconfigured: there is no such column, or its type does not fit the aggregate.
+    """
+    if column is None:
+        return context.rows
+    if how is Aggregate.COUNT:
+        return context.column(column).count(where=context.where)
+    if how is Aggregate.DISTINCT:
+        return context.column(column).nunique(where=context.where)
+    hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
+    values = fit(context, column, NUMBERS, asked=f"{how} takes numbers{hint}")
+    if how is Aggregate.STDDEV:
+        return values.std(where=context.where, how="sample")
+    sums = {
+        Aggregate.SUM: values.sum,
+        Aggregate.MEAN: values.mean,
+        Aggregate.MIN: values.min,
+        Aggregate.MAX: values.max,
+    }
+    return sums[how](where=context.where)
+
+
+def needs_column(how: Aggregate, column: str | None) -> None:
+    """Refuse an aggregate of nothing.
+
+    Raises:
+        ValueError: only rows can be counted without a column.
+    """
+    if column is None and how is not Aggregate.COUNT:
+        raise ValueError(f"'{how}' needs a 'column'")
+
+
+def exact(value: object) -> Fraction | None:
+    """Give a number as a driver returns it, exactly; None for NULL, NaN and infinity."""
+    if not isinstance(value, int | float | Decimal) or not math.isfinite(value):
+        return None
+    return Fraction(value)
+
+
+def plain(value: Fraction | None) -> int | float | None:
+    """Give a number that JSON knows: whole numbers stay whole."""
+    if value is None or value.denominator == 1:
+        return None if value is None else value.numerator
+    return float(value)
+
+
+def say_aggregate(how: str, column: str | None, table: str | None = None) -> str:
+    """Give the name of an aggregate for messages: `sum(amount)`, `count(sales.orders)`."""
+    return f"{how}({'.'.join(name for name in (table, column) if name) or '*'})"

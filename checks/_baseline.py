@@ -1,0 +1,29 @@
+"""Compare a number with what it was on the same weekday in the weeks before."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from fractions import Fraction
+from statistics import median
+from typing import Annotated, TypeAlias
+
+from annotated_types import Ge, Le
+from pydantic import Field
+
+from checks._aggregates import exact
+from checks._contract import Earlier, Past
+
+Weeks: TypeAlias = Annotated[
+    int, Ge(1), Le(52), Field(description="How many weeks back the same weekday is looked at.")
+]
+
+
+def same_weekday(weeks: int) -> Earlier:
+    """Ask for the measurements of 7, 14, 21 ... days ago, each at most 12 hours off."""
+    return Earlier(ages=tuple(timedelta(weeks=week) for week in range(1, weeks + 1)))
+
+
+def median_of(history: Sequence[Past], name: str) -> Fraction | None:
+    """Give the median of an observed number over the measurements that were asked for by age; None without any."""
+    seen = (exact(past.observed.get(name)) for past in history if past.age is not None)
+    known = [number for number in seen if number is not None]
+    return median(known) if known else None

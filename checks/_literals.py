@@ -1,0 +1,89 @@
+"""Write the values people type as literals of SQL that compare exactly."""
+
+import math
+from datetime import date, datetime
+from typing import Annotated, TypeAlias
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+from pydantic import BeforeValidator
+from pydantic import WithJsonSchema as JsonSchema
+
+from checks._columns import say_type
+from checks._contract import Misconfigured
+
+
+def _checked(value: object) -> object:
+    if value is None:
+        raise ValueError("a value, not null; whether NULL is accepted says 'allow_null'")
+    if isinstance(value, datetime):
+        raise ValueError("a text, number, date, or true or false; for times use 'range'")  # noqa: TRY004 - pydantic
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("a value, not NaN")
+    return value
+
+
+Scalar: TypeAlias = Annotated[
+    bool | int | float | date | str,
+    BeforeValidator(_checked),
+    JsonSchema({"type": ["string", "number", "boolean"], "description": "A text, number, date, or true or false."}),
+]
+
+
+def literal_for(value: Scalar, column: ir.Column, name: str) -> ir.Scalar:
+    """Give a literal that equals the column's values where a person would say so.
+
+    Raises:
+        Misconfigured: the value and the column are of two kinds.
+    """
+    kind = column.type()
+    fitting = _fitting(value, kind)
+    if fitting is None:
+        raise Misconfigured(f"column '{name}' is of type {say_type(kind)}, which holds no {_say_kind(value)}")
+    if isinstance(fitting, int | float) and not isinstance(fitting, bool):
+        return number_for(fitting, column)
+    return ibis.literal(fitting)
+
+
+def number_for(value: float, column: ir.Column) -> ir.Scalar:
+    """Give a literal of a number with all its digits, to compare with a column of numbers.
+
+    A literal of a decimal type would be rounded to the digits that an engine takes for granted, so the type is left open.
+
+    Raises:
+        Misconfigured: a whole number beyond 64 bits.
+    """
+    try:
+        literal = ibis.literal(value)
+    except TypeError:
+        raise Misconfigured("a whole number is beyond 64 bits; write it as 1.0e+20") from None
+    return literal.cast("float32") if column.type().is_float32() else literal
+
+
+def _fitting(value: Scalar, kind: dt.DataType) -> Scalar | None:
+    if kind.is_unknown():  # SQLite's columns without a type hold anything
+        return value
+    if kind.is_boolean():
+        return value if isinstance(value, bool) else None
+    if kind.is_numeric():
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and (whole or not kind.is_integer())
+        return value if fits else None
+    if kind.is_date():
+        return _as_date(value)
+    return value if isinstance(value, str) and (kind.is_string() or kind.is_uuid()) else None
+
+
+def _as_date(value: Scalar) -> date | None:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, date) else None
+
+
+def _say_kind(value: Scalar) -> str:
+    """Name the kind of a value, never the value: it may be one of the table's."""
+    return {bool: "truth values", int: "whole numbers", float: "fractions", str: "such text"}.get(type(value), "dates")

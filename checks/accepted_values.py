@@ -1,0 +1,49 @@
+"""A column holds only values from a list."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from annotated_types import MinLen
+from pydantic import Field
+
+from checks._columns import ColumnName
+from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
+from checks._literals import Scalar, literal_for
+from checks._message import Message
+from checks._violations import Share, judge_violations
+
+
+class AcceptedValues(CheckParameters):
+    """A column holds only values from a list; NULL is allowed unless said otherwise."""
+
+    summary: ClassVar[str] = "A column holds only values from a list; NULL is allowed unless said otherwise."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+
+    type: Literal["accepted_values"] = "accepted_values"
+    column: ColumnName
+    values: Annotated[tuple[Scalar, ...], MinLen(1)] = Field(description="The values that may occur.")
+    allow_null: bool = Field(default=True, description="Whether NULL may occur as well.")
+    max_ratio: Share = 0.0
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, and those that hold another value."""
+        column = context.column(self.column)
+        accepted = [literal_for(value, column, self.column) for value in self.values]
+        strange = column.notin(accepted)  # NULL is neither in nor out
+        if not self.allow_null:
+            strange |= column.isnull()
+        return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when more rows than allowed hold another value."""
+        text = "{column}: {bad:count} of {rows:count} rows hold a value that is not accepted ({ratio:ratio})"
+        return judge_violations(
+            measurement,
+            bad=measurement.number("violations"),
+            max_ratio=self.max_ratio,
+            counted_as="violations",
+            say=Message(text, {"column": self.column}),
+        )
+
+
+CHECK: Final[type[Check]] = AcceptedValues

@@ -1,0 +1,103 @@
+"""Values lie between two limits."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from typing import ClassVar, Final, Literal, Self
+
+import ibis
+import ibis.expr.types as ir
+from pydantic import Field, model_validator
+
+from checks._columns import NUMBERS, ColumnName, fit
+from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
+from checks._instants import placed, reading_of, time_column
+from checks._limits import Limit, in_order, is_time
+from checks._literals import number_for
+from checks._message import Message
+from checks._violations import Share, judge_violations
+
+
+class Range(CheckParameters):
+    """Values lie between two limits, which are numbers, dates or times; NULL is allowed."""
+
+    summary: ClassVar[str] = "Values lie between two limits; NULL is allowed."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
+
+    type: Literal["range"] = "range"
+    column: ColumnName
+    min: Limit | None = Field(None, description="Smallest value allowed.")
+    max: Limit | None = Field(None, description="Largest value allowed.")
+    exclusive_min: bool = Field(default=False, description="Whether the smallest value itself is not allowed.")
+    exclusive_max: bool = Field(default=False, description="Whether the largest value itself is not allowed.")
+    max_ratio: Share = 0.0
+
+    @model_validator(mode="after")
+    def _has_limits(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("at least one of 'min' and 'max'")
+        in_order(self.min, self.max)
+        return self
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, and those whose value lies outside."""
+        if is_time(self.min) or is_time(self.max):
+            return Wants({"rows": context.rows, **self._times(context)})
+        numbers = fit(context, self.column, NUMBERS, asked="a range of numbers takes a column of numbers")
+        outside = self._outside(numbers, _number(self.min, numbers), _number(self.max, numbers))
+        return Wants({"rows": context.rows, "violations": context.count(outside), **context.first_bad_load(outside)})
+
+    def _times(self, context: Context) -> Mapping[str, ir.Value]:
+        times, zone = time_column(context, self.column), context.zones.of(self.column)
+        wanted, limits = dict(times.evidence), (self.min, self.max)
+        for clock in times.clocks:
+            low, high = (placed(limit, clock, zone) if isinstance(limit, date) else None for limit in limits)
+            if (low is None) == (self.min is None) and (high is None) == (self.max is None):
+                outside = self._outside(times.value, _literal(low), _literal(high))
+                counted = {"violations": context.count(outside), **context.first_bad_load(outside)}
+                wanted |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
+        if not any(f"violations_{clock.reading}" in wanted for clock in times.clocks):
+            raise Misconfigured(
+                f"column '{self.column}' and its limits do not both know their zone; declare the column's time zone, "
+                "or write the limits as the column is written, with an offset or without"
+            )
+        return wanted
+
+    def _outside(self, values: ir.Column, low: ir.Scalar | None, high: ir.Scalar | None) -> ir.BooleanValue:
+        parts = []
+        if low is not None:
+            parts.append(values <= low if self.exclusive_min else values < low)
+        if high is not None:
+            parts.append(values >= high if self.exclusive_max else values > high)
+        return reduce(or_, parts)
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+        """Fail when more values than allowed lie outside."""
+        name, since = "violations", None
+        times = "filled" in measurement.values
+        if times and (measurement.number("filled") or measurement.number("unparsed")):
+            reading = reading_of(measurement, self.column, name)
+            if isinstance(reading, Outcome):
+                return reading
+            name, since = f"{name}_{reading}", measurement.values.get(f"first_bad_load_{reading}")
+        text = "{column}: {bad:count} of {rows:count} rows lie outside the range ({ratio:ratio})"
+        return judge_violations(
+            measurement,
+            bad=measurement.number(name) if name in measurement.values else 0,
+            max_ratio=self.max_ratio,
+            counted_as="violations",
+            say=Message(text, {"column": self.column}),
+            since=since,
+        )
+
+
+def _number(limit: Limit | None, column: ir.NumericColumn) -> ir.Scalar | None:
+    return None if limit is None or isinstance(limit, date) else number_for(limit, column)
+
+
+def _literal(limit: datetime | None) -> ir.TimestampScalar | None:
+    return None if limit is None else ibis.literal(limit)
+
+
+CHECK: Final[type[Check]] = Range
