@@ -3,8 +3,8 @@
     config ──> plan ──> measure ──> judge ──> decide ──> remember
     monitor    monitor  sources     checks    incidents  store
 
-Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was measured
-is judged and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
+Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was
+measured is judged and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
 """
 
 import queue

@@ -71,8 +71,8 @@ class Moment:
     naive: bool
 
     def at(self, now: datetime) -> datetime:
-        """Give the time that belongs into the hole."""
-        moment = (now + self.shift).astimezone(UTC)
+        """Give the time that belongs into the hole, to the second."""
+        moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
         if self.zone is not None:
             return latest_wall_clock(moment, ZoneInfo(self.zone))
         return moment.replace(tzinfo=None) if self.naive else moment
