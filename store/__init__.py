@@ -1,0 +1,43 @@
+"""Remember: runs, measurements, incidents and their events, on SQLite or PostgreSQL."""
+
+from store._book import Book, History
+from store._errors import (
+    NotRecorded,
+    RowRefused,
+    StoreBusy,
+    StoreConflict,
+    StoreCorrupt,
+    StoreError,
+    StoreForeign,
+    StoreNewer,
+    StoreUnavailable,
+)
+from store._open import open_store
+from store._rebuild import Discrepancy
+from store._retention import Pruned
+from store._store import Store
+from store._values import Counts, IncidentFilter, Result, Run
+from store._view import View
+
+__all__ = [
+    "Book",
+    "Counts",
+    "Discrepancy",
+    "History",
+    "IncidentFilter",
+    "NotRecorded",
+    "Pruned",
+    "Result",
+    "RowRefused",
+    "Run",
+    "Store",
+    "StoreBusy",
+    "StoreConflict",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreForeign",
+    "StoreNewer",
+    "StoreUnavailable",
+    "View",
+    "open_store",
+]

@@ -1,0 +1,175 @@
+"""Connect to the store's database so that nothing is lost, with the settings that SQLite and PostgreSQL need.
+
+SQLAlchemy's default mode for SQLite emits no BEGIN before a SELECT, so that reading and then writing loses other
+people's writes silently; a deferred BEGIN fails at once when two upgrade to writing. Writers therefore say BEGIN
+IMMEDIATE, readers BEGIN. WAL with synchronous=NORMAL forgets commits when the power fails; FULL does not. Only one
+process, the daemon, checkpoints: SQLite below 3.51.3 can damage a file when two connections write and checkpoint at
+once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from store._errors import StoreError, StoreUnavailable
+
+PAGES_BEFORE_CHECKPOINT: Final = 1000
+WRITER_LOCK: Final = 0x7461_626C_6577_6174  # "tablewat": one writer at a time on PostgreSQL, like BEGIN IMMEDIATE
+
+FAILED: Final = "a statement failed"
+"""Set in a writing connection's `info` when one did."""
+
+_READERS: Final = 8
+_WAL_BYTES_KEPT: Final = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store is. `name` says it without a password; `file` is None on PostgreSQL."""
+
+    url: URL
+    name: str
+    file: Path | None
+
+
+def address_of(url: str) -> Address:
+    """Read a store's URL.
+
+    Raises:
+        StoreError: it is no URL of a SQLite file or a PostgreSQL database.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreError(
+            "the store's url cannot be read; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        ) from None
+    backend = parsed.drivername.partition("+")[0]
+    if backend == "sqlite":
+        if not parsed.database or parsed.database == ":memory:" or parsed.query:
+            raise StoreError("the store needs a file of its own; expected sqlite:///FILE without options")
+        file = Path(parsed.database)
+        return Address(URL.create("sqlite", database=str(file)), str(file), file)
+    if backend in {"postgresql", "postgres"}:
+        place = f"{parsed.host or 'the local PostgreSQL server'}/{parsed.database or ''}"
+        return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
+    raise StoreError(
+        f"the store's url begins with '{backend}'; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+    )
+
+
+def writer_engine(address: Address, *, patience: timedelta, checkpoints: bool) -> Engine:
+    """Connect for writing: one connection, one writer at a time."""
+    if address.file is None:
+        engine = _postgres_engine(address, patience=patience, writes=True)
+    else:
+        engine = _sqlite_engine(
+            address, _Pragmas(patience, checkpoints=checkpoints), begin="BEGIN IMMEDIATE", connections=1
+        )
+    event.listen(engine, "handle_error", _remember_failure)
+    return engine
+
+
+def reader_engine(address: Address, *, patience: timedelta) -> Engine:
+    """Connect for reading: each transaction sees one state, and cannot write."""
+    if address.file is None:
+        return _postgres_engine(address, patience=patience, writes=False)
+    return _sqlite_engine(address, _Pragmas(patience, query_only=True), begin="BEGIN", connections=_READERS)
+
+
+def migration_engine(address: Address, *, patience: timedelta) -> Engine:
+    """Connect for changing tables: like a writer, but without foreign keys, which a rebuilt table would trip over."""
+    if address.file is None:
+        return _postgres_engine(address, patience=patience, writes=True)
+    return _sqlite_engine(address, _Pragmas(patience, foreign_keys=False), begin="BEGIN IMMEDIATE", connections=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pragmas:
+    """What SQLite is told on each new connection; most of it lasts for the connection only."""
+
+    patience: timedelta
+    checkpoints: bool = False
+    query_only: bool = False
+    foreign_keys: bool = True
+
+    def statements(self) -> tuple[str, ...]:
+        return (
+            f"busy_timeout = {self.patience // timedelta(milliseconds=1)}",  # first: the next one may have to wait
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            f"foreign_keys = {'ON' if self.foreign_keys else 'OFF'}",
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            f"wal_autocheckpoint = {PAGES_BEFORE_CHECKPOINT if self.checkpoints else 0}",
+            f"journal_size_limit = {_WAL_BYTES_KEPT}",
+            f"query_only = {'ON' if self.query_only else 'OFF'}",
+        )
+
+    def apply(self, connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # the driver's own BEGIN comes too late: we say it
+        cursor = connection.cursor()
+        try:
+            for statement in self.statements():
+                answer = cursor.execute(f"PRAGMA {statement}").fetchone()
+                if statement.startswith("journal_mode") and answer != ("wal",):
+                    raise StoreUnavailable(
+                        "the folder of the store cannot hold a write-ahead log; put the store on a local disk"
+                    )
+        finally:
+            cursor.close()
+
+
+def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connections: int) -> Engine:
+    engine = create_engine(
+        address.url,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=pragmas.patience.total_seconds(),
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", pragmas.apply)
+    event.listen(engine, "begin", _saying(begin))
+    return engine
+
+
+def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> Engine:
+    wait = patience // timedelta(milliseconds=1)
+    try:
+        engine = create_engine(
+            address.url,
+            pool_size=1 if writes else _READERS,
+            max_overflow=0,
+            pool_timeout=patience.total_seconds(),
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": 10, "application_name": "tablewatch store"},
+            isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
+        )
+    except (ImportError, NoSuchModuleError):
+        raise StoreUnavailable("a store on PostgreSQL needs psycopg: pip install 'tablewatch[postgres]'") from None
+    if writes:
+        event.listen(
+            engine, "begin", _saying(f"SET LOCAL lock_timeout = {wait}", f"SELECT pg_advisory_xact_lock({WRITER_LOCK})")
+        )
+    else:
+        event.listen(engine, "begin", _saying("SET TRANSACTION READ ONLY"))
+    return engine
+
+
+def _remember_failure(context: ExceptionContext) -> None:
+    if context.connection is not None and not context.connection.closed:
+        context.connection.info[FAILED] = True
+
+
+def _saying(*statements: str) -> Callable[[Any], None]:
+    def begin(connection: Any) -> None:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+    return begin

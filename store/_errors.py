@@ -1,0 +1,123 @@
+"""What can go wrong with the store, in our words: no value of a row and no password is ever part of a message.
+
+StoreError
+├── StoreUnavailable    it cannot be opened, read or written: no permission, a full disk, no connection
+├── StoreCorrupt        the file is no database, or fails SQLite's own check; nothing was changed
+├── StoreForeign        a database, but somebody else's
+├── StoreNewer          written by a newer Tablewatch
+├── StoreBusy           other writers held it for longer than we wait
+├── StoreConflict       somebody else wrote what this change was based on
+├── NotRecorded         there is no such incident
+└── RowRefused          a value that the store does not take: a naive time, a number beyond 64 bits
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import exc
+
+
+class StoreError(Exception):
+    """The root of this room's errors."""
+
+
+class StoreUnavailable(StoreError):  # noqa: N818 - these read as what happened
+    """The store cannot be opened, read or written."""
+
+
+class StoreCorrupt(StoreError):  # noqa: N818 - reads as what happened
+    """The file is damaged or is no database. It was left as it was."""
+
+
+class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
+    """The database belongs to something else."""
+
+
+class StoreNewer(StoreError):  # noqa: N818 - reads as what happened
+    """The store was written by a newer Tablewatch."""
+
+
+class StoreBusy(StoreError):  # noqa: N818 - reads as what happened
+    """Other writers held the store for longer than we wait."""
+
+
+class StoreConflict(StoreError):  # noqa: N818 - reads as what happened
+    """Somebody else wrote what this change was based on."""
+
+
+class NotRecorded(StoreError):  # noqa: N818 - reads as what happened
+    """There is no such incident."""
+
+
+class RowRefused(StoreError):  # noqa: N818 - reads as what happened
+    """A value that the store does not take."""
+
+
+_BUSY_STATES = {"55P03", "40001", "40P01", "57014"}  # lock not available, serialization, deadlock, statement timeout
+_UNIQUE_STATE = "23505"
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_NO_ACCESS = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+@contextmanager
+def in_our_words(name: str) -> Iterator[None]:
+    """Turn the driver's errors inside the block into ours; `name` says which store, without a password.
+
+    Drivers print values and addresses, so what they said is dropped and only the class of the error is kept.
+    """
+    try:
+        yield
+    except (exc.SQLAlchemyError, sqlite3.Error) as error:
+        raise translated(error, name) from None
+
+
+def translated(error: Exception, name: str) -> StoreError:
+    """Give our error for a driver's."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, StoreError):
+        return cause
+    if isinstance(error, exc.TimeoutError):
+        return StoreBusy(f"{name} is busy: another thread of this process holds it; try again")
+    if isinstance(cause, sqlite3.Error):
+        return _from_sqlite(cause, name)
+    return _from_postgres(cause, name)
+
+
+def _from_sqlite(cause: sqlite3.Error, name: str) -> StoreError:
+    code = getattr(cause, "sqlite_errorcode", None)
+    detail = getattr(cause, "sqlite_errorname", type(cause).__name__)
+    primary = None if code is None else code & 0xFF
+    if primary in _LOCKED:
+        return StoreBusy(f"{name} is locked by another process; try again ({detail})")
+    if primary in _DAMAGED:
+        return StoreCorrupt(
+            f"{name} is damaged or no SQLite database ({detail}); it was left as it is: restore a backup beside it"
+        )
+    if primary in _NO_ROOM:
+        return StoreUnavailable(
+            f"{name} cannot be written: the disk is full or failing ({detail}); nothing of this step was kept"
+        )
+    if primary in _NO_ACCESS:
+        return StoreUnavailable(
+            f"{name} cannot be opened for writing ({detail}); check the permissions of the file and its folder"
+        )
+    if detail in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}:
+        return StoreConflict(f"{name} already holds such a row ({detail})")
+    return StoreError(f"{name} refused a statement ({detail})")
+
+
+def _from_postgres(cause: BaseException, name: str) -> StoreError:
+    state = getattr(cause, "sqlstate", None)
+    detail = f"{type(cause).__name__}, {state}" if state else type(cause).__name__
+    if state in _BUSY_STATES:
+        return StoreBusy(f"{name} is locked by another process; try again ({detail})")
+    if state == _UNIQUE_STATE:
+        return StoreConflict(f"{name} already holds such a row ({detail})")
+    if state is None or state[:2] in {"08", "28", "3D", "42", "53", "57", "25"}:
+        return StoreUnavailable(
+            f"{name} cannot be reached or used ({detail}); check the address, the user and its rights"
+        )
+    return StoreError(f"{name} refused a statement ({detail})")

@@ -1,0 +1,188 @@
+"""Read incidents: rows of the projection with their episodes become core values."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, Text, case, func, or_, select, type_coerce, union
+
+from incidents import Episode, Event, Incident, Onset, State
+from incidents.events import decode
+from store._errors import NotRecorded
+from store._given import any_of
+from store._rows import EpisodeRow, IncidentEventRow, IncidentRow, columns_of
+from store._values import IncidentFilter
+
+_I: Final = IncidentRow.__table__.c
+_E: Final = EpisodeRow.__table__.c
+_V: Final = IncidentEventRow.__table__.c
+
+
+def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
+    """Give incidents with all their episodes, in the order of their ids."""
+    wanted = any_of(connection, ids, "incident_number")
+    episodes: dict[int, list[Episode]] = {}
+    for row in connection.execute(
+        select(*columns_of(EpisodeRow)).where(_E.incident_id.in_(wanted)).order_by(_E.incident_id, _E.number)
+    ):
+        episodes.setdefault(row.incident_id, []).append(episode_of(row))
+    rows = connection.execute(select(*columns_of(IncidentRow)).where(_I.id.in_(wanted)).order_by(_I.id))
+    return {row.id: incident_of(row, episodes.get(row.id, ())) for row in rows}
+
+
+def load_one(connection: Connection, incident_id: int) -> Incident:
+    """Give one incident.
+
+    Raises:
+        NotRecorded: there is none of that number.
+    """
+    found = load(connection, [incident_id])
+    if incident_id not in found:
+        raise NotRecorded(
+            f"incident #{incident_id} is not in the store; 'tablewatch incident list' shows those that are"
+        )
+    return found[incident_id]
+
+
+def latest(connection: Connection, fingerprints: Iterable[str]) -> dict[str, Incident]:
+    """Give of each fingerprint the incident that is open, else the one that ended last."""
+    is_open = case((_I.state == State.RESOLVED, 0), else_=1)
+    place = func.row_number().over(
+        partition_by=_I.fingerprint, order_by=(is_open.desc(), _I.ended_at.desc(), _I.id.desc())
+    )
+    ranked = (
+        select(_I.id, place.label("place"))
+        .where(_I.fingerprint.in_(any_of(connection, fingerprints, "fingerprint")))
+        .subquery()
+    )
+    ids = connection.scalars(select(ranked.c.id).where(ranked.c.place == 1)).all()
+    return {incident.fingerprint: incident for incident in load(connection, ids).values()}
+
+
+def matching(connection: Connection, wanted: IncidentFilter) -> list[Incident]:
+    """Give the incidents that a filter asks for, newest detection first."""
+    statement = select(_I.id).where(*_conditions(connection, wanted)).order_by(_I.detected_at.desc(), _I.id.desc())
+    ids = connection.scalars(statement.limit(wanted.limit)).all()
+    found = load(connection, ids)
+    return [found[incident_id] for incident_id in ids]
+
+
+def events(connection: Connection, incident_id: int) -> list[Event]:
+    """Give what happened to an incident, in the order of recording."""
+    rows = connection.execute(
+        select(*columns_of(IncidentEventRow)).where(_V.incident_id == incident_id).order_by(_V.number)
+    )
+    return [event_of(row) for row in rows]
+
+
+def event_of(row: Row[*tuple[Any, ...]]) -> Event:
+    """Give an event as it was recorded."""
+    return Event(row.incident_id, row.recorded_at, row.actor, decode(row.body))
+
+
+def episode_of(row: Row[*tuple[Any, ...]]) -> Episode:
+    """Give a row as an episode."""
+    onset = Onset(row.occurred_at, row.earliest_at, row.latest_at, row.method)
+    return Episode(onset, row.detected_at, row.resolved_at, row.first_failed_at)
+
+
+def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Incident:
+    """Give a row as an incident."""
+    return Incident(
+        id=row.id,
+        fingerprint=row.fingerprint,
+        table=row.table_name,
+        check_id=row.check_id,
+        kind=row.kind,
+        severity=row.severity,
+        title=row.title,
+        title_values=row.title_values,
+        found_by=row.found_by,
+        state=row.state,
+        episodes=tuple(episodes),
+        resolution=row.resolution,
+        cause=row.cause,
+        acknowledged_at=row.acknowledged_at,
+        assignee=row.assignee,
+        snoozed_until=row.snoozed_until,
+        regressed=row.regressed,
+        flapping=row.flapping,
+        root=row.root,
+        merged_into=row.merged_into,
+    )
+
+
+def row_of(incident: Incident) -> Mapping[str, Any]:
+    """Give an incident's own columns."""
+    return {
+        "id": incident.id,
+        "fingerprint": incident.fingerprint,
+        "table_name": incident.table,
+        "check_id": incident.check_id,
+        "kind": incident.kind,
+        "severity": incident.severity,
+        "title": incident.title,
+        "title_values": incident.title_values,
+        "found_by": incident.found_by,
+        "state": incident.state,
+        "resolution": incident.resolution,
+        "cause": incident.cause,
+        "detected_at": incident.episodes[0].detected_at,
+        "ended_at": incident.last.resolved_at if incident.state is State.RESOLVED else None,
+        "acknowledged_at": incident.acknowledged_at,
+        "assignee": incident.assignee,
+        "snoozed_until": incident.snoozed_until,
+        "regressed": incident.regressed,
+        "flapping": incident.flapping,
+        "root": incident.root,
+        "merged_into": incident.merged_into,
+    }
+
+
+def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
+    """Give the rows of an incident's episodes."""
+    return [
+        {
+            "incident_id": incident.id,
+            "number": number,
+            "occurred_at": episode.onset.at,
+            "earliest_at": episode.onset.earliest,
+            "latest_at": episode.onset.latest,
+            "method": episode.onset.method,
+            "first_failed_at": episode.first_failed_at,
+            "detected_at": episode.detected_at,
+            "resolved_at": episode.resolved_at,
+        }
+        for number, episode in enumerate(incident.episodes)
+    ]
+
+
+def _conditions(connection: Connection, wanted: IncidentFilter) -> Sequence[ColumnElement[bool]]:
+    words = (
+        (_I.state, wanted.states),
+        (_I.table_name, wanted.tables),
+        (_I.check_id, wanted.check_ids),
+        (_I.severity, wanted.severities),
+        (_I.kind, wanted.kinds),
+        (_I.assignee, wanted.assignees),
+    )
+    conditions: list[ColumnElement[bool]] = [
+        column.in_(any_of(connection, chosen, "word")) for column, chosen in words if chosen
+    ]
+    if wanted.since is not None or wanted.until is not None:
+        conditions.append(_I.id.in_(touching(wanted.since, wanted.until)))
+    if wanted.text is not None:
+        places = (_I.table_name, _I.check_id, _I.title, type_coerce(_I.title_values, Text))
+        conditions.append(or_(*(place.icontains(wanted.text, autoescape=True) for place in places)))
+    return conditions
+
+
+def touching(since: Any, until: Any) -> CompoundSelect[Any]:
+    """Give the ids of incidents of which an episode begins before `until` and does not end before `since`.
+
+    Two questions instead of one OR, so that an index answers both. The bounds are times, parameters or None.
+    """
+    begins = [] if until is None else [or_(_E.earliest_at < until, _E.occurred_at < until)]
+    ends = [_E.resolved_at.is_not(None) if since is None else _E.resolved_at >= since]
+    return union(
+        select(_E.incident_id).where(*ends, *begins), select(_E.incident_id).where(_E.resolved_at.is_(None), *begins)
+    )

@@ -1,0 +1,151 @@
+"""Find measurements: the newest of each check, and those that a check wants to compare itself with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, ScalarSelect, Select, Subquery, Text, func, select, type_coerce, union_all
+
+from checks import Earlier, Message, Past, Status, UnknownReason
+from incidents import Resolution, to_us
+from store._given import given
+from store._rows import IncidentRow, MeasurementRow, RunRow, columns_of
+from store._values import Result
+
+Wanted = Mapping[str, tuple[datetime, Earlier]]
+
+_M: Final = MeasurementRow.__table__.c
+_NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
+_OLDEST_FIRST: Final = (_M.measured_at, _M.id)
+_US: Final = timedelta(microseconds=1)
+
+
+def message_as_json(message: Message) -> Mapping[str, Any]:
+    """Give a message as a mapping, without what it does not have."""
+    told = {"text": message.text, "values": message.values, "one": message.one, "counted": message.counted}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
+    """Give the newest measurement of each check; None asks for every check there is."""
+    wanted = measured_checks() if check_ids is None else given(connection, ((one,) for one in check_ids), ["check_id"])
+    run = RunRow.__table__
+    statement = (
+        select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
+        .join(run, run.c.number == _M.run)
+        .where(_M.id.in_(select(newest(wanted)).select_from(wanted)))
+    )
+    return {row.check_id: _result(row) for row in connection.execute(statement)}
+
+
+def measured_checks() -> Subquery:
+    """Name every check that has a measurement, leaping from one to the next in the index."""
+    ids = select(func.min(_M.check_id).label("check_id")).cte("ids", recursive=True)
+    following = select(func.min(_M.check_id)).where(_M.check_id > ids.c.check_id).correlate(ids).scalar_subquery()
+    ids = ids.union_all(select(following).select_from(ids).where(ids.c.check_id.is_not(None)))
+    return select(ids.c.check_id).where(ids.c.check_id.is_not(None)).subquery()
+
+
+def newest(wanted: Subquery, *conditions: Any) -> ScalarSelect[Any]:
+    """Give the id of the newest measurement of each wanted check that meets the conditions."""
+    found = select(_M.id).where(_M.check_id == wanted.c.check_id, *conditions)
+    return found.order_by(*_NEWEST_FIRST).limit(1).correlate(wanted).scalar_subquery()
+
+
+def accepted(wanted: Subquery, *conditions: Any) -> Select[Any]:
+    """Give the ids of at most three measurements of each wanted check; the newest of them is its accepted one.
+
+    A measurement is accepted when it passed; when it was the first look at the columns of a table (nothing to compare
+    with, so the check was unknown for lack of data); or when a person then said that what it found was expected.
+    """
+    incident = IncidentRow.__table__.c
+    expected_until = (
+        select(func.max(incident.ended_at))
+        .where(incident.check_id == wanted.c.check_id, incident.resolution == Resolution.EXPECTED)
+        .correlate(wanted)
+        .scalar_subquery()
+    )
+    has_columns = type_coerce(_M.observed, Text).like('%"columns":%')  # canonical JSON has no space before the colon
+    candidates = (
+        newest(wanted, _M.status == Status.PASS, *conditions),
+        newest(wanted, _M.status == Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA, has_columns, *conditions),
+        newest(wanted, _M.status != Status.UNKNOWN, _M.measured_at <= expected_until, *conditions),
+    )
+    return select(union_all(*(select(one.label("id")).select_from(wanted) for one in candidates)).subquery().c.id)
+
+
+def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[Past]]:
+    """Give what each check, measured at a time, wants to see: one measurement for each age, then the accepted one."""
+    found: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
+    _add_aged(connection, wanted, found)
+    _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, found)
+    return dict(found)
+
+
+def _add_aged(connection: Connection, wanted: Wanted, found: dict[str, list[Past]]) -> None:
+    asked = [(check_id, at, age, earlier.within) for check_id, (at, earlier) in wanted.items() for age in earlier.ages]
+    if not asked:
+        return
+    spots = given(
+        connection,
+        ((number, check_id, *_around(at, age, within)) for number, (check_id, at, age, within) in enumerate(asked)),
+        ["spot_number", "check_id", "low_us", "target_us", "high_us"],
+    )
+    known = select(_M.id).where(_M.check_id == spots.c.check_id, _M.status != Status.UNKNOWN)
+    before = known.where(_M.measured_at.between(spots.c.low_us, spots.c.target_us)).order_by(*_NEWEST_FIRST)
+    after = known.where(_M.measured_at > spots.c.target_us, _M.measured_at <= spots.c.high_us).order_by(*_OLDEST_FIRST)
+    sides = union_all(
+        *(
+            select(spots.c.spot_number, side.limit(1).correlate(spots).scalar_subquery().label("id"))
+            for side in (before, after)
+        )
+    ).subquery()
+    near: dict[int, Row[*tuple[Any, ...]]] = {}
+    for row in connection.execute(
+        select(sides.c.spot_number, *_PAST).join(sides, sides.c.id == _M.id).order_by(*_OLDEST_FIRST)
+    ):
+        _, at, age, _ = asked[row.spot_number]
+        rival = near.get(row.spot_number)
+        if rival is None or abs(row.measured_at - (at - age)) < abs(rival.measured_at - (at - age)):
+            near[row.spot_number] = row
+    for number, row in sorted(near.items()):
+        found[row.check_id].append(_past(row, age=asked[number][2]))
+
+
+def _around(at: datetime, age: timedelta, within: timedelta) -> tuple[int, int, int]:
+    """Give the first, the wanted and the last moment to look at; never the present measurement itself."""
+    last = at - _US
+    return to_us(at - age - within), to_us(min(at - age, last)), to_us(min(at - age + within, last))
+
+
+def _add_accepted(connection: Connection, at: Mapping[str, datetime], found: dict[str, list[Past]]) -> None:
+    if not at:
+        return
+    wanted = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
+    ids = accepted(wanted, _M.measured_at < wanted.c.at_us)
+    last = {
+        row.check_id: row for row in connection.execute(select(*_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
+    }
+    for check_id, row in last.items():
+        found[check_id].append(_past(row, is_accepted=True))
+
+
+_PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)
+
+
+def _past(row: Row[*tuple[Any, ...]], *, age: timedelta | None = None, is_accepted: bool = False) -> Past:
+    return Past(row.measured_at, row.status, row.observed, age=age, accepted=is_accepted)
+
+
+def _result(row: Row[*tuple[Any, ...]]) -> Result:
+    return Result(
+        run_id=row.run_id,
+        check_id=row.check_id,
+        table=row.table_name,
+        measured_at=row.measured_at,
+        status=row.status,
+        reason=row.reason,
+        observed=row.observed,
+        message=Message(**row.message),
+        duration_s=row.duration_us / 1_000_000,
+    )

@@ -1,0 +1,128 @@
+"""Open a store: make it when there is none, look whether it is whole, and bring an older one up to date.
+
+Nothing here deletes or repairs. A file that is damaged, empty, somebody else's or newer is refused by name and left as
+it is.
+"""
+
+import os
+import sqlite3
+import uuid
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import text
+
+from store._engines import Address, address_of, migration_engine
+from store._errors import StoreCorrupt, StoreError, StoreUnavailable, in_our_words
+from store._schema import HEAD, revision_of, upgrade
+from store._store import Store
+
+CHECKED_WHOLE: Final = 64 * 2**20
+"""Files up to this size (bytes) are checked page by page at every opening: 0.2 s at most."""
+
+PATIENCE: Final = timedelta(seconds=20)
+
+
+def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, patience: timedelta = PATIENCE) -> Store:
+    """Open the store at a URL, making it when there is none.
+
+    Args:
+        url: `sqlite:///FILE` (relative to the working folder) or `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        checkpoints: whether this process moves the write-ahead log into the file while it runs. Exactly one process
+        may, the
+            daemon (or a long job that has the store for itself); without any, the last process to close the store does.
+        thorough: check every page of the file however large it is (1.2 s for 400 MB); for the daemon and `doctor`.
+        patience: how long to wait for other writers.
+
+    Raises:
+        StoreUnavailable: no permission, no connection, a folder that cannot be made.
+        StoreCorrupt: the file is damaged, empty or no database.
+        StoreForeign: it is the database of something else.
+        StoreNewer: a newer Tablewatch wrote it.
+        StoreBusy: somebody else is changing its tables right now.
+    """
+    address = address_of(url)
+    with in_our_words(address.name):
+        if address.file is not None:
+            _make_file(address, address.file, patience)
+            _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
+        store = Store(address, patience=patience, checkpoints=checkpoints)
+        try:
+            if store.revision() != HEAD:
+                migrate(address, patience=patience)
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def migrate(address: Address, *, patience: timedelta, to: str = HEAD) -> None:
+    """Bring the tables to a revision in one transaction: all of it or nothing.
+
+    Raises:
+        StoreError: as `open_store`, or rows that refer to nothing after the change, which is then taken back.
+    """
+    engine = migration_engine(address, patience=patience)
+    try:
+        with in_our_words(address.name), engine.begin() as connection:
+            if revision_of(connection, address.name) == to:  # another process was faster
+                return
+            upgrade(connection, address.name, to=to)
+            if address.file is not None and connection.execute(text("PRAGMA foreign_key_check")).first() is not None:
+                raise StoreError(
+                    f"{address.name} was not upgraded: rows would refer to rows that are not there; it is as it was"
+                )
+    finally:
+        engine.dispose()
+
+
+def _make_file(address: Address, file: Path, patience: timedelta) -> None:
+    """Make a missing store beside its place and then give it its name, so that nobody ever meets half a store."""
+    if file.exists():
+        return
+    try:
+        _make_folder(file.parent)
+        draft = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
+        ) from None
+    try:
+        migrate(Address(address.url.set(database=str(draft)), address.name, draft), patience=patience)
+        file.hardlink_to(draft)  # unlike a rename, this never replaces a store that another process made meanwhile
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StoreUnavailable(f"{file} cannot be made ({error.strerror}); put the store on a local disk") from None
+    finally:
+        for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
+            leftover.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(mode=0o700, exist_ok=True)
+
+
+def _check_file(file: Path, *, whole: bool) -> None:
+    try:
+        empty = file.stat().st_size == 0
+        with file.open("r+b"):
+            pass
+    except OSError as error:
+        raise StoreUnavailable(f"{file} cannot be opened for writing ({error.strerror})") from None
+    if empty:  # SQLite would take it for a new database, and remove the log beside it
+        raise StoreCorrupt(f"{file} is empty, which no store is; restore a backup, or move the file away to begin anew")
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=PATIENCE.total_seconds())) as connection:
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        question = "PRAGMA quick_check(1)" if whole else "SELECT count(*) FROM sqlite_schema"
+        found = connection.execute(question).fetchone()
+    if whole and found != ("ok",):
+        raise StoreCorrupt(
+            f"{file} is damaged (SQLite's quick_check failed); it was left as it is: restore a backup beside it"
+        )

@@ -1,0 +1,81 @@
+"""Prove that what is stored of incidents is what their events say."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, Row, select
+
+from incidents import BrokenHistory, Incident
+from incidents.events import replay
+from store import _incidents
+from store._given import any_of
+from store._rows import IncidentEventRow, IncidentRow, columns_of
+
+_V: Final = IncidentEventRow.__table__
+_I: Final = IncidentRow.__table__
+
+_BATCH: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """An incident whose stored form is not what its events amount to."""
+
+    incident_id: int
+    problem: str
+
+
+def compare_with_events(connection: Connection) -> Sequence[Discrepancy]:
+    """Fold the events of every incident and name those that differ; events without an incident too."""
+    found = []
+    for ids in _batches(connection):
+        stored = _incidents.load(connection, ids)
+        told = _histories(connection, ids)
+        for incident_id in ids:
+            problem = _problem(stored.get(incident_id), told.get(incident_id, []))
+            found += [] if problem is None else [Discrepancy(incident_id, problem)]
+    return found
+
+
+def _batches(connection: Connection) -> Iterator[Sequence[int]]:
+    """Give all numbers of incidents, of those that are there and of those that only events speak of."""
+    last = 0
+    while ids := _following(connection, last):
+        yield ids
+        last = ids[-1]
+
+
+def _following(connection: Connection, last: int) -> Sequence[int]:
+    incidents = select(_I.c.id).where(_I.c.id > last).order_by(_I.c.id).limit(_BATCH)
+    spoken_of = (
+        select(_V.c.incident_id).distinct().where(_V.c.incident_id > last).order_by(_V.c.incident_id).limit(_BATCH)
+    )
+    return sorted({*connection.scalars(incidents), *connection.scalars(spoken_of)})[:_BATCH]
+
+
+def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row[*tuple[Any, ...]]]]:
+    wanted = any_of(connection, ids, "incident_number")
+    rows = connection.execute(
+        select(*columns_of(IncidentEventRow))
+        .where(_V.c.incident_id.in_(wanted))
+        .order_by(_V.c.incident_id, _V.c.number)
+    )
+    return {incident_id: list(events) for incident_id, events in groupby(rows, key=attrgetter("incident_id"))}
+
+
+def _problem(stored: Incident | None, rows: Sequence[Row[*tuple[Any, ...]]]) -> str | None:
+    if stored is None:
+        return "its events are there, but it is not"
+    if [row.number for row in rows] != list(range(len(rows))):
+        return "an event is missing"
+    try:
+        told = replay(_incidents.event_of(row) for row in rows)
+    except BrokenHistory as error:
+        return str(error)
+    except ValidationError:
+        return "an event cannot be read"
+    return None if told == stored else "it is not what its events amount to"

@@ -1,0 +1,84 @@
+"""Forget what is older than it has to be kept, a batch at a time."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Self
+
+from sqlalchemy import Connection, delete, exists, or_, select, union
+
+from store._given import any_of
+from store._measurements import accepted, measured_checks, newest
+from store._rows import EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+
+_BATCH: Final = 500
+
+_RUN: Final = RunRow.__table__
+_MEASUREMENT: Final = MeasurementRow.__table__
+_INCIDENT: Final = IncidentRow.__table__
+_EPISODE: Final = EpisodeRow.__table__
+_EVENT: Final = IncidentEventRow.__table__
+_GAP: Final = GapRow.__table__
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows were forgotten; with an incident go its episodes and events."""
+
+    runs: int = 0
+    measurements: int = 0
+    incidents: int = 0
+    gaps: int = 0
+
+    def __add__(self, other: Self) -> "Pruned":
+        """Add two steps."""
+        return Pruned(
+            self.runs + other.runs,
+            self.measurements + other.measurements,
+            self.incidents + other.incidents,
+            self.gaps + other.gaps,
+        )
+
+
+def prune(connection: Connection, *, measured_before: datetime, incidents_before: datetime) -> Pruned:
+    """Forget one batch of each kind; all zero when nothing is left to forget."""
+    runs, measurements = _prune_runs(connection, measured_before)
+    return Pruned(
+        runs, measurements, _prune_incidents(connection, incidents_before), _prune_gaps(connection, incidents_before)
+    )
+
+
+def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
+    old = select(_RUN.c.number).where(_RUN.c.ended_at < before, _RUN.c.started_at < before)
+    if connection.scalar(old.limit(1)) is None:
+        return 0, 0
+    checks = measured_checks()
+    kept = union(select(newest(checks)).select_from(checks), accepted(checks)).subquery()
+    still_wanted = select(_MEASUREMENT.c.run).where(_MEASUREMENT.c.id.in_(select(kept)))
+    numbers = connection.scalars(
+        old.where(_RUN.c.number.not_in(still_wanted)).order_by(_RUN.c.started_at).limit(_BATCH)
+    ).all()
+    batch = any_of(connection, numbers, "run_number")
+    measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
+    return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
+
+
+def _prune_incidents(connection: Connection, before: datetime) -> int:
+    other = _INCIDENT.alias("other")
+    named = exists().where(or_(other.c.root == _INCIDENT.c.id, other.c.merged_into == _INCIDENT.c.id))
+    touched_since = exists().where(_EVENT.c.incident_id == _INCIDENT.c.id, _EVENT.c.recorded_at >= before)
+    old = select(_INCIDENT.c.id).where(_INCIDENT.c.ended_at < before, ~touched_since, ~named)
+    ids = connection.scalars(old.order_by(_INCIDENT.c.detected_at).limit(_BATCH)).all()
+    if not ids:
+        return 0
+    batch = any_of(connection, ids, "incident_number")
+    connection.execute(delete(_EPISODE).where(_EPISODE.c.incident_id.in_(batch)))
+    connection.execute(
+        delete(_INCIDENT).where(_INCIDENT.c.id.in_(batch))
+    )  # before its events: the triggers let only orphans go
+    connection.execute(delete(_EVENT).where(_EVENT.c.incident_id.in_(batch)))
+    return len(ids)
+
+
+def _prune_gaps(connection: Connection, before: datetime) -> int:
+    old = select(_GAP.c.id).where(_GAP.c.ended_at < before).order_by(_GAP.c.ended_at).limit(_BATCH)
+    return connection.execute(delete(_GAP).where(_GAP.c.id.in_(old))).rowcount

@@ -1,0 +1,68 @@
+"""Know which revision of the tables a database holds, and bring an older one up to date.
+
+The newest revision is a constant, so that opening a store that is up to date imports no Alembic.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, inspect, text
+
+from store._errors import StoreError, StoreForeign, StoreNewer
+
+HEAD: Final = "0001"
+REVISION_TABLE: Final = "store_revision"
+OUR_TABLES: Final = frozenset({"run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"})
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+
+
+def revision_of(connection: Connection, name: str) -> str | None:
+    """Give the revision that a database holds, None for a database that has nothing of ours.
+
+    Raises:
+        StoreForeign: the database holds other tables where ours would go.
+        StoreNewer: a newer Tablewatch wrote it.
+    """
+    present = set(inspect(connection).get_table_names())
+    if REVISION_TABLE not in present:
+        _refuse_foreign(connection, present, name)
+        return None
+    found = connection.scalar(text(f"SELECT version_num FROM {REVISION_TABLE}"))  # noqa: S608 - our own constant
+    if found is None:
+        return None
+    revision = str(found)
+    if revision > HEAD:
+        raise StoreNewer(
+            f"{name} was written by a newer Tablewatch (revision {revision}, this one knows up to {HEAD}); "
+            "upgrade Tablewatch to use it"
+        )
+    return revision
+
+
+def _refuse_foreign(connection: Connection, present: set[str], name: str) -> None:
+    taken = present if connection.dialect.name == "sqlite" else present & OUR_TABLES
+    if taken:
+        shown = ", ".join(sorted(taken)[:3])
+        raise StoreForeign(
+            f"{name} is a database of something else (it has the tables {shown}); give the store a place of its own"
+        )
+
+
+def upgrade(connection: Connection, name: str, *, to: str = HEAD) -> None:
+    """Bring the tables to a revision, inside the caller's transaction.
+
+    Raises:
+        StoreError: no migration leads there.
+    """
+    from alembic import command  # noqa: PLC0415 - only a store that is not up to date needs it
+    from alembic.config import Config  # noqa: PLC0415 - as above
+    from alembic.util import CommandError  # noqa: PLC0415 - as above
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, to)
+    except CommandError as error:
+        raise StoreError(f"{name} cannot be brought to revision {to}: {error}") from None

@@ -1,0 +1,109 @@
+"""Read episodes into columns, for reports: the one path on which a value for each row would be too dear."""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+from sqlalchemy import Case, Column, Connection, Select, bindparam, case, func, literal, select, type_coerce
+
+from checks import Kind, Severity
+from incidents import OPEN_END, Resolution, Spans
+from incidents._spans import Ints
+from store._incidents import touching
+from store._rows import EpisodeRow, IncidentRow
+from store._types import WHOLE, Line
+
+_I: Final = IncidentRow.__table__
+_E: Final = EpisodeRow.__table__.c
+_ROOT: Final = _I.alias("root")
+
+
+def read_spans(connection: Connection, since_us: int, until_us: int) -> Spans:
+    """Give all episodes of every incident of which one touches `[since, until]`.
+
+    Also those outside: when an incident occurred and how long its repair took is a matter of the whole incident, and
+    what lies outside a window is nothing once it is clipped.
+    """
+    names: dict[str | None, int] = {}
+    blocks = [_block(rows, names) for rows in _batches(connection, since_us, until_us)]
+    numbers = np.concatenate(blocks, axis=1) if blocks else np.empty((_COLUMNS, 0), dtype=np.int64)
+    incident, occurred, detected = numbers[3], numbers[7], numbers[10]
+    table, check, root, incident, severity, resolution, disclosure, *times = numbers[
+        :, np.lexsort((detected, occurred, incident))
+    ]
+    occurred, earliest, latest, detected, resolved = times
+    return Spans(
+        names=tuple(name for name in names if name is not None),
+        incident=incident,
+        table=table,
+        check=check,
+        root_table=np.where(root == _NONE, table, root),
+        severity=severity,
+        resolution=resolution,
+        disclosure=disclosure == 1,
+        occurred=occurred,
+        earliest=earliest,
+        latest=latest,
+        detected=detected,
+        resolved=resolved,
+    )
+
+
+def _batches(connection: Connection, since_us: int, until_us: int) -> Iterator[Sequence[Sequence[Any]]]:
+    result = connection.execute(_STATEMENT, {"since_us": since_us, "until_us": until_us})
+    if result.cursor is not None:  # the driver's own tuples: half the time of rows that know their names
+        while rows := result.cursor.fetchmany(_BATCH):
+            yield rows
+    result.close()
+
+
+def _block(rows: Sequence[Sequence[Any]], names: dict[str | None, int]) -> Ints:
+    """Give rows as columns of whole numbers; the words in the first three become their places among the names."""
+    table, check, root, *numbers = zip(*rows, strict=True)
+    words = [_codes(column, names) for column in (table, check, root)]
+    return np.concatenate([words, np.array(numbers, dtype=np.int64)])
+
+
+def _codes(words: Sequence[str | None], names: dict[str | None, int]) -> Ints:
+    """Give each word its place among the names, `_NONE` for no word; words not met before are added."""
+    for word in dict.fromkeys(words):
+        if word is not None:
+            names.setdefault(word, len(names))
+    codes = {None: _NONE, **names}
+    return np.fromiter(map(codes.__getitem__, words), dtype=np.int64, count=len(words))
+
+
+def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
+    """Give the place of a word in its set, `_NONE` for no word: whole numbers arrive faster than text."""
+    return case(
+        {word: literal(place, WHOLE) for place, word in enumerate(words)}, value=column, else_=literal(_NONE, WHOLE)
+    )
+
+
+def _statement() -> Select[Any]:
+    since, until = bindparam("since_us", type_=WHOLE), bindparam("until_us", type_=WHOLE)
+    occurred, earliest, latest, detected, resolved = (
+        type_coerce(time, WHOLE)
+        for time in (_E.occurred_at, _E.earliest_at, _E.latest_at, _E.detected_at, _E.resolved_at)
+    )
+    words = (_I.c.table_name, _I.c.check_id, type_coerce(_ROOT.c.table_name, Line()))
+    numbers = (
+        _E.incident_id,
+        _place(_I.c.severity, Severity),
+        _place(_I.c.resolution, Resolution),
+        case((_I.c.kind == Kind.DISCLOSURE, literal(1, WHOLE)), else_=literal(0, WHOLE)),
+        *(occurred, earliest, latest, detected, func.coalesce(resolved, literal(OPEN_END, WHOLE))),
+    )
+    return (
+        select(*words, *numbers)
+        .join_from(EpisodeRow.__table__, _I, _I.c.id == _E.incident_id)
+        .join(_ROOT, _ROOT.c.id == _I.c.root, isouter=True)
+        .where(_E.incident_id.in_(touching(since, until)))
+    )
+
+
+_NONE: Final = -1
+_COLUMNS: Final = 12
+_BATCH: Final = 10_000
+_STATEMENT: Final = _statement()

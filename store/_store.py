@@ -1,0 +1,123 @@
+"""The store itself: one transaction at a time, many readers."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, Engine, Transaction
+
+from store._book import Book
+from store._engines import FAILED, Address, reader_engine, writer_engine
+from store._errors import StoreBusy, StoreError, in_our_words
+from store._rebuild import Discrepancy, compare_with_events
+from store._retention import Pruned
+from store._schema import revision_of
+from store._view import View
+
+_TRIES = 4
+
+
+class Store:
+    """What Tablewatch remembers. Made by `open_store`; use it in the process that opened it, and close it.
+
+    Threads may share it: writers wait for one another, readers do not wait.
+    """
+
+    def __init__(self, address: Address, *, patience: timedelta, checkpoints: bool) -> None:
+        self.name = address.name
+        """Where it is, without a password."""
+        self._process = os.getpid()
+        self._writer = writer_engine(address, patience=patience / _TRIES, checkpoints=checkpoints)
+        self._reader = reader_engine(address, patience=patience)
+
+    def __enter__(self) -> Self:
+        """Give the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """Look at one state of the store, unmoved by what others write meanwhile.
+
+        Raises:
+            StoreBusy: too many readers of this process hold it.
+        """
+        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
+            yield View(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Book]:
+        """Write everything in the block or, if it raises, nothing. Keep the block short: others wait.
+
+        Raises:
+            StoreBusy: others held the store for longer than its patience; nothing was written.
+            StoreConflict: what the change was based on is no longer so; nothing was written.
+        """
+        with in_our_words(self.name), self._connect(self._writer) as connection, self._begin(connection):
+            connection.info[FAILED] = False
+            yield Book(connection)
+            if connection.info[FAILED]:  # PostgreSQL would take everything back and call it a commit
+                raise StoreError(
+                    f"{self.name}: a statement failed and the failure was passed over; nothing of this step was kept"
+                )
+
+    def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
+        """Forget what is older than it has to be kept, in many short transactions. Gives what was forgotten.
+
+        Measurements older than `keep_measurements` go, but of each check the newest one and the newest accepted one.
+        Incidents go with their events when they are resolved and nothing happened to them for `keep_incidents`, and no
+        incident that stays names them.
+        """
+        total = Pruned()
+        while True:
+            with self.writing() as book:
+                step = book.prune(keep_measurements=keep_measurements, keep_incidents=keep_incidents, now=now)
+            if step == Pruned():
+                return total
+            total += step
+
+    def rebuild_check(self) -> Sequence[Discrepancy]:
+        """Fold every incident's events and name those whose stored form says something else; empty when all agree."""
+        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
+            return compare_with_events(connection)
+
+    def revision(self) -> str | None:
+        """Give the revision of the tables, None when there are none.
+
+        Raises:
+            StoreForeign, StoreNewer: these are not our tables, or not yet.
+        """
+        with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
+            return revision_of(connection, self.name)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def _connect(self, engine: Engine) -> Connection:
+        if os.getpid() != self._process:
+            raise StoreError("a store was used in another process than the one that opened it; open it again there")
+        return engine.connect()
+
+    def _begin(self, connection: Connection) -> Transaction:
+        return _patiently(connection.begin, self.name)
+
+
+def _patiently(begin: Callable[[], Transaction], name: str) -> Transaction:
+    """Begin. Each try waits by itself, but SQLite also says busy at once while it recovers or closes a log."""
+    for _ in range(_TRIES - 1):
+        try:
+            with in_our_words(name):
+                return begin()
+        except StoreBusy:
+            continue
+    return begin()

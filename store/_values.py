@@ -1,0 +1,67 @@
+"""What goes into the store and comes out of it, where it is no value of the incidents room."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks import Json, Kind, Message, Severity, Status, UnknownReason
+from incidents import State
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One look at one table. `id` is unique for ever."""
+
+    id: str
+    table: str
+    started_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one check found in a run; `reason` if and only if it is unknown."""
+
+    run_id: str
+    check_id: str
+    table: str
+    measured_at: datetime
+    status: Status
+    reason: UnknownReason | None
+    observed: Mapping[str, Json]
+    message: Message
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentFilter:
+    """Which incidents to give, newest detection first. An empty tuple and None ask for nothing in particular.
+
+    `since` and `until`: an episode began before `until` and did not end before `since`. `text`: part of the table,
+    check id, title or the title's values, whatever the case of its letters.
+    """
+
+    states: tuple[State, ...] = ()
+    tables: tuple[str, ...] = ()
+    check_ids: tuple[str, ...] = ()
+    severities: tuple[Severity, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    assignees: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows the store holds; `open_incidents` are those not resolved."""
+
+    runs: int
+    measurements: int
+    checks: int
+    incidents: int
+    open_incidents: int
+    episodes: int
+    events: int
+    gaps: int
