@@ -27,4 +27,6 @@ def money(amount: Fraction, decimals: int) -> Decimal:
     """Give an exact amount with the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
     scaled = abs(amount) * 10**decimals
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
-    return Decimal(whole if amount >= 0 else -whole).scaleb(-decimals)
+    digits = tuple(int(digit) for digit in str(whole))
+    # made from its digits: arithmetic on Decimals would round to 28 of them
+    return Decimal((1 if amount < 0 < whole else 0, digits, -decimals))

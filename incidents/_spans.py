@@ -19,6 +19,8 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 OPEN_END: Final = np.iinfo(np.int64).max
 """The end of an episode that lasts."""
 
+HOUR_US: Final = 3_600_000_000
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -23,11 +23,10 @@ from incidents._columns import dense, totals
 from incidents._known import Ruler, by_table, is_downtime, known
 from incidents._measure import Maintenance
 from incidents._rates import Role, money, role_rate
-from incidents._spans import Ints, Spans, Window
+from incidents._spans import HOUR_US, Ints, Spans, Window
 
 __all__ = ["BusinessHours", "Cost", "Pricing", "RateCard", "Role", "money", "price", "price_by", "role_rate"]
 
-_HOUR_US: Final = 3_600_000_000
 _ALWAYS: Final = -(1 << 62)
 _FOREVER: Final = 1 << 62
 
@@ -204,7 +203,7 @@ class _Bill:
             for number, loss, in_time, out_time in zip(groups, losses, *times, strict=True):
                 full, reduced = rates[loss]
                 amounts[number] += full * in_time + reduced * out_time
-        return [Fraction(amount, unit * _HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
+        return [Fraction(amount, unit * HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
 
     def _inside(self, card: RateCard, table: Ints, start: Ints, end: Ints, *, whole: Ints) -> Ints:
         """Give the part of stretches inside of business hours, without planned maintenance."""

@@ -10,7 +10,6 @@ TTR are about whole incidents and stand apart. All times are integer microsecond
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from incidents._measure import Maintenance
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._per_incident import per_incident
 from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
-from incidents._spans import Ints, Spans, Window
+from incidents._spans import HOUR_US, Ints, Spans, Window
 
 __all__ = [
     "HOUR_US",
@@ -40,8 +39,6 @@ __all__ = [
     "measure",
     "measure_by",
 ]
-
-HOUR_US: Final = 3_600_000_000
 
 
 def measure(

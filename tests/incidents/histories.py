@@ -86,14 +86,16 @@ def found_by_person(draw, now):
     )
 
 
-def _resolve(draw, incident, now, history):
+def _resolve(draw, incident, history):
+    now = history.now
     ending = verbs.Ending(
         at(draw(st.integers(max(0, now - 20), now))), draw(st.sampled_from(list(Resolution))), "a cause"
     )
     return verbs.resolve(incident, ending, now=at(now))
 
 
-def _reopen(draw, incident, now, history):
+def _reopen(draw, incident, history):
+    now = history.now
     detected = draw(st.integers(max(0, now - 10), now))
     occurred = draw(st.none() | st.integers(max(0, detected - 10), detected))
     return verbs.reopen(
@@ -101,23 +103,24 @@ def _reopen(draw, incident, now, history):
     )
 
 
-def _correct(draw, incident, now, history):
-    when = st.none() | st.integers(0, now).map(at)
+def _correct(draw, incident, history):
+    when = st.none() | st.integers(0, history.now).map(at)
     change = Corrected(draw(st.sampled_from([0, -1])), draw(when), draw(when), draw(when))
-    return verbs.correct(incident, change, now=at(now))
+    return verbs.correct(incident, change, now=at(history.now))
 
 
-def _merge(draw, incident, now, history):
+def _merge(draw, incident, history):
     into = draw(st.sampled_from(list(history.incidents.values())))
     return verbs.merge(incident, into, lookup=history.incidents.get)
 
 
-def _name_root(draw, incident, now, history):
+def _name_root(draw, incident, history):
     root = draw(st.none() | st.sampled_from(list(history.incidents.values())))
     return verbs.name_root(incident, root, lookup=history.incidents.get)
 
 
-def _small(draw, incident, now, history):
+def _small(draw, incident, history):
+    now = history.now
     verb = draw(st.sampled_from(["acknowledge", "assign", "snooze", "comment"]))
     if verb == "acknowledge":
         return verbs.acknowledge(incident, now=at(now))
@@ -143,7 +146,7 @@ def histories(draw, most=14):
             continue
         incident = draw(st.sampled_from(list(history.incidents.values())))
         try:
-            change = draw(st.sampled_from(VERBS))(draw, incident, history.now, history)
+            change = draw(st.sampled_from(VERBS))(draw, incident, history)
         except (ImpossibleOrder, NotAllowed):
             continue
         history.record(incident.id, change)

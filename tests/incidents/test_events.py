@@ -36,7 +36,7 @@ def fold(*changes, every=10):
 
 @given(histories())
 def test_any_allowed_history_folds_to_valid_incidents(history):
-    """Whatever people and checks do in whatever order, an incident keeps its times in order and its state consistent."""
+    """Whatever people and checks do in whatever order, an incident keeps its times in order and its state sound."""
     for incident in history.incidents.values():
         assert_valid(incident)
 
@@ -115,7 +115,7 @@ def test_a_merged_incident_ends_as_a_duplicate_when_it_was_merged():
 
 
 def test_a_persons_word_leaves_no_interval():
-    """A corrected time of occurrence is where it is: earliest, best and latest are the same, outside of the old interval too."""
+    """A corrected time of occurrence is all three, earliest, best and latest, outside of the old interval too."""
     onset = fold(opened(), Corrected(0, occurred_at=at(-50))).last.onset
     assert onset.earliest == onset.at == onset.latest == at(-50)
     assert onset.method is OccurrenceMethod.PERSON

@@ -77,7 +77,7 @@ class Life:
 
 
 def test_the_first_failing_run_opens_an_incident():
-    """With one failing run asked for, the run that failed detected it, and data went bad after the last good run at most."""
+    """The failing run detected it, and data went bad at the end of the last good run, or since."""
     life = Life().run("PPF")
     episode = life.newest.last
     assert life.newest.state is State.OPEN
@@ -175,7 +175,7 @@ def test_a_relapse_after_seven_days_is_a_new_incident():
 
 @pytest.mark.parametrize("resolution", list(Resolution))
 def test_only_a_resolution_that_counts_can_relapse(resolution):
-    """After 'expected', 'false-positive' or 'duplicate' a fail opens a new incident: that word was about the old one."""
+    """After 'expected', 'false-positive' or 'duplicate' a fail opens a new incident."""
     life = Life().run("PF")
     life.record(Resolved(at(25), resolution), 25)
     life.run("F")

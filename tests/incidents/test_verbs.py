@@ -121,7 +121,7 @@ def test_small_verbs_give_their_change():
 
 def test_a_snooze_ends():
     """A snooze ends in the future; there is none for ever and none that is over."""
-    with pytest.raises(ImpossibleOrder, match="snoozed until .* is not after now"):
+    with pytest.raises(ImpossibleOrder, match=r"snoozed until .* is not after now"):
         verbs.snooze(OPEN, NOW, now=NOW)
 
 
@@ -215,7 +215,7 @@ def test_impossible_corrections_are_refused_by_name(change, names):
 
 def test_the_detection_of_what_lasts_is_not_in_the_future():
     """An open incident has no end to compare with, but there is the present."""
-    with pytest.raises(ImpossibleOrder, match="detected .* is after now "):
+    with pytest.raises(ImpossibleOrder, match=r"detected .* is after now "):
         verbs.correct(OPEN, Corrected(0, detected_at=at(1001)), now=NOW)
 
 

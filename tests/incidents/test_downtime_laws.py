@@ -1,0 +1,197 @@
+"""The fast computation of downtime agrees with its definition, and keeps its identities, over random histories."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import Severity
+from incidents import Corrected, Maintenance, Spans, Window, changes, measure, measure_by, replay
+from tests.incidents import definition
+from tests.incidents.definition import View
+from tests.incidents.histories import BASE_US, TABLES, at, histories, tick
+
+ticks = st.integers(-20, 450)
+planned = st.dictionaries(
+    st.sampled_from(TABLES), st.lists(st.tuples(ticks, st.integers(0, 60)), max_size=3), max_size=2
+)
+
+
+@st.composite
+def views(draw, disclosure=None):
+    """Draw a window, a moment of knowing and planned work."""
+    start = draw(ticks)
+    work = {table: [(begin, begin + length) for begin, length in some] for table, some in draw(planned).items()}
+    includes = draw(st.booleans()) if disclosure is None else disclosure
+    return View(start, start + draw(st.integers(1, 400)), draw(ticks), work, includes)
+
+
+def measured(incidents, view, **others):
+    """Measure incidents in a view the fast way."""
+    spans = Spans.of(incidents)
+    return measure(spans, window(view.start, view.end), **arguments(spans, view), **others)
+
+
+def arguments(spans, view):
+    """Give the arguments of a view."""
+    work = {table: [(BASE_US + begin, BASE_US + end) for begin, end in some] for table, some in view.planned.items()}
+    maintenance = Maintenance.of(spans.names, work) if work else None
+    return {"as_of_us": BASE_US + view.as_of, "maintenance": maintenance, "disclosure": view.disclosure}
+
+
+def window(start, end):
+    """Give a window between ticks."""
+    return Window(BASE_US + start, BASE_US + end)
+
+
+def plain(found):
+    """Give the figures as the definition gives them."""
+
+    def statistics(some):
+        return None if some is None else (some.min, some.mean, some.median, some.p90, some.max)
+
+    return {
+        **{name: getattr(found, name) for name in ("n", "n_occurred", "undetected", "repair", "table_time")},
+        "undetected_low": found.undetected_low,
+        "undetected_high": found.undetected_high,
+        "ttd": statistics(found.ttd),
+        "ttr": statistics(found.ttr),
+        "by_severity": {word: (part.n, part.undetected, part.repair) for word, part in found.by_severity.items()},
+        "excluded": {name: (tally.n, tally.time) for name, tally in found.excluded.items()},
+        "exposure": (found.exposure.n, found.exposure.time),
+        "open": {(one.id, one.age) for one in found.open},
+    }
+
+
+@given(histories(), views())
+def test_downtime_is_what_its_definition_says(history, view):
+    """Every figure of every window, known at any moment, equals the one counted moment by moment."""
+    incidents = history.incidents.values()
+    assert plain(measured(incidents, view)) == definition.downtime(incidents, view)
+
+
+@given(histories(), views(), st.sampled_from(["table", "severity", "incident", "root_table"]))
+def test_groups_are_the_figures_of_their_incidents(history, view, by):
+    """Grouped by anything, each group has exactly the figures of its incidents alone."""
+    incidents = list(history.incidents.values())
+    spans = Spans.of(incidents)
+    found = measure_by(spans, window(view.start, view.end), group=getattr(spans, by), **arguments(spans, view))
+    for code, figures in found.items():
+        ids = set(spans.incident[getattr(spans, by) == code].tolist())
+        assert plain(figures) == definition.downtime([one for one in incidents if one.id in ids], view)
+    whole = measured(incidents, view)
+    for name in ("n", "n_occurred", "undetected", "repair", "undetected_low", "undetected_high", "downtime"):
+        assert sum(getattr(figures, name) for figures in found.values()) == getattr(whole, name)
+
+
+@given(histories(), views())
+def test_downtime_is_n_times_ttd_and_ttr(history, view):
+    """N x (undetected / n + repair / n) is the downtime, exactly, in every window."""
+    found = measured(history.incidents.values(), view)
+    if found.n:
+        each = Fraction(found.undetected, found.n) + Fraction(found.repair, found.n)
+        assert found.downtime == found.n * each == found.undetected + found.repair
+    else:
+        assert found.downtime == 0
+
+
+@given(histories(), views())
+def test_figures_keep_their_order(history, view):
+    """Low <= point <= high, and no more table hours than incident hours."""
+    found = measured(history.incidents.values(), view)
+    assert found.low <= found.downtime <= found.high
+    assert found.table_time <= found.downtime
+    assert sum(part.downtime for part in found.by_severity.values()) == found.downtime
+    assert sum(part.n for part in found.by_severity.values()) == found.n
+
+
+@given(histories(), views(), st.lists(st.integers(1, 100), min_size=1, max_size=5))
+def test_windows_side_by_side_add_up(history, view, lengths):
+    """Undetected and repair parts, table hours and what occurred add up over windows; n counts in every window."""
+    incidents = history.incidents.values()
+    edges = np.cumsum([view.start, *lengths]).tolist()
+    parts = [measured(incidents, replace(view, start=start, end=end)) for start, end in pairwise(edges)]
+    whole = measured(incidents, replace(view, start=edges[0], end=edges[-1]))
+    for name in ("undetected", "repair", "undetected_low", "undetected_high", "table_time", "n_occurred"):
+        assert sum(getattr(part, name) for part in parts) == getattr(whole, name)
+    assert sum(part.n for part in parts) >= whole.n
+
+
+@given(histories())
+def test_unclipped_downtime_is_the_figure_of_the_article(history):
+    """When nothing is clipped or open, N x (mean TTD + mean TTR) is the downtime."""
+    over = [one for one in history.incidents.values() if one.last.resolved_at is not None]
+    lasting = [one for one in over if one.undetected or one.repair(at(0))]
+    found = measured(lasting, View(-10_000, 10_000, 10_000, {}))
+    if found.n:
+        assert found.ttd is not None
+        assert found.ttr is not None
+        assert found.downtime == found.n * (found.ttd.mean + found.ttr.mean)
+
+
+@given(histories(), views(), views())
+def test_shares_of_change_add_up(history, last, this):
+    """The shares of N, TTD and TTR are exactly the change, and exactly the opposite the other way round."""
+    before, after = (measured(history.incidents.values(), view) for view in (last, this))
+    forth, back = changes(before, after), changes(after, before)
+    assert forth.total == after.downtime - before.downtime
+    assert (forth.n, forth.ttd, forth.ttr) == (-back.n, -back.ttd, -back.ttr)
+
+
+@given(histories(), views())
+def test_the_past_can_be_told_as_it_was_known(history, view):
+    """Events are only appended: replaying those of then gives the figures of then, whatever was corrected since."""
+    corrected_at = [number for number, event in enumerate(history.events) if isinstance(event.change, Corrected)]
+    until = corrected_at[0] if corrected_at else len(history.events)
+    of_then = history.events[:until]
+    ids = {event.incident_id for event in of_then}
+    then = [replay(event for event in of_then if event.incident_id == number) for number in ids]
+    assert plain(measured(then, view)) == definition.downtime(then, view)
+    counted = Counter(event.incident_id for event in of_then)
+    untouched = [one for one in history.incidents.values() if counted[one.id] == _events_of(history, one.id)]
+    assert all(one in then for one in untouched)
+
+
+def _events_of(history, number):
+    return sum(1 for event in history.events if event.incident_id == number)
+
+
+@given(histories())
+def test_a_back_dated_correction_restates_the_past(history):
+    """A correction moves exactly the time that it moves: earlier by d ticks adds d ticks of undetected time."""
+    open_ones = [
+        one for one in history.incidents.values() if len(one.episodes) == 1 and one.kind == "quality" and one.counts
+    ]
+    view = View(-10_000, 10_000, 10_000, {})
+    for incident in open_ones[:2]:
+        onset = incident.last.onset
+        earlier = replace(
+            onset, at=at(tick(onset.at) - 7), earliest=at(tick(onset.at) - 7), latest=at(tick(onset.at) - 7)
+        )
+        moved = replace(incident, episodes=(replace(incident.last, onset=earlier),))
+        assert measured([moved], view).undetected == measured([incident], view).undetected + 7
+
+
+@given(histories())
+def test_columns_hold_what_the_incidents_say(history):
+    """The columnar form names each episode's incident, table, check, root, severity, resolution and times."""
+    incidents = history.incidents
+    spans = Spans.of(incidents.values())
+    rows = [(one, episode) for _, one in sorted(incidents.items()) for episode in one.episodes]
+    assert spans.incident.tolist() == [one.id for one, _ in rows]
+    assert [spans.names[code] for code in spans.table] == [one.table for one, _ in rows]
+    assert [spans.names[code] if code >= 0 else None for code in spans.check] == [one.check_id for one, _ in rows]
+    assert [tuple(Severity)[rank] for rank in spans.severity] == [one.severity for one, _ in rows]
+    assert (spans.occurred - BASE_US).tolist() == [tick(episode.onset.at) for _, episode in rows]
+    assert (spans.earliest - BASE_US).tolist() == [tick(episode.onset.earliest) for _, episode in rows]
+    assert (spans.latest - BASE_US).tolist() == [tick(episode.onset.latest) for _, episode in rows]
+    assert (spans.detected - BASE_US).tolist() == [tick(episode.detected_at) for _, episode in rows]
+    for (one, _), code in zip(rows, spans.root_table, strict=True):
+        root = one
+        while root.root is not None:
+            root = incidents[root.root]
+        assert spans.names[code] == root.table
