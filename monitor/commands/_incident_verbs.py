@@ -1,0 +1,259 @@
+"""What people do to an incident: a command for each verb."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+from monitor.commands._words import ResolutionWord, who
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incidents import Event, Incident
+    from monitor.desk import Desk
+    from monitor.moments import TypedTimes
+    from monitor.wiring import Project
+
+Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="The incident's number.", min=1)]
+By: TypeAlias = Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")]
+Occurred: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When the data went bad.")]
+Detected: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When it was noticed.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the group of commands."""
+    app.command("ack")(acknowledge)
+    app.command()(assign)
+    app.command()(snooze)
+    app.command()(resolve)
+    app.command()(reopen)
+    app.command()(correct)
+    app.command()(comment)
+    app.command()(merge)
+    app.command()(root)
+
+
+def acknowledge(ctx: typer.Context, incident_id: Number, by: By = None) -> None:
+    """Take care of an incident.
+
+    Example: tablewatch incident ack 41
+    """
+    _work(ctx, by, lambda desk, _: desk.acknowledge(incident_id))
+
+
+def assign(
+    ctx: typer.Context,
+    incident_id: Number,
+    assignee: Annotated[str, typer.Argument(metavar="WHO", help="Who repairs it.")],
+    by: By = None,
+) -> None:
+    """Give an incident to somebody.
+
+    Example: tablewatch incident assign 41 s.sato
+    """
+    name = _told(assignee, "WHO is empty; write who repairs it")
+    _work(ctx, by, lambda desk, _: desk.assign(incident_id, name))
+
+
+def snooze(
+    ctx: typer.Context,
+    incident_id: Number,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="LENGTH", help="For so long: 2h, 1d.", envvar="TABLEWATCH_INCIDENT_SNOOZE_FOR"),
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
+    by: By = None,
+) -> None:
+    """Hear nothing of an incident for a while, or until it gets worse. It goes on counting.
+
+    Example: tablewatch incident snooze 41 --for 2h
+    """
+    if (for_ is None) == (until is None):
+        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 2h"))
+
+    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+        end = times.moment("--until", until)
+        return desk.snooze(incident_id, end or desk.now + times.length("--for", for_ or ""))
+
+    _work(ctx, by, work)
+
+
+def resolve(
+    ctx: typer.Context,
+    incident_id: Number,
+    as_: Annotated[
+        ResolutionWord,
+        typer.Option("--as", help="How it ended.", envvar="TABLEWATCH_INCIDENT_RESOLVE_AS"),
+    ],
+    resolved: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When good data was there again; by default now.")
+    ] = None,
+    cause: Annotated[str | None, typer.Option(help="Why it happened.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also while its check still fails.")] = False,
+    by: By = None,
+) -> None:
+    """End an incident, or correct how a resolved one ended.
+
+    `fixed` and `no-action` count as downtime; `expected`, `false-positive` and `duplicate` do not.
+
+    Example: tablewatch incident resolve 41 --as fixed --resolved 2026-11-11T16:28+09:00 --cause 'unit of amounts'
+    """
+    from incidents import Resolution  # noqa: PLC0415 - `--help` must stay quick
+
+    why = None if cause is None else _told(cause, "--cause is empty; write why it happened, or leave it out")
+
+    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+        at = times.moment("--resolved", resolved)
+        return desk.resolve(incident_id, Resolution(as_), at=at, cause=why, force=force)
+
+    _work(ctx, by, work)
+
+
+def reopen(
+    ctx: typer.Context, incident_id: Number, occurred: Occurred = None, detected: Detected = None, by: By = None
+) -> None:
+    """Say that it is bad again: a new episode of the same incident. The time between is healthy and not counted.
+
+    Example: tablewatch incident reopen 41 --occurred 2026-11-12T09:00+09:00
+    """
+
+    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+        began = times.moment("--occurred", occurred)
+        return desk.reopen(incident_id, detected_at=times.moment("--detected", detected) or desk.now, occurred_at=began)
+
+    _work(ctx, by, work)
+
+
+def correct(
+    ctx: typer.Context,
+    incident_id: Number,
+    occurred: Occurred = None,
+    detected: Detected = None,
+    resolved: Annotated[str | None, typer.Option(metavar="TIME", help="When good data was there again.")] = None,
+    episode: Annotated[
+        int | None, typer.Option(min=1, help="Which episode, 1 is the first; by default the newest.")
+    ] = None,
+    by: By = None,
+) -> None:
+    """Put an incident's times right. Figures of the past change with them; the history keeps what was said before.
+
+    Example: tablewatch incident correct 41 --occurred 2026-11-11T09:40+09:00
+    """
+    from incidents import Corrected  # noqa: PLC0415 - `--help` must stay quick
+
+    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+        change = Corrected(
+            episode=-1 if episode is None else episode - 1,
+            occurred_at=times.moment("--occurred", occurred),
+            detected_at=times.moment("--detected", detected),
+            resolved_at=times.moment("--resolved", resolved),
+        )
+        return desk.correct(incident_id, change)
+
+    _work(ctx, by, work)
+
+
+def comment(
+    ctx: typer.Context,
+    incident_id: Number,
+    text: Annotated[str, typer.Argument(help="What there is to know.")],
+    by: By = None,
+) -> None:
+    """Write something down about an incident.
+
+    Example: tablewatch incident comment 41 'the supplier changed the unit'
+    """
+    said = _told(text, "an empty comment; write what there is to know")
+    _work(ctx, by, lambda desk, _: desk.comment(incident_id, said))
+
+
+def merge(
+    ctx: typer.Context,
+    incident_id: Number,
+    into: Annotated[int, typer.Argument(metavar="INTO", help="The incident that it is the same thing as.", min=1)],
+    by: By = None,
+) -> None:
+    """Say that an incident is the same thing as another: it ends as a duplicate, the other goes on.
+
+    Example: tablewatch incident merge 42 41
+    """
+    _work(ctx, by, lambda desk, _: desk.merge(incident_id, into))
+
+
+def root(
+    ctx: typer.Context,
+    incident_id: Number,
+    cause_id: Annotated[
+        int | None, typer.Argument(metavar="CAUSE_ID", help="The incident that caused it.", min=1)
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Take the cause back.")] = False,
+    by: By = None,
+) -> None:
+    """Name the incident that caused another: downtime is then also shown by who must repair the cause.
+
+    Example: tablewatch incident root 42 41
+    """
+    if (cause_id is None) != none:
+        raise Stop(ExitCode.USAGE, Problem("usage", "give one of CAUSE_ID and --none", hint="incident root 42 41"))
+    _work(ctx, by, lambda desk, _: desk.name_root(incident_id, cause_id))
+
+
+@contextmanager
+def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
+    """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
+    from monitor.desk import Desk  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+
+    actor = who(by)
+    with project.open_store() as store, explained():
+        yield Desk(project, store, actor=actor)
+
+
+def present(
+    invocation: Invocation,
+    project: "Project",
+    incident: "Incident",
+    events: "Sequence[Event]",
+    *,
+    whole: bool = False,
+) -> None:
+    """Show an incident: the whole sheet, or a line and what can be done now; as JSON always the whole."""
+    from monitor.incident_sheet import sheet_as_json, verbs_of  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.incident_story import headline, tell  # noqa: PLC0415 - as above
+
+    def draw(console: "Console") -> None:
+        if not whole:
+            console.print(headline(incident))
+            console.print(f"possible now: {', '.join(verbs_of(incident))}", style="dim")
+            return
+        for line in tell(project, incident, events):
+            console.print(line)
+
+    invocation.emit(sheet_as_json(project, incident, events), draw)
+
+
+def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes], Incident]") -> None:
+    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with desk(project, by) as at_desk:
+        times = TypedTimes(TimeReader(project.config.timezone, at_desk.now), invocation.note)
+        incident = work(at_desk, times)
+        events = at_desk.history(incident)
+    present(invocation, project, incident, events)
+
+
+def _told(text: str, problem: str) -> str:
+    from monitor.reported import tidy  # noqa: PLC0415 - `--help` must stay quick
+
+    said = tidy(text)
+    if not said:
+        raise Stop(ExitCode.USAGE, Problem("usage", problem))
+    return said

@@ -1,0 +1,244 @@
+"""`tablewatch incident`: see incidents, and log what no check found. What is done to them is in `_incident_verbs`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+from monitor.commands import _incident_verbs
+from monitor.commands._words import FoundByWord, ResolutionWord, SeverityWord, StateWord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from incidents import Incident
+    from monitor.incident_sheet import Figures
+    from monitor.reported import Reported
+    from monitor.wiring import Project
+    from store import IncidentFilter
+
+app = typer.Typer(help="See, log and work on incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
+
+
+@app.callback()
+def _group() -> None:
+    """See, log and work on incidents."""
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    state: Annotated[list[StateWord] | None, typer.Option(help="In this state; may be given again.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="On this table; may be given again.")] = None,
+    owner: Annotated[str | None, typer.Option(help="On tables of this owner.")] = None,
+    severity: Annotated[list[SeverityWord] | None, typer.Option(help="Of this severity; may be given again.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Lasting or ended since: 7d, 2026-11-01, or a time.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most so many, newest first.")] = 50,
+) -> None:
+    """List incidents, newest first.
+
+    Example: tablewatch incident list --state open --state acknowledged --since 7d
+    """
+    from monitor.incident_sheet import figures_of, incident_as_json, iso  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    words = {"state": state, "table": table, "severity": severity}
+    wanted = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
+    with project.open_store() as store, explained(), store.reading() as view:
+        found = [] if wanted is None else view.incidents(wanted)
+    shown, more = found[:limit], len(found) > limit
+    figures = figures_of(project, shown)
+    result = {
+        "schema": "tablewatch.incidents/1",
+        "as_of": iso(project.clock.now()),
+        "incidents": [incident_as_json(project, incident, figures[incident.id]) for incident in shown],
+        "more": more,
+    }
+    invocation.emit(result, lambda console: _draw(console, project, shown, figures))
+    if more and not invocation.as_json:
+        invocation.note(f"note: there are more than {limit}; see --limit")
+
+
+def _filter(
+    project: "Project",
+    invocation: Invocation,
+    *,
+    words: "Mapping[str, Any]",
+    owner: str | None,
+    since: str | None,
+    limit: int,
+) -> "IncidentFilter | None":
+    """Give the filter that the options ask for; None if it can fit nothing."""
+    from checks import Severity, did_you_mean  # noqa: PLC0415 - `--help` must stay quick
+    from incidents import State  # noqa: PLC0415 - as above
+    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+    from store import IncidentFilter  # noqa: PLC0415 - as above
+
+    tables = tuple(words["table"] or ())
+    if owner is not None:
+        owned = {table.name for table in project.config.tables if project.config.owner_of(table) == owner}
+        if not owned and owner not in project.config.owners:
+            hint = did_you_mean(owner, list(project.config.owners)).removeprefix("; ") or "see 'tablewatch table list'"
+            raise Stop(
+                ExitCode.USAGE, Problem("owner.unknown", f"owner '{owner}' is not in the configuration", hint=hint)
+            )
+        tables = tuple(sorted(owned.intersection(tables) if tables else owned))
+        if not tables:
+            return None
+    times = TypedTimes(TimeReader(project.config.timezone, project.clock.now()), invocation.note)
+    return IncidentFilter(
+        states=tuple(State(word) for word in words["state"] or ()),
+        tables=tables,
+        severities=tuple(Severity(word) for word in words["severity"] or ()),
+        since=times.bound("--since", since),
+        limit=limit,
+    )
+
+
+def _draw(
+    console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, Figures]"
+) -> None:
+    from monitor._tables import draw_table  # noqa: PLC0415 - costs what JSON output need not pay
+    from monitor.incident_sheet import title_of  # noqa: PLC0415 - as above
+    from monitor.moments import say_hours, say_time  # noqa: PLC0415 - as above
+
+    if not incidents:
+        console.print("no incidents")
+        return
+    rows = [
+        (
+            str(one.id),
+            one.table,
+            title_of(one),
+            one.severity.value,
+            (one.resolution or one.state).value,
+            say_time(one.episodes[0].detected_at, project.config.timezone)[4:],
+            say_hours(figures[one.id].downtime_us) if one.counts else "not counted",
+        )
+        for one in incidents
+    ]
+    draw_table(console, (">#", "table", "what", "severity", "state", "detected", ">downtime"), rows)
+
+
+@app.command()
+def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
+    """Show an incident: its times and how they are known, TTD, TTR, cost, what happened, what can be done now.
+
+    Example: tablewatch incident show 41
+    """
+    from monitor.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained(), store.reading() as view:
+        incident, events = view.incident(incident_id), view.events(incident_id)
+    _incident_verbs.present(invocation, project, incident, events, whole=True)
+
+
+@app.command("open")
+def open_(
+    ctx: typer.Context,
+    table: Annotated[str, typer.Option(help="The table, as it is called in the configuration.")],
+    title: Annotated[str, typer.Option(help="What is wrong, in a few words.")],
+    occurred: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When the data went bad; by default when it was noticed.")
+    ] = None,
+    detected: Annotated[str | None, typer.Option(metavar="TIME", help="When it was noticed; by default now.")] = None,
+    resolved: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When good data was there again, if it is over; with --as.")
+    ] = None,
+    as_: Annotated[
+        ResolutionWord | None,
+        typer.Option("--as", help="How it ended, with --resolved.", envvar="TABLEWATCH_INCIDENT_OPEN_AS"),
+    ] = None,
+    cause: Annotated[str | None, typer.Option(help="Why it happened, with --resolved.")] = None,
+    severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
+    found_by: Annotated[FoundByWord, typer.Option(help="Who noticed.")] = FoundByWord.PERSON,
+    any_table: Annotated[
+        bool, typer.Option("--any-table", help="Also for a table that is not in the configuration.")
+    ] = False,
+    by: _incident_verbs.By = None,
+) -> None:
+    """Log an incident that no check found.
+
+    The same table, title and --detected once more is the same incident: nothing is logged twice.
+
+    Times are ISO 8601 with an offset (2026-11-11T10:10+09:00), without one on the project's wall clock, or '2h ago'.
+
+    Example: tablewatch incident open --table sales.orders --title 'amounts x100' --occurred 2026-11-11T10:10+09:00
+    """
+    from monitor.wiring import Project  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    times = {"--occurred": occurred, "--detected": detected, "--resolved": resolved}
+    form = _Form(table, title, times, resolution=as_, cause=cause, severity=severity, found_by=found_by)
+    told = form.read(project, invocation, any_table=any_table)
+    with _incident_verbs.desk(project, by) as desk:
+        incident, is_new = desk.log(told)
+        events = desk.history(incident)
+    if not is_new:
+        invocation.note(f"note: this was logged before, as incident #{incident.id}; nothing was changed")
+    _incident_verbs.present(invocation, project, incident, events)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What was typed to log an incident."""
+
+    table: str
+    title: str
+    times: "Mapping[str, str | None]"
+    resolution: str | None
+    cause: str | None
+    severity: str
+    found_by: str
+
+    def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "Reported":
+        """Give what was meant, or leave with what is wrong."""
+        from checks import Severity  # noqa: PLC0415 - `--help` must stay quick
+        from incidents import FoundBy, Resolution  # noqa: PLC0415 - as above
+        from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+        from monitor.reported import Reported, tidy, unknown_table  # noqa: PLC0415 - as above
+
+        stranger = None if any_table else unknown_table(self.table, project.config)
+        if stranger is not None:
+            raise Stop(ExitCode.USAGE, stranger)
+        if not tidy(self.title):
+            raise Stop(ExitCode.USAGE, Problem("usage", "--title is empty; write what is wrong, in a few words"))
+        now = project.clock.now()
+        reader = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+        moments = {option: reader.moment(option, text) for option, text in self.times.items()}
+        resolved_at, resolution = moments["--resolved"], self.resolution
+        if (resolved_at is None) != (resolution is None):
+            message = "--resolved and --as go together: when good data was there again, and how it ended"
+            raise Stop(ExitCode.USAGE, Problem("usage", message, hint=f"--as takes {', '.join(Resolution)}"))
+        if resolved_at is not None and moments["--detected"] is None:
+            raise Stop(ExitCode.USAGE, Problem("usage", "--resolved needs --detected: when it was noticed"))
+        if self.cause is not None and resolved_at is None:
+            hint = "use 'tablewatch incident comment' for what is known so far"
+            raise Stop(ExitCode.USAGE, Problem("usage", "--cause goes with --resolved and --as", hint=hint))
+        return Reported(
+            table=self.table,
+            title=tidy(self.title),
+            detected_at=moments["--detected"] or now,
+            occurred_at=moments["--occurred"],
+            resolved_at=resolved_at,
+            resolution=Resolution(resolution or Resolution.FIXED),
+            severity=Severity(self.severity),
+            found_by=FoundBy(self.found_by),
+            cause=None if self.cause is None else tidy(self.cause),
+        )
+
+
+_incident_verbs.add_to(app)
