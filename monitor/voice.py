@@ -20,9 +20,10 @@ from babel import Locale, UnknownLocaleError
 from babel.dates import format_interval, format_skeleton, format_time
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from babel.numbers import format_currency, format_decimal, format_percent
+from babel.numbers import format_currency, format_decimal, format_percent, get_currency_precision
 
 from checks import Message
+from incidents import money
 
 SOURCE_LANGUAGE: Final = "en"
 
@@ -44,10 +45,15 @@ _SECONDS: Final[Mapping[str, int]] = {"d": 86_400, "h": 3_600, "min": 60, "s": 1
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount in a currency (ISO 4217)."""
+    """An exact amount in a currency (ISO 4217); it is rounded when it is said."""
 
-    amount: Decimal
+    amount: Fraction | Decimal
     currency: str
+
+    @property
+    def rounded(self) -> Decimal:
+        """Give the amount with the currency's decimals: none for yen."""
+        return money(Fraction(self.amount), get_currency_precision(self.currency))
 
 
 class BabelVoice:
@@ -95,7 +101,7 @@ class BabelVoice:
             case "hours":
                 return self._length(value, ("h", "min", "s"))
             case "money":
-                return format_currency(value.amount, value.currency, locale=self._locale)
+                return format_currency(value.rounded, value.currency, locale=self._locale)
             case "time" | "date" | "day" | "weekday" | "dates":
                 return self._when(value, kind)
             case _:

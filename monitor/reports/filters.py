@@ -1,13 +1,12 @@
 """What templates may ask for: values said in one voice, and the geometry of charts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
 
 from checks import Message, Severity, Voice
-from incidents._model import Resolution, State
+from incidents import Resolution, State
 from monitor.reports import charts, sentences
 from monitor.reports.value import DayBar, WeekBar
 from monitor.reports.words import RESOLUTIONS, SEVERITIES, SEVERITY_SHAPES, STATE_SHAPES, STATES
@@ -32,7 +31,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
                 hours = Fraction(value) / _HOUR
                 return voice.format(round(hours) if hours >= 100 else round(float(hours), 1), "number")
             case "money":
-                return voice.format(Money(Decimal(value), currency), "money")
+                return voice.format(Money(value, currency), "money")
             case "number":
                 return voice.format(int(value) if value == int(value) else float(value), "number")
             case _:
@@ -53,13 +52,14 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
         "signed_hours": signed_hours,
         "as_length": sentences.length,
         "over": lambda total, n: Fraction(total) / n if n else None,
-        "some": lambda names: say(sentences.some(names)),
         "word": lambda word: say(_WORDS[type(word)][word]),
         "shape": lambda word: _SHAPES[type(word)][word],
         "incident_title": lambda message: say_title(message, voice),
         "notes": sentences.notes,
-        "coverage_sentence": lambda report: sentences.coverage_sentence(report.coverage),
-        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
+        "coverage_sentences": sentences.coverage_sentences,
+        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(
+            report.diagnosis, priced=report.method.priced
+        ),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),

@@ -1,15 +1,14 @@
 """The sentences of a report: its numbers as messages, each whole, so that a translator can order its parts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
 from checks import Message
-from incidents.downtime import Lever
-from incidents._model import FoundBy
-from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, WeekBar
+from incidents import FoundBy, Lever
+from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, Standout, WeekBar
 from monitor.reports.words import FOUND_BY, RESOLUTIONS
 
 _NAMES_SHOWN: Final = 8
@@ -28,18 +27,40 @@ def some(names: Sequence[str]) -> Message:
     return Message("{names} and {more:count} more", {"names": shown, "more": more})
 
 
-def coverage_sentence(coverage: Coverage) -> Message:
-    """Say how much was watched and how much of it could be evaluated."""
-    values: dict[str, float] = {"tables": coverage.tables, "checks": coverage.checks, "runs": coverage.runs}
-    if not coverage.runs:
-        return Message("{tables:count} tables with {checks:count} checks; no check ran this week.", values)
-    values["share"] = coverage.evaluated / coverage.runs
-    if coverage.evaluated == coverage.runs:
+def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
+    """Say how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
+    said = [_watched(coverage)]
+    if coverage.silent:
+        said.append(
+            Message(
+                "{n:count} checks never ran.", {"n": coverage.silent}, one="{n:count} check never ran.", counted="n"
+            )
+        )
+    if coverage.without_owner:
+        said.append(Message("Without an owner: {names}.", {"names": some(coverage.without_owner)}))
+    if coverage.without_checks:
+        said.append(Message("Without a check: {names}.", {"names": some(coverage.without_checks)}))
+    return tuple(said)
+
+
+def _watched(coverage: Coverage) -> Message:
+    values: dict[str, float] = {
+        "tables": coverage.tables,
+        "checks": coverage.checks,
+        "results": coverage.results,
+    }
+    if not coverage.results:
+        return Message("Tables: {tables:count}, checks: {checks:count}. No check ran this week.", values)
+    values["share"] = coverage.evaluated / coverage.results
+    if coverage.evaluated == coverage.results:
         return Message(
-            "{tables:count} tables, {checks:count} checks, {runs:count} runs: every one could be evaluated.", values
+            "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated.",
+            values,
         )
     return Message(
-        "{tables:count} tables, {checks:count} checks, {runs:count} runs: {share:ratio} could be evaluated.", values
+        "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
+        "evaluated.",
+        values,
     )
 
 
@@ -66,7 +87,7 @@ _LEVERS: Final = {
 }
 
 
-def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
+def diagnosis_sentences(diagnosis: Diagnosis, *, priced: bool) -> tuple[Message, ...]:
     """Say what would shorten downtime most, and what stands out."""
     undetected = diagnosis.undetected_share
     share = float(1 - undetected if diagnosis.lever is Lever.REPAIR else undetected)
@@ -81,13 +102,13 @@ def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
             )
         )
     if diagnosis.costliest is not None:
-        said.append(_costliest(diagnosis.costliest))
+        said.append(_costliest(diagnosis.costliest, priced=priced))
     return tuple(said)
 
 
-def _costliest(row: Row) -> Message:
-    values = {"id": row.id, "table": row.table}
-    if row.cost is None:
+def _costliest(one: Standout, *, priced: bool) -> Message:
+    values = {"id": one.id, "table": one.table}
+    if not priced:
         return Message("Incident {id} on {table} alone makes more than half of the downtime.", values)
     return Message("Incident {id} on {table} alone makes more than half of the cost.", values)
 
@@ -108,65 +129,63 @@ def notes(row: Row) -> tuple[Message, ...]:
     return tuple(said)
 
 
+_DEFINITIONS: Final = (
+    Message(
+        "Data downtime is N \u00d7 (TTD + TTR): TTD from when the data went bad until it was noticed, "
+        "TTR from then until it was good again."
+    ),
+    Message(
+        "An incident that crosses an end of the week counts with the part that lies in the week; TTD and TTR are "
+        "whole. Open ones count until this report was made."
+    ),
+    Message(
+        "Nobody sees data go bad: by default it is dated to the last good run, which counts the most. "
+        "The low and high figures take the latest and the earliest possible moment."
+    ),
+    Message("A check that could not be evaluated opens and closes nothing; its time is shown as not observed."),
+)
+
+
 def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
     """Say how the figures come about and what they leave out."""
-    said = [
-        Message(
-            "Data downtime is N \u00d7 (TTD + TTR): TTD from when the data went bad until it was noticed, "
-            "TTR from then until it was good again."
-        ),
-        Message(
-            "An incident that crosses an end of the week counts with the part that lies in the week; TTD and TTR are "
-            "whole. Open ones count until now."
-        ),
-        Message(
-            "Nobody sees data go bad: by default it is dated to the last good run, which counts the most. "
-            "The low and high figures take the latest and the earliest possible moment."
-        ),
-    ]
-    if method.priced:
-        said.append(
-            Message(
-                "Cost is the hourly rate of the table over each incident's hours, in {currency}.",
-                {"currency": currency},
-            )
-        )
-        said.extend(Message("Rates: {note}", {"note": note}) for note in method.rate_notes)
-    else:
-        said.append(Message("No hourly rate is configured, so downtime has no price here."))
-    said.extend(
-        Message(
+    return (*_DEFINITIONS, *_prices(method, currency), *_not_counted(method))
+
+
+def _prices(method: Method, currency: str) -> Iterator[Message]:
+    if not method.priced:
+        yield Message("No hourly rate is configured, so downtime has no price here.")
+        return
+    yield Message(
+        "Cost is the hourly rate of the table over each incident's hours, in {currency}.", {"currency": currency}
+    )
+    for note in method.rate_notes:
+        yield Message("Rates: {note}", {"note": note})
+    if method.unpriced_us:
+        values = {"hours": length(method.unpriced_us)}
+        yield Message("For {hours:hours} no rate was valid; they are in no cost.", values)
+
+
+def _not_counted(method: Method) -> Iterator[Message]:
+    for left in method.excluded:
+        yield Message(
             "Not counted: {n:count} incidents that ended as {resolution}, {hours:hours}.",
             {"n": left.n, "resolution": RESOLUTIONS[left.resolution], "hours": length(left.downtime_us)},
             one="Not counted: one incident that ended as {resolution}, {hours:hours}.",
             counted="n",
         )
-        for left in method.excluded
-    )
-    said.extend(
-        Message(
-            "Planned work, not counted: {reason}, {start:time} to {end:time}.",
-            {"reason": work.reason, "start": work.start, "end": work.end},
-        )
-        for work in method.maintenance
-    )
+    for work in method.maintenance:
+        values = {"reason": work.reason, "start": work.start, "end": work.end}
+        yield Message("Planned work, not counted: {reason}, {start:time} to {end:time}.", values)
     if method.maintenance_us:
-        said.append(
-            Message("Planned work took {hours:hours} out of the downtime.", {"hours": length(method.maintenance_us)})
-        )
+        values = {"hours": length(method.maintenance_us)}
+        yield Message("Planned work took {hours:hours} out of the downtime.", values)
     if method.disclosure:
-        said.append(
-            Message(
-                "{n:count} incidents are about releases at risk; they never count as downtime.",
-                {"n": method.disclosure},
-                one="One incident is about a release at risk; it never counts as downtime.",
-                counted="n",
-            )
+        yield Message(
+            "{n:count} incidents are about releases at risk; they never count as downtime.",
+            {"n": method.disclosure},
+            one="One incident is about a release at risk; it never counts as downtime.",
+            counted="n",
         )
-    said.append(
-        Message("A check that could not be evaluated opens and closes nothing; its time is shown as not observed.")
-    )
-    return tuple(said)
 
 
 def days_label(days: Sequence[DayBar]) -> Message:
@@ -181,6 +200,7 @@ def days_label(days: Sequence[DayBar]) -> Message:
             },
         )
         for bar in days
+        if bar.undetected_us is not None and bar.repair_us is not None
     ]
     return Message("Data downtime on each day. {bars}.", {"bars": bars})
 

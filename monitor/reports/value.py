@@ -1,18 +1,16 @@
 """What a weekly report says, before it is said: numbers and message ids, no formatted text and no layout.
 
-Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is `Decimal`
-in the currency of the project; where no rate is configured it is None, which is not the same as nothing. The renderers
-turn one value into a page, a JSON document or Markdown, in any language.
+Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is exact, in
+the currency of the project, and rounded once, by whoever shows it; where no rate is configured it is None, which is not
+the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
 
 from checks import Message, Severity
-from incidents._model import FoundBy, Resolution, State
-from incidents.downtime import Lever, Shares
+from incidents import FoundBy, Lever, Resolution, Shares, State
 from monitor.reports.week import Week
 
 
@@ -44,8 +42,8 @@ class Figures:
     table_us: Fraction
     ttd: Spread | None
     ttr: Spread | None
-    cost: Decimal | None
-    cost_by_table_hours: Decimal | None
+    cost: Fraction | None
+    cost_by_table_hours: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +68,16 @@ class BlindSpot:
 class Coverage:
     """What was watched, and what was not.
 
-    `blind` holds the tables with unobserved hours, most hours first; `blind_more` counts those left out.
+    `results` counts what checks found in the week, `evaluated` those of them that are not unknown, `silent` the checks
+    that never ran at all. `blind` holds the tables with unobserved hours, most hours first; `blind_more` counts those
+    left out.
     """
 
     tables: int
     checks: int
-    runs: int
+    results: int
     evaluated: int
+    silent: int
     unobserved_us: int
     blind: tuple[BlindSpot, ...]
     blind_more: int
@@ -96,16 +97,24 @@ class Diagnosis:
     undetected_share: Fraction
     found_by_person: int
     n: int
-    costliest: "Row | None"
+    costliest: "Standout | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Standout:
+    """An incident that is named because it outweighs all others."""
+
+    id: int
+    table: str
 
 
 @dataclass(frozen=True, slots=True)
 class DayBar:
-    """The downtime of one day in its two parts."""
+    """The downtime of one day in its two parts; None for a day that is still to come."""
 
     date: date
-    undetected_us: int
-    repair_us: int
+    undetected_us: int | None
+    repair_us: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ class Share:
     undetected_us: int
     repair_us: int
     table_us: int
-    cost: Decimal | None
+    cost: Fraction | None
     part: Fraction
 
     @property
@@ -159,7 +168,7 @@ class Row:
     ttr_us: int | None
     undetected_us: int
     repair_us: int
-    cost: Decimal | None
+    cost: Fraction | None
     owner: str | None
     cause: str | None
     found_by: FoundBy
@@ -196,16 +205,18 @@ class Maintained:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What one must know to read the figures."""
+    """What one must know to read the figures.
+
+    `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
+    """
 
     excluded: tuple[Left, ...]
     maintenance: tuple[Maintained, ...]
     maintenance_us: int
     rate_notes: tuple[str, ...]
     priced: bool
-    clipped: int
+    unpriced_us: int
     disclosure: int
-    """Incidents about a release at risk; they are never downtime."""
 
 
 @dataclass(frozen=True, slots=True)

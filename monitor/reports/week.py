@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final, Self
 from zoneinfo import ZoneInfo
+
+from monitor.figures import midnight
 
 _NAME: Final = re.compile(r"(\d{4})-W(\d{2})")
 
@@ -97,5 +99,4 @@ class Week:
         return type(self)(self.monday - timedelta(weeks=weeks), self.zone)
 
     def _midnight(self, day: int) -> datetime:
-        # where midnight does not exist (clocks put forward at 00:00) this is the moment of the change, see PEP 495
-        return datetime.combine(self.monday + timedelta(days=day), time(), ZoneInfo(self.zone)).astimezone(UTC)
+        return midnight(self.monday + timedelta(days=day), self.zone)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from checks import Message, Severity, UnknownReason
-from incidents._model import FoundBy, Resolution, State
+from incidents import NOT_RUN, FoundBy, Resolution, State
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
     Severity.CRITICAL: Message("critical"),
@@ -35,7 +35,8 @@ FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("found by a check"),
     FoundBy.PERSON: Message("found by a person"),
 }
-REASONS: Final[Mapping[UnknownReason, Message]] = {
+REASONS: Final[Mapping[str, Message]] = {
+    NOT_RUN: Message("it was not run"),
     UnknownReason.NO_DATA: Message("there was no data to look at"),
     UnknownReason.TIMEOUT: Message("the query took too long"),
     UnknownReason.UNREACHABLE: Message("the source could not be reached"),

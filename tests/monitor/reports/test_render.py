@@ -67,7 +67,7 @@ def report(request):
 
 
 def test_page_is_sound(report, voice):
-    """The page has one h1, a language, captions and scopes, names for its charts, and every reference leads somewhere."""
+    """The page has one h1, a language, captions, scopes, names for its charts, and every reference leads somewhere."""
     page = Outline(as_html(report, voice))
     assert page.elements.count("h1") == 1
     assert ("html", "lang", voice.language) in page.attributes
@@ -108,7 +108,7 @@ def test_page_needs_nothing_else(report, voice):
         "And 23 more incidents.",
         "Not counted: one incident that ended as expected, 10 h.",
         "email: 1,204 of 26,115 rows are NULL (4.6%)",
-        "−6 h 38 min",
+        "\u22126 h 38 min",
     ],
 )
 def test_figures_are_said(said):
@@ -249,7 +249,7 @@ def test_nothing_to_compare_with(voice):
     report = sample.report()
     first = replace(report, figures=Comparison(report.figures.week, None, None), change=None)
     page = Outline(as_html(first, voice))
-    assert "–" in page.text
+    assert "\N{EN DASH}" in page.text
     assert "change" not in page.values("id")
 
 

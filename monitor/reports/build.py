@@ -1,0 +1,133 @@
+"""Build the weekly report: pure, from what is known to one value. The arithmetic is that of the `incidents` room."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Final
+
+from incidents import MAINTENANCE, Cost, Downtime, Resolution, Window, changes, lever
+from monitor.config import Config, Rates
+from monitor.reports.breakdown import by_owner, by_table, day_bar
+from monitor.reports.evidence import Evidence
+from monitor.reports.headline import headline
+from monitor.reports.listing import Ranked, listed, rank, standout
+from monitor.reports.measured import figures_of, median_of
+from monitor.reports.value import Comparison, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
+from monitor.reports.watching import coverage_of
+from monitor.reports.week import Week
+
+TREND_WEEKS: Final = 12
+_MEDIAN_WEEKS: Final = 4
+_TABLES_SHOWN: Final = 10
+
+
+def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
+    """Give the report of a week as known at the evidence's moment.
+
+    All weeks are told as they are known now, so a back-dated correction restates the weeks it touches.
+    """
+    config, window = evidence.config, window_of(week)
+    weeks = [week.back(i) for i in range(TREND_WEEKS)]
+    measured = [evidence.measure(window_of(one)) for one in weeks]
+    watched = [_was_watched(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
+    complete = evidence.as_of >= week.end
+    prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
+    comparison = _comparison(measured, prices, watched)
+    coverage = coverage_of(evidence, window)
+    ranked = rank(evidence, window)
+    tables = by_table(evidence, window)
+    return WeeklyReport(
+        project=config.project,
+        week=week,
+        as_of=evidence.as_of,
+        currency=config.cost.currency,
+        headline=headline(comparison, coverage, currency=config.cost.currency, complete=complete),
+        coverage=coverage,
+        figures=comparison,
+        change=changes(measured[1], measured[0]) if complete and _differ(measured, watched) else None,
+        diagnosis=_diagnosis(measured[0], ranked),
+        days=tuple(day_bar(evidence, day) for day in week.days),
+        owners=by_owner(evidence, window),
+        trend=tuple(_trend(weeks, measured, watched))[::-1],
+        tables=tables[:_TABLES_SHOWN],
+        tables_more=max(0, len(tables) - _TABLES_SHOWN),
+        incidents=listed(ranked, evidence, window),
+        method=_method(evidence, week, measured[0], prices[0] or Cost()),
+    )
+
+
+def window_of(week: Week) -> Window:
+    """Give the week as a window."""
+    return Window.of(week.start, week.end)
+
+
+def _was_watched(evidence: Evidence, week: Week, found: Downtime) -> bool:
+    """Say whether anybody looked in a week: a check had begun, or an incident is known of it."""
+    since = evidence.watched_since
+    return found.n > 0 or (since is not None and since < week.end)
+
+
+def _differ(measured: Sequence[Downtime], watched: Sequence[bool]) -> bool:
+    return watched[1] and bool(measured[0].n or measured[1].n)
+
+
+def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], watched: Sequence[bool]) -> Comparison:
+    figures = [figures_of(found, cost) for found, cost in zip(measured, prices, strict=False)]
+    earlier = [one for one, seen in zip(figures[1:], watched[1:], strict=False) if seen]
+    return Comparison(week=figures[0], before=figures[1] if watched[1] else None, median=median_of(earlier))
+
+
+def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], watched: Sequence[bool]) -> Iterator[WeekBar]:
+    for week, found, seen in zip(weeks, measured, watched, strict=True):
+        yield WeekBar(week, found.undetected, found.repair) if seen else WeekBar(week, None, None)
+
+
+def _diagnosis(this: Downtime, ranked: Sequence[Ranked]) -> Diagnosis | None:
+    if this.downtime == 0:
+        return None
+    return Diagnosis(
+        lever=lever(this),
+        undetected_share=Fraction(this.undetected, this.downtime),
+        found_by_person=sum(one.unwatched for one in ranked),
+        n=this.n,
+        costliest=standout(ranked),
+    )
+
+
+def _method(evidence: Evidence, week: Week, this: Downtime, cost: Cost) -> Method:
+    config = evidence.config
+    excluded = [
+        Left(one, this.excluded[one.value].n, this.excluded[one.value].time)
+        for one in Resolution
+        if one.value in this.excluded
+    ]
+    planned = this.excluded.get(MAINTENANCE)
+    return Method(
+        excluded=tuple(excluded),
+        maintenance=tuple(_maintained(config, week)),
+        maintenance_us=planned.time if planned else 0,
+        rate_notes=tuple(_notes(config, week)),
+        priced=evidence.pricing is not None,
+        unpriced_us=cost.unpriced,
+        disclosure=this.exposure.n,
+    )
+
+
+def _maintained(config: Config, week: Week) -> Iterator[Maintained]:
+    for work in config.maintenance:
+        start, end = work.span(config.timezone)
+        if start < week.end and end > week.start:
+            yield Maintained(work.reason, start, end)
+
+
+def _notes(config: Config, week: Week) -> Iterator[str]:
+    """Give the notes of the rates that hold at some time of the week, oldest first."""
+    by_age = sorted((config.cost, *config.cost.history), key=_valid_from)
+    for rates, following in zip(by_age, [*by_age[1:], None], strict=True):
+        over = date.max if following is None else _valid_from(following)
+        if rates.note and _valid_from(rates) < week.monday + timedelta(weeks=1) and over > week.monday:
+            yield rates.note
+
+
+def _valid_from(rates: Rates) -> date:
+    return rates.valid_from or date.min

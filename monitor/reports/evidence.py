@@ -1,0 +1,96 @@
+"""What a report is built from: everything that the store and the configuration know about twelve weeks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from checks import Status
+from incidents import (
+    Cost,
+    Downtime,
+    Gap,
+    Incident,
+    Maintenance,
+    Pricing,
+    Spans,
+    Watch,
+    Window,
+    measure_by,
+    price,
+    price_by,
+    to_us,
+)
+from incidents import measure as measure_window
+from incidents._spans import Ints
+from monitor.config import Config
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is known at a moment.
+
+    `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`: unobserved
+    time that touches the week, the time since the last run included. `watches`: by check id. `results`: how often
+    checks found what in the week. `pricing` is None where no rate is configured. `owners`: by table, the name to show.
+    """
+
+    config: Config
+    as_of: datetime
+    spans: Spans
+    maintenance: Maintenance | None
+    pricing: Pricing | None
+    gaps: Sequence[Gap]
+    watches: Mapping[str, Watch]
+    results: Mapping[Status, int]
+    look_up: Callable[[Sequence[int]], Sequence[Incident]]
+    owners: Mapping[str, str | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owners", owner_names(self.config))
+
+    @property
+    def as_of_us(self) -> int:
+        """Give the moment of knowing in microseconds."""
+        return to_us(self.as_of)
+
+    @property
+    def watched_since(self) -> datetime | None:
+        """Give when the first check began, None before that."""
+        return min((watch.monitored_since for watch in self.watches.values()), default=None)
+
+    def measure(self, window: Window) -> Downtime:
+        """Give the downtime of a window."""
+        return measure_window(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def measure_by(self, window: Window, group: Ints) -> dict[int, Downtime]:
+        """Give the downtime of a window by group of the spans' rows."""
+        return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+
+    def price(self, window: Window) -> Cost | None:
+        """Give the cost of a window, None where nothing has a price."""
+        if self.pricing is None:
+            return None
+        return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def price_by(self, window: Window, group: Ints) -> dict[int, Cost] | None:
+        """Give the cost of a window by group of the spans' rows, None where nothing has a price."""
+        if self.pricing is None:
+            return None
+        return price_by(
+            self.spans,
+            window,
+            pricing=self.pricing,
+            as_of_us=self.as_of_us,
+            group=group,
+            maintenance=self.maintenance,
+        )
+
+
+def owner_names(config: Config) -> dict[str, str | None]:
+    """Give for each table the name of who owns it, None for nobody."""
+    names = {}
+    for table in config.tables:
+        owner = config.owner_of(table)
+        person = config.owners.get(owner or "")
+        names[table.name] = (person.name if person else None) or owner
+    return names
