@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,6 +57,7 @@ def _with_shared_options(command: Any) -> Any:
 def _build(name: str) -> Any:
     """Make the command, or the group of commands, of a file."""
     command: Any = typer.main.get_command(load_command(name))
+    command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
     for inner in getattr(command, "commands", {}).values():
         _with_shared_options(inner)
@@ -84,7 +86,6 @@ app = typer.Typer(
     cls=CommandFolder,
     help="Watches tables: checks, incidents with honest times, data downtime and its cost.",
     epilog=_CODES,
-    no_args_is_help=True,
     context_settings={"auto_envvar_prefix": "TABLEWATCH", "help_option_names": ["-h", "--help"]},
 )
 
@@ -127,13 +128,11 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     context = getattr(error, "ctx", None)
     if _wants_json(arguments, getattr(context, "auto_envvar_prefix", None)):
         invocation.format = Format.JSON
-    message = error.format_message()
-    if type(error).__name__ == "NoArgsIsHelpError":
-        if not invocation.as_json:
-            typer.echo(message, err=True)
-            return int(ExitCode.USAGE)
-        message = "missing command"
-    message = message.replace(": Value error, ", ": ").rstrip(".")
+    message = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+    if context is not None and message == "Missing command" and not invocation.as_json:
+        with redirect_stdout(sys.stderr):
+            context.get_help()
+        return int(ExitCode.USAGE)
     hint = f"see '{context.command_path} --help'" if context is not None else None
     invocation.show([Problem("usage", message[:1].lower() + message[1:], hint=hint)])
     return int(ExitCode.USAGE)

@@ -10,7 +10,7 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
     from monitor._output import Invocation
     from monitor._problem import ExitCode, Problem, Stop
 
-    app = typer.Typer(help="Show how the tables are.")  # a group: also `no_args_is_help=True`, and an `@app.callback()`
+    app = typer.Typer(help="Show how the tables are.")  # a group of commands has an `@app.callback()` too
 
     @app.command()  # one command and no callback: the file is the command itself
     def status(ctx: typer.Context, domain: Annotated[str | None, typer.Option(help="Of this domain.")] = None) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.config import Loaded
 
-app = typer.Typer(help="Check, show and describe the configuration.", no_args_is_help=True, rich_help_panel="Set up")
+app = typer.Typer(help="Check, show and describe the configuration.", rich_help_panel="Set up")
 
 
 @app.callback()

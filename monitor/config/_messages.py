@@ -92,11 +92,10 @@ def problem_at(place: Place, code: str, message: str, hint: str | None = None) -
 
 
 def suggest(seen: str, known: Iterable[str], *, show: int = 12) -> str | None:
-    """Give `did you mean 'email'?`, else the known names if they are few."""
+    """Give `did you mean 'email'?`, else the known names if they are at most `show`."""
     names = sorted(known)
-    meant = did_you_mean(seen, names).removeprefix("; ")
-    listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else ""
-    return " ".join(part for part in (meant, listed) if part) or None
+    listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
+    return did_you_mean(seen, names).removeprefix("; ") or listed
 
 
 def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:

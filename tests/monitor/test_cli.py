@@ -1,0 +1,268 @@
+"""The frame of the command line, from outside: exit codes, streams, formats, what is imported."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import monitor
+from monitor.commands import command_files, load_command
+
+_HOUSE = Path(monitor.__file__).parents[1]
+_HEAVY = frozenset(
+    {
+        "altair",
+        "apprise",
+        "alembic",
+        "apscheduler",
+        "babel",
+        "checks",
+        "duckdb",
+        "great_expectations",
+        "ibis",
+        "incidents",
+        "jinja2",
+        "numpy",
+        "pandas",
+        "prometheus_client",
+        "pyarrow",
+        "remedies",
+        "scipy",
+        "sources",
+        "sqlalchemy",
+        "sqlglot",
+        "sqlmodel",
+        "store",
+        "vl_convert",
+        "yaml",
+    }
+)
+
+
+def _run(*words: str, cwd: Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TABLEWATCH")}
+    variables = {**inherited, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd), **(environment or {})}
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "monitor", *words], capture_output=True, text=True, cwd=cwd, env=variables, check=False
+    )
+
+
+def _json(done: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done.stdout)
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    """`tablewatch --help` and the help of any command import no engine, model or store, so that they are quick."""
+    for words in (["--help"], *([name, "--help"] for name in command_files())):
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-X", "importtime", "-m", "monitor", *words],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(_HOUSE)},
+            check=False,
+        )
+        assert done.returncode == 0
+        modules = {
+            line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line
+        }
+        assert "typer" in modules
+        assert modules & _HEAVY == set(), words
+
+
+def test_every_command_says_what_it_does_and_gives_an_example() -> None:
+    """Each command has a sentence, an example in its help, and both shared options."""
+    for name in command_files():
+        app = load_command(name)
+        for command in app.registered_commands:
+            text = command.callback.__doc__ or "" if command.callback else ""
+            assert re.search(rf"Example: tablewatch .*{re.escape(name)}", text), f"{name}: {command.name}"
+
+
+def test_version(tmp_path: Path) -> None:
+    """`--version` prints name and version, and needs no configuration."""
+    done = _run("--version", cwd=tmp_path, environment={"TABLEWATCH_VERSION": "a value that means nothing here"})
+    assert done.returncode == 0
+    assert done.stdout.startswith("tablewatch ")
+
+
+def test_no_word_at_all_is_wrong_usage(tmp_path: Path) -> None:
+    """Without a command the help is shown on stderr, and nothing on stdout."""
+    done = _run(cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: tablewatch" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["confg"], "no such command 'confg'. Did you mean 'config'?"),
+        (["config", "chek"], "no such command 'chek'. Did you mean"),
+        (["config", "check", "--nope"], "no such option: --nope"),
+        (["config", "check", "extra"], "got unexpected extra argument(s) (extra)"),
+        (["config", "check", "-c"], "requires an argument"),
+        (["config", "check", "--format", "xml"], "'xml' is not one of 'human', 'json'"),
+        (["config"], "Usage: tablewatch config"),
+    ],
+)
+def test_wrong_usage_leaves_with_2(tmp_path: Path, words: list[str], said: str) -> None:
+    """Usage errors go to stderr in one form, with a way to the help."""
+    done = _run(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [
+        (["confg", "--format", "json"], {}),
+        (["--format=json", "confg"], {}),
+        (["config", "check", "--format", "json", "--nope"], {}),
+        (["config", "check", "--nope"], {"TABLEWATCH_CONFIG_CHECK_FORMAT": "json"}),
+        (["config", "check", "--nope"], {"TABLEWATCH_FORMAT": "json"}),
+        (["config", "--format", "json"], {}),
+        (["--format", "json"], {}),
+        (["config", "check", "--format", "json"], {}),
+        (["--format", "json", "config", "check"], {}),
+        (["config", "check"], {"TABLEWATCH_CONFIG_CHECK_FORMAT": "json"}),
+        (["config", "check", "--format", "json", "-c", "none.yaml"], {}),
+    ],
+)
+def test_errors_obey_the_json_format(tmp_path: Path, words: list[str], environment: dict[str, str]) -> None:
+    """With `--format json`, wherever it was said, stdout holds the envelope and nothing else."""
+    done = _run(*words, cwd=tmp_path, environment=environment)
+    value = _json(done)
+    assert (done.returncode, value["ok"]) == (2, False)
+    assert set(value) == {"ok", "error", "errors"}
+    assert value["errors"][0]["message"] in value["error"]
+    assert set(value["errors"][0]) == {"code", "message", "file", "line", "column", "hint"}
+    assert done.stderr == ""
+
+
+_GOOD = 'version: 1\nproject: shop\nsources: {files: {files: "*.csv"}}\ntables: []\n'
+
+
+def test_the_configuration_may_be_named_before_or_after_the_command(tmp_path: Path) -> None:
+    """`-c` works at either place, the place nearest to the command wins, and the environment may say it."""
+    (tmp_path / "a.yaml").write_text(_GOOD, encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(_GOOD.replace("shop", "other"), encoding="utf-8")
+    say = {"TABLEWATCH_FORMAT": "json"}
+
+    def project(*words: str, **environment: str) -> str:
+        return str(_json(_run(*words, cwd=tmp_path, environment={**say, **environment}))["project"])
+
+    assert project("-c", "a.yaml", "config", "check") == "shop"
+    assert project("config", "check", "--config", "a.yaml") == "shop"
+    assert project("config", "-c", "a.yaml", "check") == "shop"
+    assert project("-c", "a.yaml", "config", "check", "-c", "b.yaml") == "other"
+    assert project("config", "check", TABLEWATCH_CONFIG="b.yaml") == "other"
+    assert project("config", "check", TABLEWATCH_CONFIG_CHECK_CONFIG="b.yaml") == "other"
+
+
+def test_the_configuration_of_the_working_folder_is_used(tmp_path: Path) -> None:
+    """Without `-c`, `tablewatch.yaml` of the working folder; without that, an error that says what was looked for."""
+    done = _run("config", "check", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "looked for tablewatch.yaml, tablewatch.yml and tablewatch/" in done.stderr
+    (tmp_path / "tablewatch.yaml").write_text(_GOOD, encoding="utf-8")
+    done = _run("config", "check", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "ok  shop: 0 tables, 0 checks in tablewatch.yaml\n"
+
+
+def test_errors_are_drawn_with_the_line_and_a_caret(tmp_path: Path) -> None:
+    """A person sees the file, the place, the line, a caret under the spot, and help."""
+    (tmp_path / "tablewatch.yaml").write_text(_GOOD.replace("tables: []", "tabels: []  # 売上"), encoding="utf-8")
+    done = _run("config", "check", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: missing key 'tables'\n"
+        "  --> tablewatch.yaml:1:1\n"
+        "  |\n"
+        "1 |version: 1\n"
+        "  |^\n\n"
+        "error: unknown key 'tabels'\n"
+        "  --> tablewatch.yaml:4:1\n"
+        "  |\n"
+        "4 |tabels: []  # 売上\n"
+        "  |^\n"
+        "  = help: did you mean 'tables'?\n\n"
+    )
+
+
+_CRASH = """
+import sys, typer
+from monitor import cli
+
+app = typer.Typer()
+
+@app.command()
+def crash(ctx: typer.Context, how: str) -> None:
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    try:
+        {}["a secret value"]
+    except KeyError as error:
+        raise ValueError("another secret value") from error
+
+cli.load_command = lambda name: app
+sys.argv[0] = "tablewatch"
+cli.main()
+"""
+
+
+def _crash(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd)}
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", _CRASH, "config", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=variables,
+        check=False,
+    )
+
+
+def test_a_bug_leaves_with_70_and_a_report_without_values(tmp_path: Path) -> None:
+    """The report names the kinds of error and the places in the code, and holds no message, argument or value."""
+    done = _crash("a-secret-argument", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (70, "")
+    (report,) = tmp_path.glob("tablewatch-crash-*.txt")
+    text = report.read_text(encoding="utf-8")
+    assert (
+        f"error: a bug in tablewatch: ValueError; a report without data values was written to {report}" in done.stderr
+    )
+    assert "secret" not in done.stderr
+    assert "secret" not in text
+    assert "builtins.ValueError" in text
+    assert "caused by\nbuiltins.KeyError" in text
+    assert " in crash" in text
+
+
+def test_a_bug_obeys_the_json_format(tmp_path: Path) -> None:
+    """Programs get the envelope for a bug too."""
+    done = _crash("x", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, _json(done)["errors"][0]["code"]) == (70, "bug")
+
+
+def test_an_interrupted_command_leaves_with_130(tmp_path: Path) -> None:
+    """Ctrl-C is no bug: no report, no traceback."""
+    done = _crash("interrupt", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
+
+
+def test_a_closed_pipe_is_no_bug(tmp_path: Path) -> None:
+    """`tablewatch ... | head -1` ends quietly."""
+    command = f"{sys.executable} -m monitor config schema | head -1"
+    variables = {**os.environ, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(  # noqa: S602 - a pipe is the case
+        command, shell=True, capture_output=True, text=True, cwd=tmp_path, env=variables, check=False
+    )
+    assert done.stdout == "{\n"
+    assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
