@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Table, func, select
 
-from checks import Earlier, Past
+from checks import Earlier, Past, Status
 from incidents import Event, Gap, Incident, Spans, State, Watch
 from store import _incidents, _measurements
 from store._given import any_of
@@ -90,6 +90,17 @@ class View:
         statement = select(*columns_of(GapRow)).where(_GAP.ended_at > since, _GAP.started_at < until)
         rows = self._connection.execute(statement.order_by(_GAP.check_id, _GAP.started_at))
         return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
+
+    def results_by_status(self, since: datetime, until: datetime) -> dict[Status, int]:
+        """Count what checks found in the runs that began in `[since, until)`, by status; none that is 0."""
+        measurement, run = MeasurementRow.__table__, RunRow.__table__
+        statement = (
+            select(measurement.c.status, func.count())
+            .join_from(run, measurement, measurement.c.run == run.c.number)
+            .where(run.c.started_at >= since, run.c.started_at < until)
+            .group_by(measurement.c.status)
+        )
+        return {Status(status): number for status, number in self._connection.execute(statement)}
 
     def counts(self) -> Counts:
         """Count what the store holds."""
