@@ -13,9 +13,9 @@ class Role:
     `hourly`: wage per hour. `share`: share of the downtime that each spends on it, 0 to 1.
     """
 
-    headcount: Decimal
-    hourly: Decimal
-    share: Decimal
+    headcount: Decimal | Fraction
+    hourly: Decimal | Fraction
+    share: Decimal | Fraction
 
 
 def role_rate(roles: Iterable[Role]) -> Fraction:

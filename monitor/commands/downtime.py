@@ -1,0 +1,141 @@
+"""`tablewatch downtime`: how long data was down, N x (TTD + TTR), and what it cost; `estimate` before there is any."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from incidents import Window
+    from monitor.moments import TypedTimes
+
+
+class By(StrEnum):
+    """What downtime is split up by; a test compares it with the groupings there are."""
+
+    TABLE = "table"
+    DOMAIN = "domain"
+    OWNER = "owner"
+    CHECK = "check"
+    SEVERITY = "severity"
+    DAY = "day"
+    ROOT_OWNER = "root-owner"
+
+
+_LENGTH = timedelta(days=28)
+
+app = typer.Typer(
+    help="Show data downtime, N x (TTD + TTR), and its cost.",
+    invoke_without_command=True,
+    rich_help_panel="Incidents and cost",
+)
+
+
+@app.callback()
+def downtime(
+    ctx: typer.Context,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Where the window begins: 2026-11-01, a time, or 7d. By default 28 days before its end.",
+            envvar="TABLEWATCH_DOWNTIME_FROM",
+        ),
+    ] = None,
+    to: Annotated[str | None, typer.Option(metavar="TIME", help="Where it ends; by default now.")] = None,
+    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="As it was known then; by default now.")] = None,
+    by: Annotated[By, typer.Option(help="Split up by this.")] = By.TABLE,
+) -> None:
+    """Show data downtime, N x (TTD + TTR), and its cost, in a window.
+
+    A date begins at midnight in the project's time zone; --to is not part of the window.
+
+    Example: tablewatch downtime --from 2026-11-01 --to 2026-12-01 --by owner
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.downtime_figures import DAY, MOST_DAYS, survey  # noqa: PLC0415 - as above
+    from monitor.downtime_page import as_json, draw  # noqa: PLC0415 - as above
+    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    known_at = times.bound("--as-of", as_of) or now
+    if known_at > now:
+        raise Stop(ExitCode.USAGE, Problem("usage", "--as-of lies in the future; nothing is known of it"))
+    window = _window(times, now, start=from_, end=to)
+    if by == DAY and window.end_us - window.start_us > MOST_DAYS * 86_400_000_000:
+        raise Stop(
+            ExitCode.USAGE, Problem("usage", f"--by day takes at most {MOST_DAYS} days; choose a shorter window")
+        )
+    with project.open_store() as store, explained(), store.reading() as view:
+        found = survey(project, view, window=window, as_of_us=to_us(known_at), by=by)
+    if not found.ever_checked:
+        invocation.note(
+            f"note: no check has run yet with the store {store.name}; 'tablewatch check' looks at the tables"
+        )
+    invocation.emit(as_json(project, found), lambda console: draw(console, project, found))
+
+
+def _window(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
+    from incidents import Window  # noqa: PLC0415 - `--help` must stay quick
+
+    until = times.bound("--to", end) or now
+    since = times.bound("--from", start) or until - _LENGTH
+    if since >= until:
+        raise Stop(ExitCode.USAGE, Problem("usage", "the window is empty: --from must be before --to"))
+    return Window.of(since, until)
+
+
+@app.command()
+def estimate(
+    ctx: typer.Context,
+    tables: Annotated[int, typer.Option(min=1, help="How many tables there are.")],
+    incidents_per_table_year: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Incidents per table and year, such as 1/15.")
+    ] = "1/15",
+    ttd: Annotated[str, typer.Option(metavar="LENGTH", help="Time until one is noticed.")] = "4h",
+    ttr: Annotated[str, typer.Option(metavar="LENGTH", help="Time from then until it is repaired.")] = "9h",
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:HEADCOUNT:HOURLY:SHARE",
+            help="People who cannot work or who repair, such as engineer:2:4000:0.25; may be given again.",
+        ),
+    ] = None,
+    loss_per_hour: Annotated[str, typer.Option(metavar="NUMBER", help="Business loss per hour.")] = "0",
+    improve: Annotated[str | None, typer.Option(metavar="SHARE", help="Share of downtime to save: 20%, 1/5.")] = None,
+    currency: Annotated[str, typer.Option(help="Currency of all amounts.")] = "JPY",
+) -> None:
+    """Estimate a year of data downtime and its cost before any incident is recorded. Needs no configuration.
+
+    The defaults are those of Data Quality Fundamentals (Moses, Gavish, Vorwerck): one incident a year for every 15
+    tables, four hours until it is noticed, nine until it is repaired.
+
+    Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
+    """
+    from monitor.planning_figure import PlanningFigure, Typed  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    typed = Typed(
+        tables=tables,
+        incidents_per_table_year=incidents_per_table_year,
+        ttd=ttd,
+        ttr=ttr,
+        roles=role or (),
+        loss_per_hour=loss_per_hour,
+        improve=improve,
+        currency=currency,
+    )
+    figure = PlanningFigure.of(typed)
+    invocation.emit(figure.to_json(), figure.draw)
