@@ -331,6 +331,10 @@ class CheckParameters(BaseModel):
                 raise ValueError(f"in 'warn', {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         return self
 
+    def offending_keys(self, context: Context) -> ir.Table | None:  # noqa: ARG002 - for checks of keys
+        """Give the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
+        return None
+
     def softened(self) -> Self | None:
         """Give the same check with the limits of its `warn:` block, None without one."""
         if self.warn is None:
@@ -384,6 +388,9 @@ class Check(Protocol):
     @property
     def refers_to(self) -> tuple[str, ...]:
         """Other tables this check looks at."""
+
+    def offending_keys(self, context: Context) -> ir.Table | None:
+        """The keys that break the check, for the terminal only; None where it is not about keys."""
 
     def wants(self, context: Context) -> Wants:
         """Say what must be measured. Pure.

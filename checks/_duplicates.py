@@ -35,6 +35,19 @@ def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -
     return repeated.aggregate(duplicate_keys=repeated.count(), duplicate_rows=repeated["copies"].sum(), **first)
 
 
+def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bool, nulls_equal: bool) -> ir.Table:
+    """Give the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first."""
+    names = list(columns)
+    rows = context.filtered
+    groups = rows.group_by([rows[name] for name in names]).aggregate(copies=rows.count())
+    incomplete = reduce(or_, (groups[name].isnull() for name in names))
+    repeated = groups["copies"] > 1
+    if not nulls_equal:
+        repeated &= ~incomplete
+    bad = repeated | incomplete if nulls_offend else repeated
+    return groups.filter(bad).order_by(groups["copies"].desc(), *names)
+
+
 def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:
     """Give the one row of `repeated_keys`, with 0 where there are none."""
     row = measurement.tables[query][0]

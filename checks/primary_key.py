@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
+import ibis.expr.types as ir
 from pydantic import Field
 
 from checks._columns import ColumnNames
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
-from checks._duplicates import any_null, counted, repeated_keys
+from checks._duplicates import any_null, counted, offending_keys, repeated_keys
 from checks._message import Message
 from checks._occurrence import from_bad_rows
 
@@ -29,6 +30,10 @@ class PrimaryKey(CheckParameters):
             **context.first_bad_load(incomplete),
         }
         return Wants(aggregates, {"duplicates": repeated_keys(context, self.columns, complete=True)})
+
+    def offending_keys(self, context: Context) -> ir.Table:
+        """Give the keys that occur more than once or are incomplete, for the terminal only."""
+        return offending_keys(context, self.columns, nulls_offend=True, nulls_equal=False)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
         """Fail when a key is missing or occurs more than once."""

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
+import ibis.expr.types as ir
 from pydantic import Field
 
 from checks._columns import ColumnNames
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
-from checks._duplicates import any_null, counted, repeated_keys
+from checks._duplicates import any_null, counted, offending_keys, repeated_keys
 from checks._message import Message
 from checks._occurrence import from_bad_rows
 
@@ -28,6 +29,10 @@ class Unique(CheckParameters):
         nulls = context.count(any_null(context, self.columns))
         found = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
         return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": found})
+
+    def offending_keys(self, context: Context) -> ir.Table:
+        """Give the combinations that occur more than once, for the terminal only."""
+        return offending_keys(context, self.columns, nulls_offend=False, nulls_equal=self.nulls == "equal")
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
         """Fail when a combination occurs more than once."""

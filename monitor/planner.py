@@ -176,6 +176,18 @@ def plan(subject: Subject, source: Source) -> Plan:
     )
 
 
+def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> Template | None:
+    """Give the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
+
+    Raises:
+        Misconfigured, TableNotFound: the check does not fit the table.
+    """
+    holes = _Holes(source)
+    table = source.table(subject.relation)
+    keys = check.offending_keys(_context(subject, check, source=source, table=table, holes=holes))
+    return None if keys is None else holes.compile(keys.limit(limit))
+
+
 class _Holes:
     """Make expressions that stand for what is filled in later, and find their text in compiled SQL."""
 

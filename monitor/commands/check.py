@@ -1,29 +1,16 @@
 """`tablewatch check`: look at tables now."""
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._output import Invocation
+from monitor._output import Invocation, out
 from monitor._problem import ExitCode, Stop
 from monitor._progress import progress
+from monitor.commands._words import SeverityWord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
-    from rich.text import Text
-
-
-class FailOn(StrEnum):
-    """The severities, again: importing those of the checks would cost `--help` a second."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-    CRITICAL = "critical"
-
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -34,9 +21,11 @@ def check(
     selector: Annotated[
         list[str] | None, typer.Argument(help="sales.orders, domain:sales, type:freshness, !...")
     ] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="Least severity of a failure that sets exit code 1.")] = FailOn.INFO,
+    fail_on: Annotated[
+        SeverityWord, typer.Option(help="Least severity of a failure that sets exit code 1.")
+    ] = SeverityWord.INFO,
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Leave out what passed.")] = False,
-    show_rows: Annotated[int, typer.Option(min=0, help="Show up to N offending keys, on the terminal only.")] = 0,
+    show_rows: Annotated[int, typer.Option(min=0, help="Show up to N offending keys, on a terminal only.")] = 0,
     no_store: Annotated[
         bool, typer.Option("--no-store", help="Look only: remember nothing, open no incident.")
     ] = False,
@@ -53,15 +42,22 @@ def check(
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
-    project = Project(invocation.load())
+    project = Project.of(invocation)
     selection = select(selector or [], project.config)
-    with nullcontext() if no_store else project.open_store() as store, progress("checking", len(selection)) as advance:
+    store_or_none = nullcontext() if no_store else project.open_store()
+    with store_or_none as store, progress("checking", len(selection)) as advance:
         report = look(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
-    invocation.emit(report.to_json(), lambda console: draw(console, report.lines(only_failed=only_failed)))
+
+    def draw(console: "Console") -> None:
+        for line in report.lines(only_failed=only_failed):
+            console.print(line)
+        if show_rows and console.is_terminal:
+            from monitor.shown_rows import shown_keys  # noqa: PLC0415 - as above
+
+            for table in shown_keys(project, report.results, limit=show_rows):
+                console.print(table)
+
+    invocation.emit(report.to_json(), draw)
+    if show_rows and (invocation.as_json or not out().is_terminal):
+        invocation.note("--show-rows shows keys on a terminal only, and this output is none: they were left out")
     raise Stop(ExitCode(report.exit_code))
-
-
-def draw(console: "Console", lines: "Iterable[Text]") -> None:
-    """Print lines one after the other."""
-    for line in lines:
-        console.print(line)
