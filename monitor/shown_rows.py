@@ -33,5 +33,10 @@ def _draw(result: CheckResult, rows: Sequence[Mapping[str, Any]]) -> Table:
     for name in rows[0]:
         drawn.add_column(name)
     for row in rows:
-        drawn.add_row(*("NULL" if value is None else str(value) for value in row.values()))
+        drawn.add_row(*("NULL" if value is None else _printable(str(value)) for value in row.values()))
     return drawn
+
+
+def _printable(text: str) -> str:
+    """Write control characters as escapes: a value must not move the cursor or recolour the terminal."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
