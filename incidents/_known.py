@@ -52,9 +52,8 @@ class Ruler:
     maintenance: Maintenance | None = None
 
     def clip(self, moments: Ints) -> Ints:
-        """Give the moments moved into the window, which ends at the latest when it was known."""
-        end = max(min(self.window.end_us, self.as_of_us), self.window.start_us)
-        return np.clip(moments, self.window.start_us, end)
+        """Give the moments moved into the window."""
+        return np.clip(moments, self.window.start_us, self.window.end_us)
 
     def has(self, moments: Ints) -> Bools:
         """Say which moments lie in the window and were known."""

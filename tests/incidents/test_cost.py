@@ -27,10 +27,10 @@ from incidents import (
 )
 from incidents._spans import HOUR_US
 from tests.incidents.definition import Facts
-from tests.incidents.histories import BASE_US, histories
+from tests.incidents.histories import BASE_US
 from tests.incidents.test_calendar import ZONES, half_hours, is_business
 from tests.incidents.test_downtime import logged
-from tests.incidents.test_downtime_laws import views
+from tests.incidents.test_downtime_laws import scenes
 
 OFFICE = BusinessHours(frozenset(range(5)), time(9), time(19), Decimal("0.2"), "Asia/Tokyo")
 ENGINEERS = Role(Decimal(2), Decimal(4000), Decimal("0.25"))
@@ -211,9 +211,10 @@ def cost_by_definition(stretches, pricing, base):
     return amount, unpriced
 
 
-@given(histories(most=8), views(), cards, bases)
-def test_cost_is_the_integral_of_rate_and_factor(history, view, drawn, base):
+@given(scenes(most=8), cards, bases)
+def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
     """Over random histories, rates and calendars the cost is the sum, half hour by half hour, of rate x factor."""
+    history, view = scene
     made = [RateCard(None if start is None else base + start * SCALE, *others) for start, *others in drawn]
     pricing = Pricing.of(made, {"a": "gold", "b": "gold", "c": "silver"})
     spans = scaled(Spans.of(history.incidents.values()), base)

@@ -15,19 +15,34 @@ from tests.incidents import definition
 from tests.incidents.definition import View
 from tests.incidents.histories import BASE_US, TABLES, at, histories, tick
 
-ticks = st.integers(-20, 450)
-planned = st.dictionaries(
-    st.sampled_from(TABLES), st.lists(st.tuples(ticks, st.integers(0, 60)), max_size=3), max_size=2
-)
+
+@st.composite
+def scenes(draw, looks=1, most=14):
+    """Draw a history and ways to look at it.
+
+    Windows begin and end, work is planned and the moment of knowing lies, more often than not, right at a time of the
+    history or beside it: that is where a rule shows.
+    """
+    history = draw(histories(most))
+    edges = sorted(
+        tick(moment)
+        for incident in history.incidents.values()
+        for one in incident.episodes
+        for moment in (one.onset.earliest, one.onset.at, one.onset.latest, one.detected_at, one.resolved_at)
+        if moment is not None
+    )
+    near = st.tuples(st.sampled_from(edges), st.integers(-1, 1)).map(sum) if edges else st.nothing()
+    ticks = near | near | st.integers(-20, 450)
+    return history, *(draw(_views(ticks)) for _ in range(looks))
 
 
 @st.composite
-def views(draw, disclosure=None):
-    """Draw a window, a moment of knowing and planned work."""
+def _views(draw, ticks):
     start = draw(ticks)
-    work = {table: [(begin, begin + length) for begin, length in some] for table, some in draw(planned).items()}
-    includes = draw(st.booleans()) if disclosure is None else disclosure
-    return View(start, start + draw(st.integers(1, 400)), draw(ticks), work, includes)
+    lengths = ticks.map(lambda end: end - start).filter(lambda length: length > 0) | st.integers(1, 400)
+    stretch = st.tuples(ticks, st.integers(0, 60)).map(lambda some: (some[0], some[0] + some[1]))
+    planned = st.dictionaries(st.sampled_from(TABLES), st.lists(stretch, max_size=3), max_size=2)
+    return View(start, start + draw(lengths), draw(ticks), draw(planned), draw(st.booleans()))
 
 
 def measured(incidents, view, **others):
@@ -67,16 +82,18 @@ def plain(found):
     }
 
 
-@given(histories(), views())
-def test_downtime_is_what_its_definition_says(history, view):
+@given(scenes())
+def test_downtime_is_what_its_definition_says(scene):
     """Every figure of every window, known at any moment, equals the one counted moment by moment."""
+    history, view = scene
     incidents = history.incidents.values()
     assert plain(measured(incidents, view)) == definition.downtime(incidents, view)
 
 
-@given(histories(), views(), st.sampled_from(["table", "severity", "incident", "root_table"]))
-def test_groups_are_the_figures_of_their_incidents(history, view, by):
+@given(scenes(), st.sampled_from(["table", "severity", "incident", "root_table"]))
+def test_groups_are_the_figures_of_their_incidents(scene, by):
     """Grouped by anything, each group has exactly the figures of its incidents alone."""
+    history, view = scene
     incidents = list(history.incidents.values())
     spans = Spans.of(incidents)
     found = measure_by(spans, window(view.start, view.end), group=getattr(spans, by), **arguments(spans, view))
@@ -88,9 +105,10 @@ def test_groups_are_the_figures_of_their_incidents(history, view, by):
         assert sum(getattr(figures, name) for figures in found.values()) == getattr(whole, name)
 
 
-@given(histories(), views())
-def test_downtime_is_n_times_ttd_and_ttr(history, view):
+@given(scenes())
+def test_downtime_is_n_times_ttd_and_ttr(scene):
     """N x (undetected / n + repair / n) is the downtime, exactly, in every window."""
+    history, view = scene
     found = measured(history.incidents.values(), view)
     if found.n:
         each = Fraction(found.undetected, found.n) + Fraction(found.repair, found.n)
@@ -99,9 +117,10 @@ def test_downtime_is_n_times_ttd_and_ttr(history, view):
         assert found.downtime == 0
 
 
-@given(histories(), views())
-def test_figures_keep_their_order(history, view):
+@given(scenes())
+def test_figures_keep_their_order(scene):
     """Low <= point <= high, and no more table hours than incident hours."""
+    history, view = scene
     found = measured(history.incidents.values(), view)
     assert found.low <= found.downtime <= found.high
     assert found.table_time <= found.downtime
@@ -109,9 +128,10 @@ def test_figures_keep_their_order(history, view):
     assert sum(part.n for part in found.by_severity.values()) == found.n
 
 
-@given(histories(), views(), st.lists(st.integers(1, 100), min_size=1, max_size=5))
-def test_windows_side_by_side_add_up(history, view, lengths):
+@given(scenes(), st.lists(st.integers(1, 100), min_size=1, max_size=5))
+def test_windows_side_by_side_add_up(scene, lengths):
     """Undetected and repair parts, table hours and what occurred add up over windows; n counts in every window."""
+    history, view = scene
     incidents = history.incidents.values()
     edges = np.cumsum([view.start, *lengths]).tolist()
     parts = [measured(incidents, replace(view, start=start, end=end)) for start, end in pairwise(edges)]
@@ -133,18 +153,20 @@ def test_unclipped_downtime_is_the_figure_of_the_article(history):
         assert found.downtime == found.n * (found.ttd.mean + found.ttr.mean)
 
 
-@given(histories(), views(), views())
-def test_shares_of_change_add_up(history, last, this):
+@given(scenes(looks=2))
+def test_shares_of_change_add_up(scene):
     """The shares of N, TTD and TTR are exactly the change, and exactly the opposite the other way round."""
+    history, last, this = scene
     before, after = (measured(history.incidents.values(), view) for view in (last, this))
     forth, back = changes(before, after), changes(after, before)
     assert forth.total == after.downtime - before.downtime
     assert (forth.n, forth.ttd, forth.ttr) == (-back.n, -back.ttd, -back.ttr)
 
 
-@given(histories(), views())
-def test_the_past_can_be_told_as_it_was_known(history, view):
+@given(scenes())
+def test_the_past_can_be_told_as_it_was_known(scene):
     """Events are only appended: replaying those of then gives the figures of then, whatever was corrected since."""
+    history, view = scene
     corrected_at = [number for number, event in enumerate(history.events) if isinstance(event.change, Corrected)]
     until = corrected_at[0] if corrected_at else len(history.events)
     of_then = history.events[:until]
