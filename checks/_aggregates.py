@@ -43,7 +43,9 @@ def aggregate(context: Context, how: Aggregate, column: str | None) -> ir.Scalar
     hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
     values = fit(context, column, NUMBERS, asked=f"{how} takes numbers{hint}")
     if how is Aggregate.STDDEV:
-        return values.std(where=context.where, how="sample")
+        # from that of the population: on SQLite, Ibis' own sample deviation of one value is a division by zero
+        count = values.count(where=context.where)
+        return values.std(where=context.where, how="pop") * (count / (count - 1).nullif(0)).sqrt()
     sums = {
         Aggregate.SUM: values.sum,
         Aggregate.MEAN: values.mean,
@@ -63,11 +65,29 @@ def needs_column(how: Aggregate, column: str | None) -> None:
         raise ValueError(f"'{how}' needs a 'column'")
 
 
+def decimal(number: float | Decimal) -> Fraction:
+    """Give a finite number as the decimal that a person reads, exactly.
+
+    A floating point number is its shortest decimal: 0.1 is a tenth, whether it comes as binary, decimal or text.
+    """
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
 def exact(value: object) -> Fraction | None:
-    """Give a number as a driver returns it, exactly; None for NULL, NaN and infinity."""
+    """Give a number, as a driver returns it, as `decimal` reads it; None for NULL, NaN and infinity."""
     if not isinstance(value, int | float | Decimal) or not math.isfinite(value):
         return None
-    return Fraction(value)
+    return decimal(value)
+
+
+def at_least(value: Fraction, limit: float | None) -> bool:
+    """Say whether a number is not below a limit; None is no limit."""
+    return limit is None or value >= decimal(limit)
+
+
+def at_most(value: Fraction, limit: float | None) -> bool:
+    """Say whether a number is not above a limit; None is no limit."""
+    return limit is None or value <= decimal(limit)
 
 
 def plain(value: Fraction | None) -> int | float | None:

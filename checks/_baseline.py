@@ -4,17 +4,25 @@ from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
 from statistics import median
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from annotated_types import Ge, Le
 from pydantic import Field
 
 from checks._aggregates import exact
 from checks._contract import Earlier, Past
+from checks._message import Message
 
 Weeks: TypeAlias = Annotated[
     int, Ge(1), Le(52), Field(description="How many weeks back the same weekday is looked at.")
 ]
+
+
+NOTHING_YET: Final = Message(
+    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks",
+    one="nothing to compare with yet: no measurement on this weekday in the last week",
+    counted="weeks",
+)
 
 
 def same_weekday(weeks: int) -> Earlier:

@@ -45,6 +45,15 @@ Limit: TypeAlias = Annotated[
 ]
 
 
+def _number_only(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("a number")
+    return value
+
+
+Number: TypeAlias = Annotated[int | float, BeforeValidator(_number_only)]
+
+
 def is_time(limit: object) -> bool:
     """Say whether a limit is a date or a time."""
     return isinstance(limit, date)

@@ -49,7 +49,7 @@ def literal_for(value: Scalar, column: ir.Column, name: str) -> ir.Scalar:
 def number_for(value: float, column: ir.Column) -> ir.Scalar:
     """Give a literal of a number with all its digits, to compare with a column of numbers.
 
-    A literal of a decimal type would be rounded to the digits that an engine takes for granted, so the type is left open.
+    The type is left open: a literal of a decimal type would be rounded to the digits that an engine takes for granted.
 
     Raises:
         Misconfigured: a whole number beyond 64 bits.

@@ -6,7 +6,7 @@ in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{ag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from string import Formatter
 from typing import Any, Protocol
@@ -33,6 +33,10 @@ class Message:
     values: Mapping[str, Any] = field(default_factory=dict)
     one: str | None = None
     counted: str | None = None
+
+    def given(self, **values: Any) -> "Message":
+        """Give the same sentence with these values."""
+        return replace(self, values=values)
 
     def __str__(self) -> str:
         """Say it in English."""

@@ -1,0 +1,157 @@
+"""A number that sums the table up stays within limits, or near what it usually is."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from annotated_types import Gt
+from pydantic import Field, model_validator
+
+from checks._aggregates import (
+    Aggregate,
+    aggregate,
+    at_least,
+    at_most,
+    decimal,
+    exact,
+    needs_column,
+    plain,
+    say_aggregate,
+)
+from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
+from checks._columns import ColumnName
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._limits import Number, in_order
+from checks._literals import Scalar, literal_for
+from checks._message import Message
+
+_FINE: Final = Message("{what} is as expected")
+_NO_VALUE: Final = Message("{what} has no value: there is nothing but NULL")
+_TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} expected")
+_TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
+_AWAY: Final = Message("{what} is {value:number}, {away:ratio} away from {baseline:number}, usual on this weekday")
+_USUALLY_ZERO: Final = Message("{what} is not 0, as is usual on this weekday")
+# a smallest or largest value is a value of the table, and no message shows one
+_TOO_SMALL_VALUE: Final = Message("{what} is smaller than {limit:number}")
+_TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
+_AWAY_VALUE: Final = Message("{what} is {away:ratio} away from what is usual on this weekday")
+
+
+class Metric(CheckParameters):
+    """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
+
+    summary: ClassVar[str] = "An aggregate stays within limits, or near what it usually is on the same weekday."
+    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "max_deviation"})
+
+    type: Literal["metric"] = "metric"
+    aggregate: Aggregate | Literal["share"] = Field(description="How the table is summed up in one number.")
+    column: ColumnName | None = Field(None, description="The column that is summed up; 'count' does without.")
+    value: Scalar | None = Field(None, description="With 'share': the value whose share of the rows is looked at.")
+    min: Number | None = Field(None, description="Smallest number allowed.")
+    max: Number | None = Field(None, description="Largest number allowed.")
+    max_deviation: Annotated[float, Gt(0)] | None = Field(
+        None, description="Largest distance from the median of the same weekday, as a share of that median."
+    )
+    compare: Literal["same_weekday"] = Field("same_weekday", description="What a deviation is measured from.")
+    weeks: Weeks = 4
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.aggregate == "share":
+            if self.column is None or self.value is None:
+                raise ValueError("'share' needs a 'column' and a 'value'")
+        elif self.value is not None:
+            raise ValueError("'value' goes with 'share' only")
+        else:
+            needs_column(self.aggregate, self.column)
+        if self.min is None and self.max is None and self.max_deviation is None:
+            raise ValueError("at least one of 'min', 'max' and 'max_deviation'")
+        in_order(self.min, self.max)
+        return self
+
+    def wants(self, context: Context) -> Wants:
+        """Ask for the aggregate, and for what it was on this weekday."""
+        softer = self.softened()
+        compares = self.max_deviation is not None or (softer is not None and softer.max_deviation is not None)
+        return Wants(
+            {"rows": context.rows, **self._aggregates(context)},
+            earlier=same_weekday(self.weeks) if compares else None,
+        )
+
+    def _aggregates(self, context: Context) -> dict[str, Any]:
+        if self.aggregate != "share":
+            return {"value": aggregate(context, self.aggregate, self.column)}
+        assert self.column is not None and self.value is not None  # noqa: S101, PT018 - validated above, for mypy
+        column = context.column(self.column)
+        return {"matching": context.count(column == literal_for(self.value, column, self.column))}
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when the aggregate is beyond a limit, or too far from its usual value."""
+        value, baseline = self._value(measurement), median_of(history, "value")
+        observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
+        if value is None:
+            return unknown(UnknownReason.NO_DATA, _NO_VALUE.given(what=self._what), observed)
+        problem = self._beyond(value) or self._away(value, baseline)
+        if problem is not None:
+            return Outcome(Status.FAIL, problem, observed, self._expects)
+        if self.max_deviation is not None and baseline is None:
+            return unknown(UnknownReason.NO_DATA, NOTHING_YET.given(weeks=self.weeks), observed)
+        return Outcome(Status.PASS, _FINE.given(what=self._what), observed, self._expects)
+
+    @property
+    def _what(self) -> str:
+        return say_aggregate(self.aggregate, self.column)
+
+    @property
+    def _expects(self) -> dict[str, Json]:
+        limits = {"min": self.min, "max": self.max, "max_deviation": self.max_deviation}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+    def _value(self, measurement: Measurement) -> Fraction | None:
+        if self.aggregate != "share":
+            return exact(measurement.values["value"])
+        rows = measurement.number("rows")
+        return Fraction(measurement.number("matching"), rows) if rows else None
+
+    def _beyond(self, value: Fraction) -> Message | None:
+        if not at_least(value, self.min):
+            limit, text, without_value = self.min, _TOO_SMALL, _TOO_SMALL_VALUE
+        elif not at_most(value, self.max):
+            limit, text, without_value = self.max, _TOO_LARGE, _TOO_LARGE_VALUE
+        else:
+            return None
+        if self._is_value:
+            return without_value.given(what=self._what, limit=limit)
+        return text.given(what=self._what, value=plain(value), limit=limit)
+
+    def _away(self, value: Fraction, baseline: Fraction | None) -> Message | None:
+        if self.max_deviation is None or baseline is None:
+            return None
+        distance = abs(value - baseline)
+        if distance <= decimal(self.max_deviation) * abs(baseline):
+            return None
+        if not baseline:
+            return _USUALLY_ZERO.given(what=self._what)
+        away = float(distance / abs(baseline))
+        if self._is_value:
+            return _AWAY_VALUE.given(what=self._what, away=away)
+        return _AWAY.given(what=self._what, value=plain(value), away=away, baseline=plain(baseline))
+
+    @property
+    def _is_value(self) -> bool:
+        return isinstance(self.aggregate, Aggregate) and self.aggregate.is_value
+
+
+CHECK: Final[type[Check]] = Metric

@@ -1,0 +1,153 @@
+"""There are as many rows as there should be."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from annotated_types import Ge
+from pydantic import Field, model_validator
+
+from checks._aggregates import decimal, plain
+from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
+from checks._columns import ColumnName
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._instants import reading_of, zoned_column
+from checks._judge import without_rows
+from checks._limits import in_order
+from checks._message import Message
+from checks._scalars import PositiveDuration, Zone
+
+_FINE: Final = Message("{rows:count} rows", one="{rows:count} row", counted="rows")
+_TOO_FEW: Final = Message(
+    "{rows:count} rows, at least {limit:count} expected",
+    one="{rows:count} row, at least {limit:count} expected",
+    counted="rows",
+)
+_TOO_MANY: Final = Message(
+    "{rows:count} rows, at most {limit:count} expected",
+    one="{rows:count} row, at most {limit:count} expected",
+    counted="rows",
+)
+_SHRUNK: Final = Message(
+    "{rows:count} rows, less than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    one="{rows:count} row, less than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    counted="rows",
+)
+_GROWN: Final = Message(
+    "{rows:count} rows, more than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    one="{rows:count} row, more than {limit:ratio} of the {baseline:number} that are usual on this weekday",
+    counted="rows",
+)
+
+
+class Volume(CheckParameters):
+    """The number of rows, of all or of a recent window, stays within limits or near what it usually is."""
+
+    summary: ClassVar[str] = "There are as many rows as there should be, by limits or as on the same weekday before."
+    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "min_ratio", "max_ratio"})
+    judges_empty: ClassVar[bool] = True
+
+    type: Literal["volume"] = "volume"
+    min: Annotated[int, Ge(0)] | None = Field(None, description="Fewest rows allowed.")
+    max: Annotated[int, Ge(0)] | None = Field(None, description="Most rows allowed.")
+    min_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Fewest rows, as a share of the usual number.")
+    max_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Most rows, as a share of the usual number.")
+    compare: Literal["same_weekday"] = Field("same_weekday", description="What the usual number is taken from.")
+    weeks: Weeks = 4
+    column: ColumnName | None = Field(None, description="With 'window': the column that says when a row happened.")
+    window: PositiveDuration | None = Field(None, description="Counts only rows of this last length of time.")
+    timezone: Zone | None = Field(None, description="The zone of naive values, before the one declared for the table.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if all(limit is None for limit in (self.min, self.max, self.min_ratio, self.max_ratio)):
+            raise ValueError("at least one of 'min', 'max', 'min_ratio' and 'max_ratio'")
+        if (self.column is None) != (self.window is None):
+            raise ValueError("'column' and 'window' go together")
+        in_order(self.min, self.max)
+        if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
+            raise ValueError("'min_ratio' is larger than 'max_ratio'")
+        return self
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, or those of the window, and ask how many there were on this weekday."""
+        softer = self.softened()
+        compares = self.compares or (softer is not None and softer.compares)
+        aggregates = {"rows": context.rows}
+        if self.column is not None and self.window is not None:
+            times = zoned_column(context, self.column, self.timezone)
+            aggregates |= times.evidence
+            for clock in times.clocks:
+                recent = (times.value > times.now(clock, -self.window)) & (times.value <= times.now(clock))
+                aggregates[f"recent_{clock.reading}"] = context.count(recent)
+        return Wants(aggregates, earlier=same_weekday(self.weeks) if compares else None)
+
+    @property
+    def compares(self) -> bool:
+        """Say whether the usual number matters."""
+        return self.min_ratio is not None or self.max_ratio is not None
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when there are too few or too many rows.
+
+        No rows at all break a limit that asks for some; otherwise they are no answer.
+        """
+        rows = self._rows(measurement)
+        if isinstance(rows, Outcome):
+            return rows
+        baseline = median_of(history, "rows")
+        observed: dict[str, Json] = {"rows": rows, "baseline": plain(baseline)}
+        problem = self._beyond(rows) or self._unusual(rows, baseline)
+        if problem is not None:
+            return Outcome(Status.FAIL, problem, observed, self._expects)
+        if not rows:
+            return replace(without_rows(self), observed=observed)
+        if self.compares and baseline is None:
+            return unknown(UnknownReason.NO_DATA, NOTHING_YET.given(weeks=self.weeks), observed)
+        return Outcome(Status.PASS, _FINE.given(rows=rows), observed, self._expects)
+
+    @property
+    def _expects(self) -> dict[str, Json]:
+        limits = {"min": self.min, "max": self.max, "min_ratio": self.min_ratio, "max_ratio": self.max_ratio}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+    def _rows(self, measurement: Measurement) -> int | Outcome:
+        rows = measurement.number("rows")
+        if self.column is None:
+            return rows
+        if not measurement.number("filled") and not measurement.number("unparsed"):
+            return 0
+        reading = reading_of(measurement, self.column, "recent")
+        return reading if isinstance(reading, Outcome) else measurement.number(f"recent_{reading}")
+
+    def _beyond(self, rows: int) -> Message | None:
+        if self.min is not None and rows < self.min:
+            return _TOO_FEW.given(rows=rows, limit=self.min)
+        if self.max is not None and rows > self.max:
+            return _TOO_MANY.given(rows=rows, limit=self.max)
+        return None
+
+    def _unusual(self, rows: int, baseline: Fraction | None) -> Message | None:
+        if baseline is None:
+            return None
+        if self.min_ratio is not None and rows < decimal(self.min_ratio) * baseline:
+            return _SHRUNK.given(rows=rows, limit=self.min_ratio, baseline=plain(baseline))
+        if self.max_ratio is not None and rows > decimal(self.max_ratio) * baseline:
+            return _GROWN.given(rows=rows, limit=self.max_ratio, baseline=plain(baseline))
+        return None
+
+
+CHECK: Final[type[Check]] = Volume

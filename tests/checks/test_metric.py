@@ -1,0 +1,211 @@
+"""A number that sums the table up stays within limits, or near what it usually is."""
+
+import statistics
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from checks import Misconfigured, Status, UnknownReason
+from checks.metric import Metric
+from tests.checks.ask import ENGINES, Question, Rows, ask, past, place
+
+WEEK = timedelta(days=7)
+TYPES = {"v": "float", "kind": "text"}
+VALUES = [(1.5, "a"), (2.5, "a"), (2.5, "b"), (None, "b")]
+
+
+def usual(*values):
+    """Give what was seen in the weeks before."""
+    return [past({"value": value, "baseline": None}, number * WEEK) for number, value in enumerate(values, 1)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "value"),
+    [
+        ({"aggregate": "count"}, 4),
+        ({"aggregate": "count", "column": "v"}, 3),
+        ({"aggregate": "sum", "column": "v"}, 6.5),
+        ({"aggregate": "mean", "column": "v"}, 6.5 / 3),
+        ({"aggregate": "min", "column": "v"}, 1.5),
+        ({"aggregate": "max", "column": "v"}, 2.5),
+        ({"aggregate": "distinct", "column": "kind"}, 2),
+        ({"aggregate": "stddev", "column": "v"}, statistics.stdev([1.5, 2.5, 2.5])),
+        ({"aggregate": "share", "column": "kind", "value": "a"}, 0.5),
+        ({"aggregate": "share", "column": "v", "value": 2.5}, 0.5),
+    ],
+)
+def test_aggregates(dialect, parameters, value):
+    """Sums a table up, leaving out NULL; a share is one of all rows."""
+    with place(dialect, t=Rows(TYPES, VALUES)) as here:
+        outcome = ask(Metric(**parameters, min=-1e9), here)
+    assert outcome.status is Status.PASS
+    assert outcome.observed["value"] == pytest.approx(value)
+    assert outcome.observed["baseline"] is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"min": 7}, "sum(v) is 6.5, at least 7 expected"),
+        ({"max": 6}, "sum(v) is 6.5, at most 6 expected"),
+    ],
+)
+def test_limits(dialect, limits, message):
+    """Fails beyond a limit, and says the number."""
+    with place(dialect, t=Rows(TYPES, VALUES)) as here:
+        outcome = ask(Metric(aggregate="sum", column="v", **limits), here)
+    assert outcome.status is Status.FAIL
+    assert str(outcome.message) == message
+    assert outcome.expected == limits
+
+
+def test_no_value_of_the_table_in_a_message():
+    """Messages about a smallest or largest value do not show it."""
+    with place("duckdb", t=Rows(TYPES, [(987654.0, "a")])) as here:
+        for check, history in [
+            (Metric(aggregate="max", column="v", max=1), ()),
+            (Metric(aggregate="min", column="v", min=1e9), ()),
+            (Metric(aggregate="max", column="v", max_deviation=0.1), usual(123456)),
+        ]:
+            outcome = ask(check, here, history=history)
+            assert outcome.status is Status.FAIL
+            assert "987" not in str(outcome.message)
+            assert not {987654, 123456} & set(outcome.message.values.values())
+
+
+def test_limit_is_the_decimal_that_was_written():
+    """A tenth is a tenth: as a mean in floating point, as a sum of decimals, as a share."""
+    tenths = Rows({"v": "decimal", "f": "float"}, [("0.1", 0.1)] + [("0", 0.1)] * 9)
+    with place("duckdb", t=tenths) as here:
+        for parameters in (
+            {"aggregate": "sum", "column": "v"},
+            {"aggregate": "max", "column": "f"},
+            {"aggregate": "share", "column": "v", "value": 0.1},
+        ):
+            assert ask(Metric(**parameters, min=0.1, max=0.1), here).status is Status.PASS
+
+
+def test_deviation_from_the_same_weekday(dialect):
+    """Fails when the number is further from its median than allowed, above or below."""
+    check = Metric(aggregate="sum", column="v", max_deviation=0.3, weeks=3)
+    with place(dialect, t=Rows(TYPES, VALUES)) as here:
+        assert ask(check, here, history=usual(5, 6.5, 9)).status is Status.PASS
+        assert ask(check, here, history=usual(5, 5, 9)).status is Status.PASS
+        outcome = ask(check, here, history=usual(10, 4, 10))
+    assert outcome.status is Status.FAIL
+    assert outcome.observed == {"value": 6.5, "baseline": 10}
+    assert str(outcome.message) == "sum(v) is 6.5, 35% away from 10, usual on this weekday"
+
+
+def test_deviation_of_exactly_the_limit_is_allowed():
+    """13 is three tenths away from 10, not more."""
+    with place("duckdb", t=Rows(TYPES, [(13.0, "a")])) as here:
+        assert (
+            ask(Metric(aggregate="sum", column="v", max_deviation=0.3), here, history=usual(10)).status is Status.PASS
+        )
+
+
+def test_usually_zero():
+    """Anything is far away from zero; zero is not."""
+    check = Metric(aggregate="sum", column="v", max_deviation=5)
+    with place("duckdb", t=Rows(TYPES, [(1.0, "a")])) as here:
+        assert str(ask(check, here, history=usual(0)).message) == "sum(v) is not 0, as is usual on this weekday"
+    with place("duckdb", t=Rows(TYPES, [(0.0, "a")])) as here:
+        assert ask(check, here, history=usual(0)).status is Status.PASS
+
+
+def test_no_history():
+    """Without history a deviation cannot be judged, a limit can."""
+    with place("duckdb", t=Rows(TYPES, VALUES)) as here:
+        outcome = ask(Metric(aggregate="count", max_deviation=0.1), here)
+        assert ask(Metric(aggregate="count", max_deviation=0.1, max=1), here).status is Status.FAIL
+    assert outcome.reason is UnknownReason.NO_DATA
+    assert outcome.observed == {"value": 4, "baseline": None}
+
+
+def test_softer_deviation_asks_for_the_past():
+    """History is asked for when only `warn` needs it, and then it warns."""
+    check = Metric(aggregate="count", min=1, warn={"max_deviation": 0.1})
+    with place("duckdb", t=Rows(TYPES, VALUES)) as here:
+        assert Question(check, here).wants().earlier is not None
+        assert Question(Metric(aggregate="count", min=1), here).wants().earlier is None
+        assert ask(check, here, history=usual(8)).status is Status.WARN
+        assert ask(check, here).status is Status.PASS
+
+
+def test_nothing_but_null(dialect):
+    """An aggregate of nothing is unknown: no rows, only NULL, one value where two are needed."""
+    with place(dialect, t=Rows(TYPES, [])) as here:
+        assert ask(Metric(aggregate="count", min=0), here).reason is UnknownReason.NO_DATA
+    with place(dialect, t=Rows(TYPES, [(None, "a"), (1.0, "b")])) as here:
+        for aggregate in ("sum", "mean", "min", "max"):
+            check = Metric(aggregate=aggregate, column="v", min=0, where="kind = 'a'")
+            outcome = ask(check, here)
+            assert outcome.reason is UnknownReason.NO_DATA
+            assert str(outcome.message) == f"{aggregate}(v) has no value: there is nothing but NULL"
+        assert ask(Metric(aggregate="stddev", column="v", min=0), here).reason is UnknownReason.NO_DATA
+
+
+def test_not_a_number():
+    """A sum that is no finite number is no value."""
+    with place("duckdb", t=Rows(TYPES, [(float("nan"), "a")])) as here:
+        outcome = ask(Metric(aggregate="sum", column="v", min=0), here)
+    assert outcome.reason is UnknownReason.NO_DATA
+    assert outcome.observed["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "aggregate", "message"),
+    [
+        ("text", "sum", "column 'v' is of type string; sum takes numbers"),
+        ("bool", "mean", "column 'v' is of type boolean; mean takes numbers"),
+        ("text", "max", "for times use 'range' or 'freshness', which keep no value"),
+        ("timestamp", "min", "for times use 'range' or 'freshness', which keep no value"),
+    ],
+)
+def test_column_of_another_kind(kind, aggregate, message):
+    """Only numbers are summed up, and only numbers are shown as they stand in the table."""
+    with place("duckdb", t=Rows({"v": kind}, [])) as here, pytest.raises(Misconfigured, match=message):
+        Question(Metric(aggregate=aggregate, column="v", min=0), here).wants()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"aggregate": "sum", "column": "v"},
+        {"aggregate": "sum", "min": 1},
+        {"aggregate": "share", "column": "v", "min": 1},
+        {"aggregate": "sum", "column": "v", "value": 1, "min": 1},
+        {"aggregate": "median", "column": "v", "min": 1},
+        {"aggregate": "count", "min": 2, "max": 1},
+        {"aggregate": "count", "min": "2026-01-01"},
+        {"aggregate": "count", "max_deviation": 0},
+    ],
+)
+def test_parameters(wrong):
+    """Refuses aggregates of nothing, unknown ones, and checks without a limit."""
+    with pytest.raises(ValidationError):
+        Metric(**wrong)
+
+
+@given(st.lists(st.integers(-50, 50) | st.none(), min_size=1, max_size=12))
+def test_agrees_with_python(values):
+    """Both engines sum up as Python does."""
+    known = [value for value in values if value is not None]
+    expected = {
+        "count": len(known),
+        "distinct": len(set(known)),
+        "sum": sum(known) if known else None,
+        "mean": sum(known) / len(known) if known else None,
+        "min": min(known, default=None),
+        "max": max(known, default=None),
+        "stddev": statistics.stdev(known) if len(known) > 1 else None,
+    }
+    for dialect in ENGINES:
+        with place(dialect, t=Rows({"v": "int"}, [(value,) for value in values])) as here:
+            for aggregate, value in expected.items():
+                outcome = ask(Metric(aggregate=aggregate, column="v", min=-1e9), here)
+                assert outcome.observed["value"] == (None if value is None else pytest.approx(value, abs=1e-9))
