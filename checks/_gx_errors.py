@@ -13,7 +13,7 @@ _REASONS: Final[Mapping[UnknownReason, frozenset[str]]] = {
     UnknownReason.PERMISSION: frozenset({"InsufficientPrivilege"}),
     UnknownReason.MISCONFIGURED: frozenset(
         {
-            "ConditionParserError", "DataError", "InvalidExpectationConfigurationError",
+            "CheckError", "ConditionParserError", "DataError", "InvalidExpectationConfigurationError",
             "InvalidExpectationKwargsError", "InvalidMetricAccessorDomainKwargsKeyError", "InvalidSetTypeError",
             "MetricProviderError", "NotImplementedError", "ProgrammingError", "TypeError", "UnhashableColumnError",
             "ValueError",

@@ -34,7 +34,8 @@ def make(gx: Any, name: str, kwargs: Mapping[str, Any]) -> Any:
         first = error.errors()[0]
         argument = str(first["loc"][0])
         hint = did_you_mean(argument, kind.__fields__) if first["type"] == "value_error.extra" else ""
-        raise Misconfigured(f"{name} does not take these kwargs: {argument}: {first['msg']}{hint}") from None
+        place = "" if argument == "__root__" else f"{argument}: "
+        raise Misconfigured(f"{name} does not take these kwargs: {place}{first['msg']}{hint}") from None
 
 
 def _find(gx: Any, name: str) -> Any:
