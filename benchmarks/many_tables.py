@@ -88,10 +88,10 @@ def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
 
 class _counted_fetches:  # noqa: N801 - reads as a word in a `with`
     def __init__(self, counted: Counter[str]) -> None:
-        from sources.sqlite import SqliteSource  # noqa: PLC0415 - patched for counting only
+        from sources._engine import EngineSource  # noqa: PLC0415 - patched for counting only
 
-        self._kind: Any = SqliteSource
-        self._fetch = SqliteSource.fetch
+        self._kind: Any = EngineSource
+        self._fetch = EngineSource.fetch
         self._counted = counted
 
     def __enter__(self) -> None:
