@@ -122,7 +122,8 @@ class Frame:
 class Earlier:
     """Which earlier measurements of the same check `judge` wants to see.
 
-    `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away.
+    `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away; also one that was
+    unknown for lack of data, since a check that compares with its past begins so.
     `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, ScalarSelect, Select, Subquery, Text, func, select, type_coerce, union_all
+from sqlalchemy import Connection, Row, ScalarSelect, Select, Subquery, Text, func, or_, select, type_coerce, union_all
 
 from checks import Earlier, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
@@ -91,7 +91,9 @@ def _add_aged(connection: Connection, wanted: Wanted, found: dict[str, list[Past
         ((number, check_id, *_around(at, age, within)) for number, (check_id, at, age, within) in enumerate(asked)),
         ["spot_number", "check_id", "low_us", "target_us", "high_us"],
     )
-    known = select(_M.id).where(_M.check_id == spots.c.check_id, _M.status != Status.UNKNOWN)
+    # "no data" counts: a check that has nothing to compare with yet is unknown, and this is how its history begins
+    evaluated = or_(_M.status != Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA)
+    known = select(_M.id).where(_M.check_id == spots.c.check_id, evaluated)
     before = known.where(_M.measured_at.between(spots.c.low_us, spots.c.target_us)).order_by(*_NEWEST_FIRST)
     after = known.where(_M.measured_at > spots.c.target_us, _M.measured_at <= spots.c.high_us).order_by(*_OLDEST_FIRST)
     sides = union_all(
