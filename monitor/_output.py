@@ -124,6 +124,11 @@ def _console(*, stderr: bool) -> "Console":
     return console
 
 
+def count(number: int, thing: str) -> str:
+    """Say how many of a thing there are: `1 table`, `12 tables`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def print_json(value: Any) -> None:
     """Write one JSON value to standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation
+from monitor._output import Invocation, count
 from monitor._problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _say(note: Problem) -> str:
 
 def _summary(result: dict[str, Any]) -> str:
     files = ", ".join(result["files"]) if len(result["files"]) <= 3 else f"{len(result['files'])} files"
-    return f"ok  {result['project']}: {result['tables']} tables, {result['checks']} checks in {files}"
+    return f"ok  {result['project']}: {count(result['tables'], 'table')}, {count(result['checks'], 'check')} in {files}"
 
 
 def _in_force(loaded: "Loaded", *, redacted: bool, defaults: bool) -> Any:

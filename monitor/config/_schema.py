@@ -72,7 +72,7 @@ def _allow_substitution(schema: Any) -> Any:
         return schema
     if schema is _SUBSTITUTION:
         return schema
-    if schema.get("type") in _LEAVES or "pattern" in schema or "enum" in schema:
+    if _is_narrow(schema):
         outside = {name: schema[name] for name in _ANNOTATIONS if name in schema}
         inside = {name: value for name, value in schema.items() if name not in outside}
         return {"anyOf": [inside, {"$ref": "#/$defs/Substitution"}], **outside}
@@ -80,3 +80,10 @@ def _allow_substitution(schema: Any) -> Any:
     for name in _NAMED_SCHEMAS & set(schema):
         changed[name] = {key: _allow_substitution(value) for key, value in schema[name].items()}
     return {**schema, **changed}
+
+
+def _is_narrow(schema: dict[str, Any]) -> bool:
+    """Say whether `${VAR}` would not fit: no text fits, or not every text."""
+    kinds = schema.get("type", [])
+    kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+    return "pattern" in schema or "enum" in schema or (not kinds.isdisjoint(_LEAVES) and "string" not in kinds)

@@ -1,0 +1,107 @@
+"""`tablewatch init`: write a first configuration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor._output import Invocation, count
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.starter import Found, Place
+
+app = typer.Typer(rich_help_panel="Set up")
+
+
+@app.command()
+def init(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="Where to write tablewatch.yaml.", show_default="here")] = Path(),
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="URL|FILES", help="postgresql://..., sqlite:///shop.db, a file, a folder, 'data/*.csv'."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+) -> None:
+    """Write a first tablewatch.yaml for the tables of a source, and a schema for your editor.
+
+    Example: tablewatch init --source sqlite:///shop.db
+    """
+    from monitor.starter import write_yaml  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
+    _refuse_overwriting(folder, force=force)
+    place = _place(source, folder)
+    tables = _catalogue(place)
+    text = write_yaml(place, tables, project=folder.resolve().name or "tables")
+    _write(path, text, schema, force=force)
+    keyed = sum(bool(table.key) for table in tables)
+    result = {
+        "schema": "tablewatch.init/1",
+        "ok": True,
+        "files": [str(path), str(schema)],
+        "tables": len(tables),
+        "declared_keys": keyed,
+        "variable": place.variable,
+    }
+    lines = [f"wrote {path}: {count(len(tables), 'table')}, {keyed} with a declared key"]
+    if place.variable is not None:
+        lines.append(f"set {place.variable} first: the password was not written down")
+    lines.append(f"next: tablewatch check{'' if folder == Path() else f' -c {path}'}")
+    invocation.emit(result, lambda console: console.print("\n".join(lines)))
+
+
+def _refuse_overwriting(folder: Path, *, force: bool) -> None:
+    from monitor.config import ConfigError, find  # noqa: PLC0415 - `--help` must stay quick
+
+    try:
+        found = folder / find(folder)
+    except ConfigError as error:
+        if error.problems[0].code == "config.not_found":
+            return
+        raise Stop(ExitCode.USAGE, *error.problems) from None
+    if found.name != "tablewatch.yaml":
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there; two configurations would be ambiguous"))
+    if not force:
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there already", hint="--force overwrites it"))
+
+
+def _place(source: str | None, folder: Path) -> "Place":
+    from monitor.starter import NoPlace, place_of  # noqa: PLC0415 - `--help` must stay quick
+
+    try:
+        return place_of(source, folder.resolve(), Path.cwd())
+    except NoPlace:
+        hint = "name them: --source postgresql://..., --source sqlite:///shop.db, --source 'data/*.csv'"
+        problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {folder.resolve()}", hint=hint)
+        raise Stop(ExitCode.USAGE, problem) from None
+
+
+def _catalogue(place: "Place") -> "Sequence[Found]":
+    from monitor.starter import read_catalogue  # noqa: PLC0415 - `--help` must stay quick
+    from sources import SourceError  # noqa: PLC0415 - as above
+
+    try:
+        tables = read_catalogue(place)
+    except SourceError as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("source.unreachable", str(error))) from None
+    if not tables:
+        raise Stop(ExitCode.USAGE, Problem("init.no_tables", f"source '{place.name}' holds no table"))
+    return tables
+
+
+def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:
+    from monitor.config._schema import write_schema  # noqa: PLC0415 - `--help` must stay quick
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        if force or not schema.exists():
+            write_schema(schema)
+    except OSError as error:
+        problem = Problem("file.not_written", f"{error.filename or path} cannot be written ({error.strerror})")
+        raise Stop(ExitCode.USAGE, problem) from None
