@@ -6,7 +6,7 @@ Nothing is guessed into force: only what the engine declares becomes a check, th
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
 from typing import Final
@@ -46,20 +46,14 @@ _KEYS: Final[Mapping[str, str]] = {
 class Place:
     """Where the tables of a first configuration lie: the entry under `sources`, and what to set beforehand.
 
-    `entry` holds `files` or `url`, written relative to the configuration's folder. `variable` is the environment
-    variable that holds the password, when the address had one; `address` is the address with it, for reading now.
+    `entry` holds `files` or `url`, written relative to the configuration's folder; `spec` is the same as it was typed, to
+    read the catalogue now. `variable` is the environment variable for the password, when the address had one.
     """
 
     name: str
     entry: Mapping[str, str]
-    base: Path
-    address: str | None = field(default=None, repr=False)
+    spec: SourceSpec
     variable: str | None = None
-
-    def spec(self) -> SourceSpec:
-        """Give the source to read the catalogue from."""
-        url = self.address or self.entry.get("url")
-        return SourceSpec(name=self.name, base=self.base, files=self.entry.get("files"), url=url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,8 @@ def place_of(source: str | None, folder: Path, working: Path) -> Place:
     pattern = source if not path.is_dir() else str(Path(source) / "*.csv")
     if path.is_dir() and any(path.glob("*.parquet")):
         pattern = str(Path(source) / "*.parquet")
-    return Place("files", {"files": _beside(pattern, folder, working)}, folder)
+    spec = SourceSpec(name="files", base=working, files=pattern)
+    return Place("files", {"files": _beside(pattern, folder, working)}, spec)
 
 
 def read_catalogue(place: Place) -> Sequence[Found]:
@@ -103,7 +98,7 @@ def read_catalogue(place: Place) -> Sequence[Found]:
     Raises:
         SourceError: it cannot be reached or read.
     """
-    with open_source(place.spec()) as source:
+    with open_source(place.spec) as source:
         keys = _declared_keys(source)
         return [_look_at(source, name, keys) for name in source.tables()[:_MOST_TABLES]]
 
@@ -188,13 +183,15 @@ def _address(source: str, folder: Path, working: Path) -> Place:
     if engine in {"sqlite", "duckdb"}:
         file = source.partition(":///")[2]
         name = _word(Path(file).stem) or engine
-        return Place(name, {"url": f"{engine}:///{_beside(file, folder, working)}"}, folder)
+        spec = SourceSpec(name=name, base=working, url=source)
+        return Place(name, {"url": f"{engine}:///{_beside(file, folder, working)}"}, spec)
     name = _word(parts.path.strip("/").rpartition("/")[2]) or engine
+    spec = SourceSpec(name=name, base=working, url=source)
     if parts.password is None:
-        return Place(name, {"url": source}, folder)
+        return Place(name, {"url": source}, spec)
     variable = f"{name}_password".upper().replace("-", "_")
     hidden = source.replace(f":{parts.password}@", f":${{{variable}}}@", 1)
-    return Place(name, {"url": hidden}, folder, address=source, variable=variable)
+    return Place(name, {"url": hidden}, spec, variable)
 
 
 def _beside(path: str, folder: Path, working: Path) -> str:

@@ -83,7 +83,7 @@ def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     text = write_yaml(place, [Found("orders")], project="p")
     assert "p%40ss" not in text + repr(place)
     assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text
-    assert place.spec().url == "postgresql://me:p%40ss@host/my_shop"
+    assert place.spec.url == "postgresql://me:p%40ss@host/my_shop"
     path = tmp_path / "tablewatch.yaml"
     path.write_text(text, encoding="utf-8")
     loaded = load(path, environment={"MY_SHOP_PASSWORD": "p%40ss"})
