@@ -46,8 +46,8 @@ _KEYS: Final[Mapping[str, str]] = {
 class Place:
     """Where the tables of a first configuration lie: the entry under `sources`, and what to set beforehand.
 
-    `entry` holds `files` or `url`, written relative to the configuration's folder; `spec` is the same as it was typed, to
-    read the catalogue now. `variable` is the environment variable for the password, when the address had one.
+    `entry` holds `files` or `url`, written relative to the configuration's folder; `spec` is the same as it was typed,
+    to read the catalogue now. `variable` is the environment variable for the password, when the address had one.
     """
 
     name: str
