@@ -15,11 +15,16 @@ NOTHING: Final = "-"
 
 
 def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
-    """Print rows under their columns; a column whose name begins with `>` holds figures and is set to the right."""
+    """Print rows under their columns.
+
+    A column whose name begins with `>` holds figures and is set to the right; one that begins with `~` holds texts and
+    is the first to be folded when there is not enough room. Neither sign is shown.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in columns:
         right = column.startswith(">")
-        table.add_column(column.removeprefix(">"), justify="right" if right else "left", no_wrap=right, overflow="fold")
+        folds = column.startswith("~")
+        table.add_column(column.lstrip(">~"), justify="right" if right else "left", no_wrap=not folds, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(NOTHING if cell is None else cell) for cell in row))
+        table.add_row(*(Text(cell or NOTHING) for cell in row))
     console.print(table, width=min(console.width, WIDTH), soft_wrap=False)

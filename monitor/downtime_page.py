@@ -149,7 +149,7 @@ def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
 
 
 def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) -> None:
-    columns = [found.by, ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
+    columns = [f"~{found.by}", ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
     columns += [] if found.cost is None else [">cost"]
     shown = found.parts if found.by == DAY else found.parts[:_SHOWN]
     draw_table(console, columns, (list(_cells(project, part)) for part in shown))
@@ -171,9 +171,12 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     whole = found.whole
     if whole.downtime:
         yield from _reading(project, found)
-    for one in whole.open:
+    oldest = sorted(whole.open, key=lambda one: one.occurred_us)
+    for one in oldest[:_SHOWN]:
         since = say_time(from_us(one.occurred_us), project.config.timezone)
         yield _line("open", f"#{one.id} {found.table_of[one.id]} since {since}, {say_hours(one.age)}")
+    if len(oldest) > _SHOWN:
+        yield _line("", f"and {len(oldest) - _SHOWN} more; see 'tablewatch incident list'")
     left = [f"{name} {_incidents(tally.n)}, {say_hours(tally.time)}" for name, tally in whole.excluded.items()]
     if left:
         yield _line("not counted", "; ".join(left))
@@ -203,7 +206,10 @@ def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
 
 
 def _share(part: Fraction | int, whole: Fraction | int) -> str:
-    return f"{float(Fraction(part) / Fraction(whole)):.0%}"
+    share = Fraction(part) / Fraction(whole)
+    if 0 < share < Fraction(1, 200):
+        return "<1%"
+    return ">99%" if Fraction(199, 200) < share < 1 else f"{float(share):.0%}"
 
 
 def _incidents(n: int) -> str:

@@ -126,7 +126,7 @@ def _draw(
         )
         for one in incidents
     ]
-    draw_table(console, (">#", "table", "what", "severity", "state", "detected", ">downtime"), rows)
+    draw_table(console, (">#", "~table", "~what", "severity", "state", "detected", ">downtime"), rows)
 
 
 @app.command()

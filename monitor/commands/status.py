@@ -1,0 +1,97 @@
+"""`tablewatch status`: how the tables are."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import typer
+
+from monitor._output import Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from monitor.health import TableState
+    from monitor.wiring import Project
+
+_ALL = 40
+"""Up to so many tables, the healthy ones are listed too."""
+
+app = typer.Typer(rich_help_panel="Watch")
+
+
+@app.command()
+def status(ctx: typer.Context) -> None:
+    """Show how the tables are: health, last run, open incidents, what could not be evaluated.
+
+    Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate.
+
+    Example: tablewatch status
+    """
+    from monitor.catalogue import state_as_json  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.health import Health, states_of  # noqa: PLC0415 - as above
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained(), store.reading() as view:
+        states = states_of(project, view, project.config.tables)
+    now = project.clock.now()
+    counted = Counter(state.health for state in states)
+    last_run_at = max((state.last_run_at for state in states if state.last_run_at is not None), default=None)
+    result = {
+        "schema": "tablewatch.status/1",
+        "project": project.config.project,
+        "as_of": now.isoformat(),
+        "store": store.name,
+        "summary": {**{health.value: counted[health] for health in Health}, "total": len(states)},
+        "last_run_at": None if last_run_at is None else last_run_at.isoformat(),
+        "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
+        "open_incidents": sum(len(state.incidents) for state in states),
+        "not_evaluated": sum(len(state.not_evaluated) for state in states),
+        "tables": [
+            {
+                "table": state.table.name,
+                "domain": state.table.domain,
+                "owner": state.owner,
+                "tier": state.table.tier,
+                **state_as_json(state, now),
+            }
+            for state in states
+        ],
+    }
+    invocation.emit(result, lambda console: _draw(console, project, states, now))
+
+
+def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
+    from checks import Status, say_duration  # noqa: PLC0415 - `--help` must stay quick
+    from monitor._tables import draw_table  # noqa: PLC0415 - as above
+    from monitor.catalogue import worst_first  # noqa: PLC0415 - as above
+    from monitor.health import Health  # noqa: PLC0415 - as above
+
+    counted = Counter(state.health for state in states)
+    said = ", ".join(f"{counted[health]} {health.value}" for health in Health if counted[health])
+    console.print(f"{project.config.project}  {len(states)} tables: {said or 'none'}", style="bold")
+    shown = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not Health.HEALTHY]
+    rows = [
+        (
+            state.table.name,
+            state.health.value,
+            ", ".join(f"{state.results[one]} {one.value}" for one in Status if state.results.get(one)),
+            None if state.last_run_at is None else f"{say_duration(now - state.last_run_at)} ago",
+            ", ".join(f"#{incident.id}" for incident in state.incidents),
+            state.owner,
+        )
+        for state in shown
+    ]
+    draw_table(console, ("~table", "health", "~checks", "last run", "~open incidents", "~owner"), rows)
+    if len(shown) < len(states):
+        console.print(f"and {len(states) - len(shown)} healthy tables; --format json has all")
+    silent = [one for state in shown for one in state.not_evaluated]
+    if silent:
+        console.print("\nnot evaluated", style="bold")
+    for one in silent:
+        console.print(f"  {one.check_id}  {one.reason}: {one.message}")

@@ -1,0 +1,90 @@
+"""`tablewatch table`: the central catalogue of watched tables."""
+
+from typing import Annotated
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Stop
+
+app = typer.Typer(help="See the catalogue of watched tables.", no_args_is_help=True, rich_help_panel="Watch")
+
+
+@app.callback()
+def _group() -> None:
+    """See the catalogue of watched tables."""
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    selector: Annotated[
+        list[str] | None, typer.Argument(metavar="SELECTOR", help="sales.orders, domain:sales, tier:gold, !...")
+    ] = None,
+) -> None:
+    """List tables with who answers for them, how they are, and what their downtime cost.
+
+    Example: tablewatch table list domain:sales
+    """
+    from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.catalogue import losses_of, no_loss, table_as_json  # noqa: PLC0415 - as above
+    from monitor.catalogue_page import draw_list  # noqa: PLC0415 - as above
+    from monitor.health import states_of  # noqa: PLC0415 - as above
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.selector import select  # noqa: PLC0415 - as above
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    chosen = select(selector or [], project.config).tables
+    now = project.clock.now()
+    with project.open_store() as store, explained(), store.reading() as view:
+        states = states_of(project, view, [table for table in project.config.tables if table.name in chosen])
+        losses = losses_of(project, view.spans(0, to_us(now)), now=now)
+    none = no_loss(project, now=now)
+    result = {
+        "schema": "tablewatch.tables/1",
+        "as_of": now.isoformat(),
+        "tables": [table_as_json(project, state, losses.get(state.table.name, none)) for state in states],
+    }
+    invocation.emit(
+        result,
+        lambda console: draw_list(console, project, [(state, losses.get(state.table.name, none)) for state in states]),
+    )
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="TABLE", help="The table, as it is called in the configuration.")],
+) -> None:
+    """Show a table: owner, tier, lineage, consumers, checks with their last result, incidents, downtime and cost.
+
+    Example: tablewatch table show sales.orders
+    """
+    from incidents import Spans  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.catalogue import losses_of, no_loss, sheet_as_json  # noqa: PLC0415 - as above
+    from monitor.catalogue_page import draw_sheet  # noqa: PLC0415 - as above
+    from monitor.health import states_of  # noqa: PLC0415 - as above
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.reported import unknown_table  # noqa: PLC0415 - as above
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from store import IncidentFilter  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    table = project.config.table(name)
+    if table is None:
+        stranger = unknown_table(name, project.config)
+        raise Stop(ExitCode.NOTHING_SELECTED, *([] if stranger is None else [stranger]))
+    now = project.clock.now()
+    with project.open_store() as store, explained(), store.reading() as view:
+        state = states_of(project, view, [table])[0]
+        results = view.latest_results([table.check_id(check) for check in table.checks])
+        incidents = view.incidents(IncidentFilter(tables=(name,)))
+    losses = losses_of(project, Spans.of(incidents), now=now)
+    loss = losses.get(name, no_loss(project, now=now))
+    invocation.emit(
+        sheet_as_json(project, state, loss, results),
+        lambda console: draw_sheet(console, project, state, loss=loss, results=results),
+    )

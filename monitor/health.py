@@ -1,0 +1,128 @@
+"""Say how tables are: the worst of what their checks found last, their open incidents, and what was not looked at.
+
+degraded         a check fails, or an incident is open
+unknown          a check could not be evaluated, or its next run is overdue
+warning          a check warns
+not-yet-checked  a check has never run, or there is none
+healthy          every check passed
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from checks import Kind, Status, say_duration
+from incidents import NOT_RUN, Incident, State, Watch, gaps_after
+from monitor.config import Config, Table
+from monitor.wiring import Project
+from store import IncidentFilter, Result, View
+
+LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
+
+
+class Health(StrEnum):
+    """How a table is, the worst first."""
+
+    DEGRADED = "degraded"
+    UNKNOWN = "unknown"
+    WARNING = "warning"
+    NOT_YET_CHECKED = "not-yet-checked"
+    HEALTHY = "healthy"
+
+    @property
+    def rank(self) -> int:
+        """Give 0 for the worst."""
+        return tuple(Health).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class NotEvaluated:
+    """A check that says nothing now: why (a reason of unknown, or `not-run`), and what happened."""
+
+    check_id: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What is known of a table now. `results` counts its checks by what they found last."""
+
+    table: Table
+    owner: str | None
+    health: Health
+    results: Mapping[Status, int]
+    never_ran: int
+    last_run_at: datetime | None
+    incidents: Sequence[Incident]
+    not_evaluated: Sequence[NotEvaluated]
+
+
+def states_of(project: Project, view: View, tables: Sequence[Table]) -> Sequence[TableState]:
+    """Give how tables are, in the given order."""
+    ids = [table.check_id(check) for table in tables for check in table.checks]
+    watches = view.watches(ids)
+    unknown = [check_id for check_id, watch in watches.items() if watch.last_unknown is not None]
+    found = view.latest_results(unknown) if unknown else {}
+    names = tuple(table.name for table in tables)
+    incidents: dict[str, list[Incident]] = {name: [] for name in names}
+    for incident in view.incidents(IncidentFilter(states=LASTING)):
+        if incident.table in incidents:
+            incidents[incident.table].append(incident)
+    look = _Look(project.config, project.clock.now(), watches, found)
+    return [look.at(table, incidents[table.name]) for table in tables]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    config: Config
+    now: datetime
+    watches: Mapping[str, Watch]
+    found: Mapping[str, Result]
+
+    def at(self, table: Table, incidents: Sequence[Incident]) -> TableState:
+        ids = [table.check_id(check) for check in table.checks]
+        ran = [self.watches[check_id] for check_id in ids if check_id in self.watches]
+        results = Counter(_status(watch) for watch in ran)
+        not_evaluated = [one for watch in ran for one in self._not_evaluated(table, watch)]
+        never_ran = len(ids) - len(ran)
+        return TableState(
+            table=table,
+            owner=self.config.owner_of(table),
+            health=_worst(results, incidents, not_evaluated, never_ran=never_ran),
+            results=results,
+            never_ran=never_ran,
+            last_run_at=max((watch.last_run_at for watch in ran), default=None),
+            incidents=incidents,
+            not_evaluated=not_evaluated,
+        )
+
+    def _not_evaluated(self, table: Table, watch: Watch) -> Iterator[NotEvaluated]:
+        if watch.last_unknown is not None:
+            result = self.found.get(watch.check_id)
+            message = str(result.message) if result is not None else "its measurement was forgotten"
+            yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
+        period = table.schedule.longest_period() if table.schedule is not None else None
+        gaps = gaps_after(watch, table=table.name, until=self.now, period=period)
+        if any(gap.reason == NOT_RUN for gap in gaps):
+            age = say_duration(self.now - watch.last_run_at)
+            yield NotEvaluated(watch.check_id, NOT_RUN, f"due {table.schedule}, it last ran {age} ago")
+
+
+def _status(watch: Watch) -> Status:
+    return Status.UNKNOWN if watch.last_unknown is not None else Status(watch.last_status)
+
+
+def _worst(
+    results: Mapping[Status, int], incidents: Sequence[Incident], silent: Sequence[NotEvaluated], *, never_ran: int
+) -> Health:
+    if results[Status.FAIL] or any(incident.kind is Kind.QUALITY for incident in incidents):
+        return Health.DEGRADED
+    if silent:
+        return Health.UNKNOWN
+    if results[Status.WARN]:
+        return Health.WARNING
+    return Health.NOT_YET_CHECKED if never_ran or not results else Health.HEALTHY
