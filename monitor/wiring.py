@@ -113,9 +113,10 @@ class Project:
 
     @cached_property
     def _specs(self) -> Mapping[str, SourceSpec]:
-        return {name: self._spec(name) for name in self.config.sources}
+        return {name: self.source_spec(name) for name in self.config.sources}
 
-    def _spec(self, name: str) -> SourceSpec:
+    def source_spec(self, name: str) -> SourceSpec:
+        """Give a source as the sources room takes it."""
         source = self.config.sources[name]
         return SourceSpec(
             name=name,
