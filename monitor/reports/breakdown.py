@@ -1,6 +1,7 @@
 """Break a week's downtime down: by day, by owner of the root cause, by table."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,25 @@ from incidents._spans import Ints
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import DayBar, Share
 from monitor.reports.week import Day
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What things weigh: their cost, or their downtime where nothing costs anything; the week weighs `total`."""
+
+    by_cost: bool
+    total: Fraction
+
+    @classmethod
+    def of(cls, downtime: Downtime, cost: Cost | None) -> "Scale":
+        """Give the scale of a week."""
+        if cost is not None and cost.amount:
+            return cls(by_cost=True, total=cost.amount)
+        return cls(by_cost=False, total=Fraction(downtime.downtime))
+
+    def weight(self, cost: Fraction | None, downtime: int) -> Fraction:
+        """Give what something weighs."""
+        return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
 def day_bar(evidence: Evidence, day: Day) -> DayBar:
@@ -22,53 +42,52 @@ def day_bar(evidence: Evidence, day: Day) -> DayBar:
     return DayBar(day.date, found.undetected, found.repair)
 
 
-def by_table(evidence: Evidence, window: Window) -> tuple[Share, ...]:
-    """Give what falls to each table, the most costly first."""
+def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> tuple[Share, ...]:
+    """Give what falls to the heaviest tables, at most so many."""
+    costs = evidence.price_by(window, evidence.spans.table)
+    if scale.by_cost and costs is not None and len(costs) > most:  # a large house: measure the few that are shown
+        dearest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
+        if costs[dearest[-1]].amount:
+            rows = np.flatnonzero(np.isin(evidence.spans.table, dearest))
+            evidence = replace(evidence, spans=evidence.spans.take(rows))
     names = dict(enumerate(evidence.spans.names))
-    return _shares(evidence, window, group=evidence.spans.table, names=names, owners=evidence.owners)
+    return _shares(evidence, window, scale, group=evidence.spans.table, costs=costs, names=names)[:most]
 
 
-def by_owner(evidence: Evidence, window: Window) -> tuple[Share, ...]:
+def by_owner(evidence: Evidence, window: Window, scale: Scale) -> tuple[Share, ...]:
     """Give what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
     spans = evidence.spans
     codes: dict[str | None, int] = {}
     code_of = np.zeros(len(spans.names), dtype=np.int64)
     for table in np.unique(spans.root_table).tolist():
         code_of[table] = codes.setdefault(evidence.owners.get(spans.names[table]), len(codes))
-    names = {code: owner for owner, code in codes.items()}
-    return _shares(evidence, window, group=code_of[spans.root_table], names=names, owners={})
+    group, names = code_of[spans.root_table], {code: owner for owner, code in codes.items()}
+    return _shares(evidence, window, scale, group=group, costs=evidence.price_by(window, group), names=names)
 
 
 def _shares(
     evidence: Evidence,
     window: Window,
+    scale: Scale,
     *,
     group: Ints,
+    costs: Mapping[int, Cost] | None,
     names: Mapping[int, str | None],
-    owners: Mapping[str, str | None],
 ) -> tuple[Share, ...]:
-    found = {key: one for key, one in evidence.measure_by(window, group).items() if one.n}
-    costs = evidence.price_by(window, group)
-    weights = {key: _weight(one, None if costs is None else costs.get(key, Cost())) for key, one in found.items()}
-    total = sum(weights.values())
-    if not total:  # priced, but at nothing
-        weights = {key: Fraction(one.downtime) for key, one in found.items()}
-        total = sum(weights.values())
-    heaviest_first = sorted(found, key=lambda key: (-weights[key], -found[key].downtime, names[key] or ""))
-    return tuple(
-        Share(
+    shares = []
+    for key, found in evidence.measure_by(window, group).items():
+        if not found.n:
+            continue
+        cost = None if costs is None else costs.get(key, Cost()).amount
+        share = Share(
             name=names[key],
-            owner=owners.get(names[key] or ""),
-            n=found[key].n,
-            undetected_us=found[key].undetected,
-            repair_us=found[key].repair,
-            table_us=found[key].table_time,
-            cost=None if costs is None else costs.get(key, Cost()).amount,
-            part=weights[key] / total,
+            owner=evidence.owners.get(names[key] or ""),
+            n=found.n,
+            undetected_us=found.undetected,
+            repair_us=found.repair,
+            table_us=found.table_time,
+            cost=cost,
+            part=scale.weight(cost, found.downtime) / scale.total,
         )
-        for key in heaviest_first
-    )
-
-
-def _weight(downtime: Downtime, cost: Cost | None) -> Fraction:
-    return Fraction(downtime.downtime) if cost is None else cost.amount
+        shares.append(share)
+    return tuple(sorted(shares, key=lambda share: (-share.part, -share.downtime_us, share.name or "")))

@@ -7,10 +7,10 @@ from typing import Final
 
 from incidents import MAINTENANCE, Cost, Downtime, Resolution, Window, changes, lever
 from monitor.config import Config, Rates
-from monitor.reports.breakdown import by_owner, by_table, day_bar
+from monitor.reports.breakdown import Scale, by_owner, by_table, day_bar
 from monitor.reports.evidence import Evidence
 from monitor.reports.headline import headline
-from monitor.reports.listing import Ranked, listed, rank, standout
+from monitor.reports.listing import Ranking, listed, rank, standout
 from monitor.reports.measured import figures_of, median_of
 from monitor.reports.value import Comparison, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
 from monitor.reports.watching import coverage_of
@@ -29,13 +29,14 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     config, window = evidence.config, window_of(week)
     weeks = [week.back(i) for i in range(TREND_WEEKS)]
     measured = [evidence.measure(window_of(one)) for one in weeks]
+    prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
     watched = [_was_watched(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
-    prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
+    scale = Scale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, watched)
     coverage = coverage_of(evidence, window)
-    ranked = rank(evidence, window)
-    tables = by_table(evidence, window)
+    ranking = rank(evidence, window)
+    tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     return WeeklyReport(
         project=config.project,
         week=week,
@@ -45,13 +46,13 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         coverage=coverage,
         figures=comparison,
         change=changes(measured[1], measured[0]) if complete and _differ(measured, watched) else None,
-        diagnosis=_diagnosis(measured[0], ranked),
+        diagnosis=_diagnosis(measured[0], ranking, scale),
         days=tuple(day_bar(evidence, day) for day in week.days),
-        owners=by_owner(evidence, window),
+        owners=by_owner(evidence, window, scale),
         trend=tuple(_trend(weeks, measured, watched))[::-1],
-        tables=tables[:_TABLES_SHOWN],
-        tables_more=max(0, len(tables) - _TABLES_SHOWN),
-        incidents=listed(ranked, evidence, window),
+        tables=tables,
+        tables_more=(ranking.tables if ranking else 0) - len(tables),
+        incidents=listed(ranking, evidence, window),
         method=_method(evidence, week, measured[0], prices[0] or Cost()),
     )
 
@@ -82,15 +83,15 @@ def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], watched: Sequenc
         yield WeekBar(week, found.undetected, found.repair) if seen else WeekBar(week, None, None)
 
 
-def _diagnosis(this: Downtime, ranked: Sequence[Ranked]) -> Diagnosis | None:
-    if this.downtime == 0:
+def _diagnosis(this: Downtime, ranking: Ranking | None, scale: Scale) -> Diagnosis | None:
+    if ranking is None:
         return None
     return Diagnosis(
         lever=lever(this),
         undetected_share=Fraction(this.undetected, this.downtime),
-        found_by_person=sum(one.unwatched for one in ranked),
+        found_by_person=ranking.unwatched,
         n=this.n,
-        costliest=standout(ranked),
+        costliest=standout(ranking, scale),
     )
 
 

@@ -31,7 +31,8 @@ class Evidence:
 
     `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`: unobserved
     time that touches the week, the time since the last run included. `watches`: by check id. `results`: how often
-    checks found what in the week. `pricing` is None where no rate is configured. `owners`: by table, the name to show.
+    checks found what in the week, None when that is no longer kept. `pricing` is None where no rate is configured.
+    `owners`: by table, the name to show.
     """
 
     config: Config
@@ -41,7 +42,7 @@ class Evidence:
     pricing: Pricing | None
     gaps: Sequence[Gap]
     watches: Mapping[str, Watch]
-    results: Mapping[Status, int]
+    results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
     owners: Mapping[str, str | None] = field(init=False)
 

@@ -57,9 +57,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
         "incident_title": lambda message: say_title(message, voice),
         "notes": sentences.notes,
         "coverage_sentences": sentences.coverage_sentences,
-        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(
-            report.diagnosis, priced=report.method.priced
-        ),
+        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis, by_cost=report.by_cost),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),

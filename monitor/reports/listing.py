@@ -1,16 +1,18 @@
 """Rank a week's incidents and load those that are shown."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from checks import Message
-from incidents import Cost, Incident, Window, from_us
+from incidents import Cost, Incident, Spans, Window, from_us
 from incidents._known import Ruler, known
-from incidents._per_incident import per_incident
+from incidents._per_incident import PerIncident, per_incident
+from incidents._spans import Ints
+from monitor.reports.breakdown import Scale
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import IncidentList, Row, Standout
 
@@ -18,74 +20,97 @@ SHOWN: Final = 25
 """How many incidents a report lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """An incident with downtime in a window; times in microseconds.
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The incidents with downtime in a window, in the order of the list: open ones first, then the heaviest.
 
-    `undetected`, `repair` and `cost` are what falls into the window, `ttd` and `ttr` are whole. `unwatched`: no check
-    looks there, a person reported it.
+    `each` holds the sums by incident, `part` all their episodes, `places` their places in `each` in order. An incident
+    weighs what it costs, or its downtime where nothing has a price; `weights`, by place, are rounded, for the order
+    only. `costs` is by id.
     """
 
-    id: int
-    table: str
-    lasts: bool
-    unwatched: bool
-    occurred: int
-    resolved: int
-    undetected: int
-    repair: int
-    ttd: int
-    ttr: int
-    cost: Fraction | None
+    part: Spans
+    each: PerIncident
+    places: Ints
+    weights: npt.NDArray[np.float64]
+    costs: dict[int, Cost] | None
+
+    def __len__(self) -> int:
+        """Count them."""
+        return int(self.places.size)
 
     @property
-    def weight(self) -> Fraction:
-        """Give its cost, or its downtime where nothing has a price."""
-        return Fraction(self.undetected + self.repair) if self.cost is None else self.cost
+    def unwatched(self) -> int:
+        """Count those that no check looks at: a person reported them."""
+        return int((self.part.check[self.each.first[self.places]] == -1).sum())
+
+    @property
+    def tables(self) -> int:
+        """Count their tables."""
+        return int(np.unique(self.part.table[self.each.first[self.places]]).size)
+
+    def id_at(self, place: int) -> int:
+        """Give the id of an incident."""
+        return int(self.part.incident[self.each.first[place]])
+
+    def cost_at(self, place: int) -> Fraction | None:
+        """Give what an incident cost, None where nothing has a price."""
+        return None if self.costs is None else self.costs.get(self.id_at(place), Cost()).amount
+
+    def down_at(self, place: int) -> int:
+        """Give the downtime of an incident in the window, microseconds."""
+        return int(self.each.undetected[place] + self.each.repair[place])
 
 
-def rank(evidence: Evidence, window: Window) -> list[Ranked]:
-    """Give the incidents with downtime in a window: open ones first, then by cost, then by downtime."""
+def rank(evidence: Evidence, window: Window) -> Ranking | None:
+    """Put the incidents of a window in order; None when there are none."""
     rows = known(evidence.spans, window, evidence.as_of_us)
     if not rows.size:
-        return []
+        return None
     part = evidence.spans.take(rows)
     each = per_incident(part, Ruler(window, evidence.as_of_us, evidence.maintenance), disclosure=False)
-    costs = evidence.price_by(window, evidence.spans.incident)
-    down = np.flatnonzero(each.down & (each.undetected + each.repair > 0))
-    first, last = each.first[down], each.last[down]
-    ids = part.incident[first].tolist()
-    columns = (
-        ids,
-        [part.names[code] for code in part.table[first].tolist()],
-        each.lasts[down].tolist(),
-        (part.check[first] == -1).tolist(),
-        part.occurred[first].tolist(),
-        part.resolved[last].tolist(),
-        *(column[down].tolist() for column in (each.undetected, each.repair, each.ttd, each.ttr)),
-        [None if costs is None else costs.get(incident, Cost()).amount for incident in ids],
-    )
-    ranked = [Ranked(*values) for values in zip(*columns, strict=True)]
-    return sorted(ranked, key=lambda one: (not one.lasts, -one.weight, -one.undetected - one.repair, one.id))
-
-
-def listed(ranked: Sequence[Ranked], evidence: Evidence, window: Window) -> IncidentList:
-    """Load the incidents that are shown and count the rest."""
-    incidents = {one.id: one for one in evidence.look_up([one.id for one in ranked[:SHOWN]])}
-    rows = tuple(_row(incidents[one.id], one, evidence, window) for one in ranked[:SHOWN] if one.id in incidents)
-    return IncidentList(rows, len(ranked) - len(rows))
-
-
-def standout(ranked: Sequence[Ranked]) -> Standout | None:
-    """Give the incident that alone makes more than half of the cost, or of the downtime where nothing has a price."""
-    if len(ranked) < 2:
+    down = each.undetected + each.repair
+    places = np.flatnonzero(each.down & (down > 0))
+    if not places.size:
         return None
-    heaviest = max(ranked, key=lambda one: one.weight)
-    over_half = 2 * heaviest.weight > sum(one.weight for one in ranked)
-    return Standout(heaviest.id, heaviest.table) if over_half else None
+    costs = evidence.price_by(window, evidence.spans.incident)
+    weights = down.astype(np.float64)
+    if costs is not None:
+        ids = part.incident[each.first]
+        weights = np.array([float(costs[one].amount) if one in costs else 0.0 for one in ids.tolist()])
+    order = np.lexsort((places, -down[places], -weights[places], ~each.lasts[places]))
+    return Ranking(part, each, places[order], weights, costs)
 
 
-def _row(incident: Incident, one: Ranked, evidence: Evidence, window: Window) -> Row:
+def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> IncidentList:
+    """Load the incidents that are shown and count the rest."""
+    if ranking is None:
+        return IncidentList((), 0)
+    shown = ranking.places[:SHOWN].tolist()
+    incidents = {one.id: one for one in evidence.look_up([ranking.id_at(place) for place in shown])}
+    rows = tuple(
+        _row(incidents[ranking.id_at(place)], place, ranking=ranking, evidence=evidence, window=window)
+        for place in shown
+        if ranking.id_at(place) in incidents
+    )
+    return IncidentList(rows, len(ranking) - len(rows))
+
+
+def standout(ranking: Ranking, scale: Scale) -> Standout | None:
+    """Give the incident that alone makes more than half of what the week weighs, if there are several."""
+    if len(ranking) < 2:
+        return None
+    heaviest = int(ranking.places[np.argmax(ranking.weights[ranking.places])])
+    weight = scale.weight(ranking.cost_at(heaviest), ranking.down_at(heaviest))
+    if 2 * weight <= scale.total:
+        return None
+    table = ranking.part.table[ranking.each.first[heaviest]]
+    return Standout(ranking.id_at(heaviest), ranking.part.names[table])
+
+
+def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> Row:
+    each, part = ranking.each, ranking.part
+    occurred, resolved = int(part.occurred[each.first[place]]), int(part.resolved[each.last[place]])
     return Row(
         id=incident.id,
         table=incident.table,
@@ -93,16 +118,16 @@ def _row(incident: Incident, one: Ranked, evidence: Evidence, window: Window) ->
         severity=incident.severity,
         state=incident.state,
         resolution=incident.resolution,
-        occurred_at=from_us(one.occurred),
-        ttd_us=one.ttd,
-        ttr_us=None if one.lasts else one.ttr,
-        undetected_us=one.undetected,
-        repair_us=one.repair,
-        cost=one.cost,
+        occurred_at=from_us(occurred),
+        ttd_us=int(each.ttd[place]),
+        ttr_us=None if each.lasts[place] else int(each.ttr[place]),
+        undetected_us=int(each.undetected[place]),
+        repair_us=int(each.repair[place]),
+        cost=ranking.cost_at(place),
         owner=evidence.owners.get(incident.table),
         cause=incident.cause,
         found_by=incident.found_by,
         regressed=incident.regressed,
-        began_before=one.occurred < window.start_us,
-        goes_on=one.resolved > window.end_us,
+        began_before=occurred < window.start_us,
+        goes_on=resolved > window.end_us,
     )

@@ -44,14 +44,12 @@ def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
 
 
 def _watched(coverage: Coverage) -> Message:
-    values: dict[str, float] = {
-        "tables": coverage.tables,
-        "checks": coverage.checks,
-        "results": coverage.results,
-    }
+    values: dict[str, float] = {"tables": coverage.tables, "checks": coverage.checks}
+    if coverage.results is None or coverage.evaluated is None:
+        return Message("Tables: {tables:count}, checks: {checks:count}. How often they ran is no longer kept.", values)
     if not coverage.results:
         return Message("Tables: {tables:count}, checks: {checks:count}. No check ran this week.", values)
-    values["share"] = coverage.evaluated / coverage.results
+    values |= {"results": coverage.results, "share": coverage.evaluated / coverage.results}
     if coverage.evaluated == coverage.results:
         return Message(
             "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated.",
@@ -87,7 +85,7 @@ _LEVERS: Final = {
 }
 
 
-def diagnosis_sentences(diagnosis: Diagnosis, *, priced: bool) -> tuple[Message, ...]:
+def diagnosis_sentences(diagnosis: Diagnosis, *, by_cost: bool) -> tuple[Message, ...]:
     """Say what would shorten downtime most, and what stands out."""
     undetected = diagnosis.undetected_share
     share = float(1 - undetected if diagnosis.lever is Lever.REPAIR else undetected)
@@ -102,13 +100,13 @@ def diagnosis_sentences(diagnosis: Diagnosis, *, priced: bool) -> tuple[Message,
             )
         )
     if diagnosis.costliest is not None:
-        said.append(_costliest(diagnosis.costliest, priced=priced))
+        said.append(_costliest(diagnosis.costliest, by_cost=by_cost))
     return tuple(said)
 
 
-def _costliest(one: Standout, *, priced: bool) -> Message:
+def _costliest(one: Standout, *, by_cost: bool) -> Message:
     values = {"id": one.id, "table": one.table}
-    if not priced:
+    if not by_cost:
         return Message("Incident {id} on {table} alone makes more than half of the downtime.", values)
     return Message("Incident {id} on {table} alone makes more than half of the cost.", values)
 

@@ -68,15 +68,15 @@ class BlindSpot:
 class Coverage:
     """What was watched, and what was not.
 
-    `results` counts what checks found in the week, `evaluated` those of them that are not unknown, `silent` the checks
-    that never ran at all. `blind` holds the tables with unobserved hours, most hours first; `blind_more` counts those
-    left out.
+    `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
+    week whose measurements are no longer kept. `silent` counts the checks that never ran at all. `blind` holds the
+    tables with unobserved hours, most hours first; `blind_more` counts those left out.
     """
 
     tables: int
     checks: int
-    results: int
-    evaluated: int
+    results: int | None
+    evaluated: int | None
     silent: int
     unobserved_us: int
     blind: tuple[BlindSpot, ...]
@@ -248,3 +248,8 @@ class WeeklyReport:
     def complete(self) -> bool:
         """Say whether the week was over when the report was made."""
         return self.as_of >= self.week.end
+
+    @property
+    def by_cost(self) -> bool:
+        """Say whether tables and incidents are weighed by their cost; else by their downtime."""
+        return bool(self.figures.week.cost)

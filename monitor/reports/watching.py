@@ -17,12 +17,13 @@ def coverage_of(evidence: Evidence, window: Window) -> Coverage:
     config = evidence.config
     checks = [table.check_id(check) for table in config.tables for check in table.checks]
     unseen = unobserved(evidence.gaps, window)
-    total = sum(evidence.results.values())
+    results = evidence.results
+    total = None if results is None else sum(results.values())
     return Coverage(
         tables=len(config.tables),
         checks=len(checks),
         results=total,
-        evaluated=total - evidence.results.get(Status.UNKNOWN, 0),
+        evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),
         unobserved_us=sum(one.time for one in unseen.values()),
         blind=_blind(unseen)[:_SHOWN],
