@@ -1,0 +1,200 @@
+"""`tablewatch doctor`."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+from monitor._output import Invocation
+from monitor.cli import run
+from monitor.config import load
+from monitor.diagnosis import (
+    Finding,
+    Verdict,
+    _dependencies,
+    _python,
+    _rooms,
+    examine_clock,
+    examine_files,
+    examine_fonts,
+    examine_sources,
+    examine_store,
+)
+from store import open_store
+
+_NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)
+_CONFIG = """\
+version: 1
+project: shop
+storage: {url: "sqlite:///store.db"}
+sources:
+  shop: {url: "sqlite:///shop.db"}
+tables:
+  - {name: orders, source: shop, checks: [{type: not_null, columns: [id]}]}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a configuration and the database that it watches."""
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    connection.close()
+    (tmp_path / "tablewatch.yaml").write_text(_CONFIG, encoding="utf-8")
+    (tmp_path / "tablewatch.yaml").chmod(0o644)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _doctor(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    code = run(["doctor", "--format", "json", *words], Invocation())
+    value = json.loads(capsys.readouterr().out)
+    assert value["exit_code"] == code
+    by_subject: dict[str, list[dict[str, Any]]] = {}
+    for finding in value["findings"]:
+        by_subject.setdefault(finding["subject"], []).append(finding)
+    return code, by_subject
+
+
+def _verdicts(findings: Sequence[Finding]) -> list[Verdict]:
+    return [finding.verdict for finding in findings]
+
+
+def test_a_sound_configuration_is_told_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything about configuration, store, sources and clock is ok; nothing is made on the way."""
+    code, found = _doctor(capsys=capsys)
+    verdicts = {subject: [one["verdict"] for one in ones] for subject, ones in found.items()}
+    assert code in {0, 3}  # 3 in a checkout that is not installed, where the requirements are not on record
+    for subject in ("configuration", "clock", "files", "store", "source shop", "rooms"):
+        assert verdicts[subject] == ["ok"], found[subject]
+    assert not (here / "store.db").exists()
+
+
+def test_a_person_sees_words_not_only_colours(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line begins with its verdict."""
+    (here / "shop.db").unlink()
+    assert run(["doctor"], Invocation()) == 1
+    out = capsys.readouterr().out
+    assert "ERROR   source shop" in out
+    assert "OK      rooms" in out
+
+
+def test_what_is_wrong_leaves_with_1(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing database, or a table that is not in it, is an error that names it."""
+    (here / "tablewatch.yaml").write_text(_CONFIG.replace("name: orders", "name: ordrs"), encoding="utf-8")
+    code, found = _doctor(capsys=capsys)
+    assert code == 1
+    assert "did you mean 'orders'?" in found["source shop"][0]["message"]
+
+
+def test_a_broken_configuration_is_a_finding(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The doctor goes on where other commands stop."""
+    (here / "tablewatch.yaml").write_text(_CONFIG.replace("source: shop", "source: x, owner: y"), encoding="utf-8")
+    code, found = _doctor(capsys=capsys)
+    assert code == 1
+    assert found["configuration"][0]["message"] == "unknown source 'x' (and 1 more)"
+    assert "rooms" in found
+
+
+def test_without_a_configuration_only_the_installation_is_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder without a configuration is a warning; a named file that is not there is an error."""
+    monkeypatch.chdir(tmp_path)
+    _, found = _doctor(capsys=capsys)
+    assert found["configuration"][0]["verdict"] == "warning"
+    code, found = _doctor("-c", "none.yaml", capsys=capsys)
+    assert (code, found["configuration"][0]["verdict"]) == (1, "error")
+
+
+def test_the_store_is_examined_as_a_whole(here: Path) -> None:
+    """A store that is there is opened and compared with its events; one that is damaged is an error."""
+    loaded = load(here / "tablewatch.yaml")
+    open_store("sqlite:///store.db").close()
+    assert [one.verdict for one in examine_store(loaded) if isinstance(one, Finding)] == [Verdict.OK]
+    (here / "store.db").write_bytes(b"no database at all, but some text of more than one hundred bytes" * 20)
+    (finding,) = examine_store(loaded)
+    assert isinstance(finding, Finding)
+    assert finding.verdict is Verdict.ERROR
+
+
+def test_an_unreachable_source_is_an_error(here: Path) -> None:
+    """The source's own words are told."""
+    (here / "shop.db").unlink()
+    (finding,) = examine_sources(load(here / "tablewatch.yaml"))
+    assert (finding.subject, finding.verdict) == ("source shop", Verdict.ERROR)
+    assert "shop.db" in finding.message
+
+
+def test_files_that_others_may_change_or_read(here: Path) -> None:
+    """A configuration that everybody may write is an error; a readable one that holds a password is a warning."""
+    path = here / "tablewatch.yaml"
+    assert _verdicts([*examine_files(load(path))]) == [Verdict.OK]
+    path.chmod(0o646)
+    assert _verdicts([*examine_files(load(path))]) == [Verdict.ERROR]
+    path.chmod(0o644)
+    secret = _CONFIG.replace("sqlite:///shop.db", "postgresql://me:secret@host/db")
+    path.write_text(secret, encoding="utf-8")
+    assert _verdicts([*examine_files(load(path))]) == [Verdict.WARNING]
+    path.write_text(secret.replace("secret", "${PW}"), encoding="utf-8")
+    assert _verdicts([*examine_files(load(path, environment={"PW": "x"}))]) == [Verdict.OK]
+
+
+def test_a_clock_that_went_back_is_an_error() -> None:
+    """A clock behind the newest stored run, or behind the installation, makes times dishonest."""
+    assert _verdicts([*examine_clock(_NOW, None)]) == [Verdict.OK]
+    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=4))]) == [Verdict.OK]
+    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=6))]) == [Verdict.ERROR]
+    (finding,) = examine_clock(datetime(2001, 1, 1, tzinfo=UTC), None)
+    assert "2001-01-01 00:00Z, but tablewatch was installed at" in finding.message
+
+
+def test_fonts_matter_for_japanese_only(here: Path) -> None:
+    """An English project is not told about fonts."""
+    path = here / "tablewatch.yaml"
+    assert [*examine_fonts(load(path))] == []
+    path.write_text(_CONFIG + "locale: ja\n", encoding="utf-8")
+    (finding,) = examine_fonts(load(path))
+    assert finding.verdict in {Verdict.OK, Verdict.WARNING}
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict", "said"),
+    [
+        ("packaging>=1", Verdict.OK, "1 requirement within their bounds"),
+        ("packaging>=9999", Verdict.ERROR, "is installed, >=9999 is needed"),
+        ("no-such-distribution-anywhere", Verdict.ERROR, "is not installed"),
+        ("no-such-distribution-anywhere; extra == 'spark'", Verdict.OK, "0 requirements within their bounds"),
+        ("no-such-distribution-anywhere; python_version < '3'", Verdict.OK, "0 requirements within their bounds"),
+    ],
+)
+def test_requirements_are_compared_with_what_is_installed(line: str, verdict: Verdict, said: str) -> None:
+    """A dependency outside its bounds or missing is an error; extras that nobody asked for are not."""
+    (finding,) = _dependencies([Requirement(line)])
+    assert finding.verdict is verdict
+    assert said in finding.message
+
+
+def test_python_is_compared_with_the_bound() -> None:
+    """A Python that is too old is an error."""
+    assert _python(">=3.11").verdict is Verdict.OK
+    assert _python(">=9").verdict is Verdict.ERROR
+
+
+def test_another_owner_of_a_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution that has a package of a room's name on record is an error, even when it does not win."""
+    (finding,) = _rooms(owner=None)
+    assert finding.verdict is Verdict.OK
+    record = tmp_path / "strange_thing-1.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-thing\nVersion: 1\n", encoding="utf-8")
+    (record / "RECORD").write_text("store/__init__.py,,\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    (finding,) = _rooms(owner=None)
+    assert (finding.verdict, finding.message) == (Verdict.ERROR, "package 'store' also belongs to strange-thing")
+    assert [one.verdict for one in _rooms(owner="strange-thing")] == [Verdict.OK]
