@@ -13,6 +13,7 @@ from sources._contract import (
     TimedOut,
     Unreachable,
 )
+from sources._kinds import open_source
 from sources._moments import Moment, as_moment
 from sources._names import did_you_mean
 from sources._spec import CsvOptions, SourceSpec
@@ -31,4 +32,5 @@ __all__ = [
     "Unreachable",
     "as_moment",
     "did_you_mean",
+    "open_source",
 ]

@@ -75,7 +75,7 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
         return _of_text(column, dialect)
     never = column.notnull() & False
     if kind.is_date():
-        return Moment(column.cast("timestamp"), never, None, aware=False)
+        return Moment(_naive(column.cast("timestamp"), dialect), never, None, aware=False)
     return Moment(column, never, None, aware=kind.timezone is not None)
 
 
@@ -95,19 +95,26 @@ def _of_text(column: ir.StringColumn, dialect: str) -> Moment:
     known = dialect in {"duckdb", "postgres", "spark"}
     matches = _matcher(dialect)
     readable = matches(column, _ISO if known else _ISO_WITHOUT_OFFSET) & ~column.startswith("0000")
+    first, both = (r"$1", r"$1:00$2") if dialect == "spark" else (r"\1", r"\1:00\2")
     plain = (
         column.upper()
-        .re_replace("([.][0-9]{6})[0-9]+", r"\1")
-        .re_replace("^(.{16})( ?(?:Z|[+-][0-9:]+))?$", r"\1:00\2")
-        .re_replace(" (Z|[+-])", r"\1")
+        .re_replace("([.][0-9]{6})[0-9]+", first)
+        .re_replace("^(.{16})( ?(?:Z|[+-][0-9:]+))?$", both)
+        .re_replace(" (Z|[+-])", first)
     )
     # A plain cast to a naive timestamp would drop the offset without a word. The session's zone is UTC.
-    read = plain.try_cast("timestamp('UTC')").cast("timestamp") if known else plain.try_cast("timestamp")
+    read = _naive(plain.try_cast("timestamp('UTC')"), dialect) if known else plain.try_cast("timestamp")
     value = readable.ifelse(read, None)
     unparsed = column.notnull() & value.isnull()
     if not known:
         return Moment(value, unparsed, None, aware=False)
     return Moment(value, unparsed, matches(column, _ISO_WITH_OFFSET), aware=None)
+
+
+def _naive(moment: ir.TimestampValue, dialect: str) -> ir.TimestampValue:
+    if dialect == "spark":  # Ibis has one word for both of Spark's types, and means the one that is a moment
+        return _functions().spark_naive("UTC", "UTC", moment)
+    return moment.cast("timestamp")
 
 
 def _matcher(dialect: str) -> Callable[[ir.StringColumn, str], ir.BooleanValue]:
@@ -120,6 +127,7 @@ class _Functions(NamedTuple):
     sqlite_moment: Callable[[ir.StringValue], ir.TimestampValue]
     sqlite_offset: Callable[[ir.StringValue], ir.BooleanValue]
     postgres_matches: Callable[[ir.StringValue, str], ir.BooleanValue]
+    spark_naive: Callable[[str, str, ir.TimestampValue], ir.TimestampValue]
 
 
 @cache  # one definition per process: two of the same function would not be equal, and equal wants are measured once
@@ -135,7 +143,10 @@ def _functions() -> _Functions:
     @ibis.udf.scalar.builtin(name="textregexeq", signature=(("string", "string"), "boolean"))
     def postgres_matches(text, pattern): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
 
-    return _Functions(sqlite_moment, sqlite_offset, postgres_matches)
+    @ibis.udf.scalar.builtin(name="convert_timezone", signature=(("string", "string", "timestamp"), "timestamp"))
+    def spark_naive(seen, wanted, moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as above
+
+    return _Functions(sqlite_moment, sqlite_offset, postgres_matches, spark_naive)
 
 
 _matches_iso: Final = re.compile(_ISO).fullmatch

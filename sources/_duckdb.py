@@ -1,0 +1,102 @@
+"""A DuckDB connection that reads the named files and nothing else.
+
+The order matters: what a connection may use, then the files it may read, then the door shut, then the lock on the
+settings. `allowed_paths` is narrower than `allowed_directories`: no other file of the folder can be read or written.
+Views can still be made under the lock, since they live in memory. What the lock leaves open (COPY to one of the named
+files, or to the write-ahead log beside a database file) is closed by running nothing but a single SELECT.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import duckdb
+import ibis
+import pandas as pd
+from ibis.backends.sql import SQLBackend
+
+from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
+from sources._deadline import Deadline
+from sources._engine import EngineSource, Rows
+
+_NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+
+
+class DuckdbSource(EngineSource):
+    """What files and DuckDB files share."""
+
+    dialect = "duckdb"
+    _connection: duckdb.DuckDBPyConnection
+
+    def _connect(self, closing: ExitStack, *, database: str = ":memory:", paths: Sequence[str] = ()) -> SQLBackend:
+        """Open a database that may read `paths` and nothing else.
+
+        Raises:
+            duckdb.Error: it cannot be opened so.
+        """
+        spill = closing.enter_context(TemporaryDirectory(prefix="tablewatch-", ignore_cleanup_errors=True))
+        limits = {"memory_limit": self._spec.memory_limit, "temp_directory": spill}
+        if self._spec.threads is not None:
+            limits["threads"] = str(self._spec.threads)
+        read_only = database != ":memory:"
+        self._connection = duckdb.connect(database, read_only=read_only, config={**_NO_EXTENSIONS, **limits})
+        closing.callback(self._connection.close)
+        backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
+        if paths:
+            self._connection.execute("SET allowed_paths = ?", [list(paths)])
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+        return backend
+
+    def _run(self, sql: str) -> Rows:
+        cursor = self._execute(sql)
+        columns = [column[0] for column in cursor.description or ()]
+        return Rows(columns, cursor.fetchall())
+
+    def _run_frame(self, sql: str) -> pd.DataFrame:
+        return self._execute(sql).df()
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        statements = self._connection.extract_statements(sql)
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+            raise QueryFailed(f"source '{self.name}': only one SELECT is run, the statement is something else")
+        return self._connection.execute(statements[0])
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with Deadline(self.query_timeout, self._connection.interrupt) as deadline:
+            try:
+                yield
+            except duckdb.InterruptException as error:
+                if not deadline.passed:
+                    raise KeyboardInterrupt from None
+                limit = f"{self.query_timeout.total_seconds():g} s"
+                raise TimedOut(self._says(f"no answer within {limit}; see query_timeout", error)) from None
+            except duckdb.Error as error:
+                raise self._say(error) from None
+            except RuntimeError as error:
+                if "interrupted" in str(error):  # DuckDB's way to say that Ctrl-C was pressed
+                    raise KeyboardInterrupt from None
+                raise
+
+    def _say(self, error: duckdb.Error) -> SourceError:
+        kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
+        if "Permission denied" in str(error):
+            kind, text = PermissionDenied, "a file may not be read by this account"
+        return kind(self._says(text, error))
+
+
+_MISFIT: Final = "a value does not fit the type of its column, or a file is not in its format; see csv.types"
+
+_TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
+    (duckdb.PermissionException, PermissionDenied, "the statement reaches for files or settings that are locked"),
+    (duckdb.OutOfMemoryException, QueryFailed, "the statement needs more memory than memory_limit allows"),
+    (duckdb.IOException, Unreachable, "a file is missing, incomplete or cannot be read"),
+    (duckdb.ParserException, QueryFailed, "the statement is not valid SQL"),
+    (duckdb.CatalogException, QueryFailed, "the statement names a table or function that does not exist"),
+    (duckdb.BinderException, QueryFailed, "the statement names a column or function that does not exist or fit"),
+    (duckdb.ConversionException, QueryFailed, _MISFIT),
+    (duckdb.InvalidInputException, QueryFailed, _MISFIT),
+    (duckdb.Error, QueryFailed, "the statement failed"),
+)

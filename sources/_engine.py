@@ -1,0 +1,159 @@
+"""What all kinds of source share: names found in the catalogue, expressions compiled, rows and frames read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import ibis.expr.types as ir
+import pandas as pd
+from ibis.backends.sql import SQLBackend
+from ibis.common.exceptions import IbisError
+
+from sources._contract import QueryFailed, TableNotFound, Unreachable
+from sources._names import did_you_mean
+from sources._spec import SourceSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table in an engine's catalogue. `bare`: it needs no schema before its name."""
+
+    catalog: str
+    schema: str
+    table: str
+    bare: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a statement gave."""
+
+    columns: Sequence[str]
+    cells: Sequence[tuple[Any, ...]]
+
+
+class EngineSource(ABC):
+    """A source whose engine Ibis speaks to. A kind says how to open it, what its catalogue holds, and how to ask."""
+
+    dialect: str
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self.name = spec.name
+        self.query_timeout = spec.query_timeout
+        self._spec = spec
+        self._open_backend: SQLBackend | None = None
+        self._entries: dict[str, Entry] | None = None
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Connect, read-only."""
+        with ExitStack() as closing:
+            self._open_backend = self._open(closing)
+            self._closing = closing.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect."""
+        self._open_backend = self._entries = None
+        self._closing.close()
+
+    def tables(self) -> Sequence[str]:
+        """Name the tables; those that need a schema before their name as `schema.table`."""
+        return sorted(entry.table if entry.bare else f"{entry.schema}.{entry.table}" for entry in self._catalogue())
+
+    def table(self, name: str) -> ir.Table:
+        """Give a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
+        entry = self._find(name)
+        with self._asking():
+            try:
+                return self._describe(entry)
+            except IbisError as error:
+                raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
+
+    def compile(self, expression: ir.Expr) -> str:
+        """Give the SQL text of an expression in this engine's dialect."""
+        try:
+            return str(self._backend.compile(expression))
+        except IbisError as error:
+            raise QueryFailed(self._says(f"{self.dialect} has no way to say this", error)) from None
+
+    def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
+        """Run one SELECT and give its rows by column name."""
+        with self._asking():
+            rows = self._run(sql)
+        return [dict(zip(rows.columns, row, strict=True)) for row in rows.cells]
+
+    def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
+        """Give named columns as a frame of at most `max_rows` + 1 rows."""
+        found = self.table(table)
+        for column in columns:
+            if column not in found.columns:
+                hint = did_you_mean(column, found.columns)
+                raise QueryFailed(f"source '{self.name}': column '{column}' not found in {table}{hint}")
+        if not columns:
+            [counted] = self.fetch(self.compile(found.limit(max_rows + 1).count().name("rows")))
+            return pd.DataFrame(index=range(counted["rows"]))
+        sql = self.compile(found.select(*columns).limit(max_rows + 1))
+        with self._asking():
+            return self._run_frame(sql)
+
+    def sqlalchemy_url(self) -> str | None:
+        """Give a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""
+        return None
+
+    @abstractmethod
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        """Connect; push on `closing` what disconnecting takes."""
+
+    @abstractmethod
+    def _list(self) -> Iterable[Entry]:
+        """Read the catalogue. Called while asking."""
+
+    @abstractmethod
+    def _asking(self) -> AbstractContextManager[object]:
+        """Guard a conversation with the engine: the time it takes, and what its errors say."""
+
+    @abstractmethod
+    def _run(self, sql: str) -> Rows:
+        """Run one SELECT, refuse anything else. Called while asking."""
+
+    def _run_frame(self, sql: str) -> pd.DataFrame:
+        rows = self._run(sql)
+        return pd.DataFrame.from_records(list(rows.cells), columns=list(rows.columns))
+
+    def _describe(self, entry: Entry) -> ir.Table:
+        return self._backend.table(entry.table, database=(entry.catalog, entry.schema))
+
+    @property
+    def _backend(self) -> SQLBackend:
+        if self._open_backend is None:
+            raise Unreachable(f"source '{self.name}' is not open; use it in a with block")
+        return self._open_backend
+
+    def _catalogue(self) -> Iterable[Entry]:
+        return {id(entry): entry for entry in self._known().values()}.values()
+
+    def _known(self) -> Mapping[str, Entry]:
+        if self._entries is None:
+            with self._asking():
+                entries = list(self._list())
+            by_name = {entry.table: entry for entry in entries if entry.bare}
+            for entry in filter(lambda entry: entry.schema, entries):
+                by_name.setdefault(f"{entry.schema}.{entry.table}", entry)
+            self._entries = by_name
+        return self._entries
+
+    def _find(self, name: str) -> Entry:
+        known = self._known()
+        if name not in known:
+            hint = did_you_mean(name, known) if known else "; the source holds no table"
+            raise TableNotFound(f"table '{name}' not found in source '{self.name}'{hint}")
+        return known[name]
+
+    def _says(self, text: str, error: BaseException) -> str:
+        return f"source '{self.name}': {text} ({type(error).__name__})"

@@ -1,0 +1,50 @@
+"""Choose the kind of a source by what is declared, and load only that kind's engine."""
+
+# ruff: noqa: PLC0415 - each kind loads a heavy engine, so only the one that is asked for is imported
+
+from urllib.parse import urlsplit
+
+from sources._contract import Source, Unreachable
+from sources._spec import SourceSpec
+
+
+def open_source(spec: SourceSpec) -> Source:
+    """Give the source that a spec declares; enter it to connect.
+
+    Raises:
+        Unreachable: the driver it needs is not installed.
+    """
+    try:
+        return _of_its_kind(spec)
+    except ImportError as error:
+        missing = (error.name or "its driver").split(".")[0]
+        extra = {"psycopg": "tablewatch[postgres]", "pyspark": "tablewatch[spark]"}.get(missing, missing)
+        text = f"source '{spec.name}' needs {missing}, which cannot be imported; install '{extra}'"
+        raise Unreachable(text) from None
+
+
+def _of_its_kind(spec: SourceSpec) -> Source:
+    if spec.files is not None:
+        from sources.files import Files
+
+        return Files(spec)
+    if spec.spark is not None:
+        from sources.spark import Spark
+
+        return Spark(spec)
+    match urlsplit(spec.url or "").scheme.split("+")[0]:
+        case "sqlite":
+            from sources.sqlite import Sqlite
+
+            return Sqlite(spec)
+        case "duckdb":
+            from sources.duckdb_file import DuckdbFile
+
+            return DuckdbFile(spec)
+        case "postgresql" | "postgres":
+            from sources.postgresql import Postgresql
+
+            return Postgresql(spec)
+    from sources.ibis_url import IbisUrl
+
+    return IbisUrl(spec)

@@ -1,0 +1,76 @@
+"""Tables of a DuckDB database file.
+
+It is opened read-only for the pass and closed after it: an open reader locks its owner out.
+"""
+
+import re
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from ibis.backends.sql import SQLBackend
+
+from sources._contract import PermissionDenied, Source, SourceError, Unreachable
+from sources._duckdb import DuckdbSource
+from sources._engine import Entry
+from sources._place import file_of
+
+_RETRY_S: Final = 0.1
+_MAGIC: Final = slice(8, 12)
+_WRITER: Final = slice(52, 84)  # of the file's header: the version of the DuckDB that wrote it
+
+
+class DuckdbFile(DuckdbSource):
+    """A `.duckdb` file. A missing one is never created."""
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        path = file_of(self._spec)
+        give_up = time.monotonic() + self._spec.lock_timeout.total_seconds()
+        while True:
+            try:
+                with ExitStack() as attempt:
+                    backend = self._connect(attempt, database=str(path))
+                    closing.push(attempt.pop_all())
+                    return backend
+            except duckdb.Error as error:
+                if not _is_locked(error) or time.monotonic() >= give_up:
+                    raise self._why(path, error) from None
+            time.sleep(_RETRY_S)
+
+    def _list(self) -> Iterable[Entry]:
+        found = self._run(
+            "SELECT table_catalog, table_schema, table_name, table_schema = current_schema() "
+            "FROM information_schema.tables WHERE table_catalog = current_database()"
+        )
+        return (Entry(*row) for row in found.cells)
+
+    def _why(self, path: Path, error: duckdb.Error) -> SourceError:
+        if _is_locked(error):
+            holder = re.search(r"PID (\d+)", str(error))
+            who = f"process {holder[1]}" if holder else "another process"
+            text = f"'{path.name}' is held open for writing by {who}; expected that its owner closes it between writes"
+            return Unreachable(self._says(text, error))
+        if isinstance(error, duckdb.ConnectionException):
+            text = f"'{path.name}' is open in this process with other settings; close that connection first"
+            return Unreachable(self._says(text, error))
+        if "Permission denied" in str(error):
+            return PermissionDenied(self._says(f"'{path.name}' may not be read by this account", error))
+        if not isinstance(error, duckdb.IOException):
+            return Unreachable(self._says("DuckDB cannot be started with these settings; see memory_limit", error))
+        with path.open("rb") as file:
+            header = file.read(_WRITER.stop)
+        if header[_MAGIC] != b"DUCK":
+            return Unreachable(self._says(f"'{path.name}' is not a DuckDB file", error))
+        writer = header[_WRITER].rstrip(b"\0").decode("ascii", "replace").removeprefix("v") or "before 0.10"
+        text = f"'{path.name}' was written by DuckDB {writer} and cannot be read by DuckDB {duckdb.__version__} here"
+        return Unreachable(self._says(text, error))
+
+
+def _is_locked(error: duckdb.Error) -> bool:
+    return isinstance(error, duckdb.IOException) and "Could not set lock" in str(error)
+
+
+SOURCE: Final[type[Source]] = DuckdbFile

@@ -1,0 +1,112 @@
+"""Tables of any other engine that Ibis reaches by URL (MySQL, Snowflake, BigQuery, Trino ...).
+
+What is known of such an engine is what Ibis knows. Nothing but a single SELECT is sent, but the session itself may
+write, and no timeout is set here: give an account that may only read, and rely on the deadline of the worker.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import ibis
+import ibis.expr.types as ir
+from ibis.backends.sql import SQLBackend
+from ibis.common.exceptions import IbisError
+from ibis.util import backend_entry_points
+
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
+from sources._engine import Rows
+from sources._names import did_you_mean
+from sources._select import refuse_other_statements
+from sources._unlisted import UnlistedSource
+
+_PEP_249: Final = {"Error", "InterfaceError", "DatabaseError"}
+_OF_CLIENTS: Final = {"GoogleAPIError", "GoogleAuthError", "ClickHouseError", "TrinoConnectionError", "RpcError"}
+_FORBIDDEN: Final = {"Forbidden", "PermissionDenied", "InsufficientPrivilege", "Unauthorized"}
+_ODD_URL: Final = (ValueError, TypeError, LookupError, AttributeError)
+
+
+class IbisUrl(UnlistedSource):
+    """An engine by the URL that `ibis.connect` takes."""
+
+    dialect = "ansi"  # until it is open: then the engine's own
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        with _Reworded(self._why_closed):
+            backend = ibis.connect(self._spec.url or "")
+        if not isinstance(backend, SQLBackend):
+            raise Unreachable(f"source '{self.name}': '{backend.name}' is no SQL engine; expected one that runs SQL")
+        closing.callback(backend.disconnect)
+        self.dialect = backend.dialect.__name__.lower()
+        return backend
+
+    def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
+        return self._backend.table(table, database=tuple(place) or None)
+
+    def _run(self, sql: str) -> Rows:
+        refuse_other_statements(sql, dialect=self.dialect, source=self.name)
+        return self._rows(self._backend.raw_sql(sql))
+
+    def _rows(self, result: Any) -> Rows:
+        """Read what `raw_sql` gave: a PEP 249 cursor, else what the clients of ClickHouse and BigQuery give."""
+        if hasattr(result, "fetchall"):
+            return Rows([column[0] for column in result.description], [tuple(row) for row in result.fetchall()])
+        if hasattr(result, "result_rows"):
+            return Rows(result.column_names, [tuple(row) for row in result.result_rows])
+        if hasattr(result, "schema"):
+            return Rows([field.name for field in result.schema], [tuple(row.values()) for row in result])
+        raise QueryFailed(f"source '{self.name}': {self.dialect} answers in a form that Tablewatch cannot read")
+
+    def _asking(self) -> AbstractContextManager[None]:
+        return _Reworded(self._why_failed)
+
+    def _why_closed(self, error: BaseException) -> SourceError | None:
+        scheme = urlsplit(self._spec.url or "").scheme
+        known = {entry.name for entry in backend_entry_points()}
+        if scheme not in known:
+            hint = did_you_mean(scheme, known)
+            return Unreachable(f"source '{self.name}': Ibis knows no engine '{scheme}'{hint}")
+        if isinstance(error, ImportError):
+            text = f"the driver of {scheme} is not installed; install 'ibis-framework[{scheme}]'"
+            return Unreachable(self._says(text, error))
+        if _is_told(error) or isinstance(error, _ODD_URL):
+            return Unreachable(self._says(f"{scheme} cannot be reached with this URL; check its parts", error))
+        return None
+
+    def _why_failed(self, error: BaseException) -> SourceError | None:
+        if not _is_told(error):
+            return None
+        if _names_of(error) & _FORBIDDEN:
+            return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
+        if isinstance(error, OSError) or "InterfaceError" in _names_of(error):
+            return Unreachable(self._says("the connection was lost", error))
+        return QueryFailed(self._says(f"{self.dialect} refused the statement", error))
+
+
+class _Reworded:
+    """Replace an error that `say` has words for; others pass. For drivers that are unknown before they are loaded."""
+
+    def __init__(self, say: Callable[[BaseException], SourceError | None]) -> None:
+        self._say = say
+
+    def __enter__(self) -> None:
+        """Begin to listen."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, SourceError) and (said := self._say(error)) is not None:
+            raise said from None
+
+
+def _is_told(error: BaseException) -> bool:
+    return isinstance(error, (IbisError, OSError)) or bool(_names_of(error) & (_PEP_249 | _OF_CLIENTS | _FORBIDDEN))
+
+
+def _names_of(error: BaseException) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
+SOURCE: Final[type[Source]] = IbisUrl

@@ -1,0 +1,143 @@
+"""Tables of a PostgreSQL server, in one session that only reads and gives up in time. Needs the extra `[postgres]`."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import ibis
+import psycopg
+from ibis.backends.sql import SQLBackend
+from psycopg.conninfo import make_conninfo
+
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
+from sources._engine import EngineSource, Entry, Rows
+from sources._select import refuse_other_words
+
+_CATALOGUE: Final = """
+SELECT current_database(), n.nspname, c.relname, pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+"""
+_WATCHES_CLIENT_SINCE: Final = 140_000
+_LOST_NETWORK: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
+
+
+class Postgresql(EngineSource):
+    """A PostgreSQL database by URL; its query may hold any parameter that libpq knows."""
+
+    dialect = "postgres"
+    _connection: psycopg.Connection
+
+    def sqlalchemy_url(self) -> str | None:
+        """Give a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
+        parts = urlsplit(self._url)
+        if "," in parts.netloc:
+            return None
+        query = dict(parse_qsl(parts.query)) | self._settings
+        return f"postgresql+psycopg://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote)}"
+
+    @property
+    def _url(self) -> str:
+        _, _, rest = (self._spec.url or "").partition("://")
+        return f"postgresql://{rest}"
+
+    @property
+    def _settings(self) -> dict[str, str]:
+        given = dict(parse_qsl(urlsplit(self._url).query))
+        wanted = {
+            "default_transaction_read_only": "on",
+            "statement_timeout": str(_ms(self.query_timeout)),
+            "lock_timeout": str(_ms(self._spec.lock_timeout)),
+            "TimeZone": "UTC",
+        }
+        options = [given["options"]] if "options" in given else []
+        options += [f"-c {name}={value}" for name, value in wanted.items()]
+        return {
+            "options": " ".join(options),
+            "connect_timeout": str(max(2, math.ceil(self._spec.connect_timeout.total_seconds()))),  # libpq's least is 2
+            "application_name": "tablewatch",
+            **_LOST_NETWORK,
+        }
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        try:
+            self._connection = psycopg.connect(make_conninfo(self._url, **self._settings), autocommit=True)
+        except (psycopg.Error, ValueError) as error:
+            raise Unreachable(self._says(self._why(str(error)), error)) from None
+        closing.callback(self._connection.close)
+        self._connection.read_only = True  # every transaction begins READ ONLY, whatever a function set meanwhile
+        with self._asking():
+            backend = ibis.postgres.from_connection(self._connection)
+            if self._connection.info.server_version >= _WATCHES_CLIENT_SINCE:
+                with suppress(psycopg.errors.InvalidParameterValue):  # servers on some systems cannot
+                    self._connection.execute("SET client_connection_check_interval = '5s'")
+            return backend
+
+    def _list(self) -> Iterable[Entry]:
+        return (Entry(*row) for row in self._ask(_CATALOGUE).cells)
+
+    def _run(self, sql: str) -> Rows:
+        refuse_other_words(sql, self.name)
+        return self._ask(sql)
+
+    def _ask(self, sql: str) -> Rows:
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(sql, prepare=True)  # the protocol of prepared statements takes a single one
+            return Rows([column.name for column in cursor.description or ()], cursor.fetchall())
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._say(error) from None
+
+    def _say(self, error: psycopg.Error) -> SourceError:
+        if self._connection.closed or self._connection.broken:
+            return Unreachable(self._says("the server ended the connection", error))
+        query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
+        kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
+        return kind(self._says(text.format(query=query, lock=lock, state=error.sqlstate), error))
+
+    def _why(self, told: str) -> str:
+        """Say why there is no connection; the driver's text is only recognised, never passed on."""
+        reasons = {
+            "password": "the server refused the password, or wants one",
+            "role": "the server does not know the user",
+            "pg_hba.conf": "the server admits no such user, database and address (pg_hba.conf)",
+            "resolve host": "the host's name is unknown",
+            "timeout": f"no answer within {self._spec.connect_timeout.total_seconds():g} s; see connect_timeout",
+            "refused": "nothing listens at the host and port",
+            "does not exist": "the server has no such database",
+            "too many": "the server has no connection left",
+            "SSL": "the encrypted connection failed; see sslmode",
+        }
+        found = (reason for sign, reason in reasons.items() if sign in told)
+        return next(found, "there is no connection; check host, port, database and user")
+
+
+def _ms(limit: timedelta) -> int:
+    return max(1, round(limit.total_seconds() * 1000))  # 0 would mean: for ever
+
+
+_TOLD: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
+    (psycopg.errors.QueryCanceled, TimedOut, "no answer within {query}; see query_timeout"),
+    (psycopg.errors.LockNotAvailable, TimedOut, "a lock was not free within {lock}; see lock_timeout"),
+    (
+        psycopg.errors.InsufficientPrivilege,
+        PermissionDenied,
+        "the user may not read this; expected the right to SELECT",
+    ),
+    (psycopg.errors.ReadOnlySqlTransaction, QueryFailed, "only reading is allowed, the statement writes"),
+    (psycopg.errors.UndefinedTable, QueryFailed, "the statement names a table that does not exist"),
+    (psycopg.errors.UndefinedColumn, QueryFailed, "the statement names a column that does not exist"),
+    (psycopg.errors.UndefinedFunction, QueryFailed, "the statement names a function or operator that does not exist"),
+    (psycopg.errors.SyntaxError, QueryFailed, "the statement is not valid SQL"),
+    (psycopg.DataError, QueryFailed, "a value does not fit the type that the statement wants"),
+    (psycopg.Error, QueryFailed, "PostgreSQL refused the statement: SQLSTATE {state}"),
+)
+
+SOURCE: Final[type[Source]] = Postgresql

@@ -1,0 +1,147 @@
+"""Tables that Spark knows, by a master (`local[2]`, `spark://...`) or a Spark Connect address (`sc://...`).
+
+Needs the extra `[spark]` and, for a master, Java. A master's session lives for the pass; a session that this process
+has already is left running. Spark itself cannot be told to only read: nothing but a single SELECT is sent to it.
+"""
+
+import logging
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+from urllib.parse import urlsplit
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+import pandas as pd
+import pyarrow as pa
+from ibis.backends.pyspark.datatypes import PySparkType
+from ibis.backends.sql import SQLBackend
+from ibis.common.exceptions import TableNotFound as NoSuchTable
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, TimestampType
+from sqlglot import exp
+
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
+from sources._deadline import Deadline
+from sources._engine import Rows
+from sources._select import refuse_other_statements
+from sources._unlisted import UnlistedSource
+
+_SETTINGS: Final = {
+    "spark.app.name": "tablewatch",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+_PORTS: Final = {"sc": "15002", "spark": "7077"}
+_NOT_FOUND: Final = {"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"}
+_DENIED: Final = {"42501", "28000"}
+_PRINT_VALUES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+class Spark(UnlistedSource):
+    """A Spark session."""
+
+    dialect = "spark"
+    _session: SparkSession
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        address = self._spec.spark or ""
+        self._probe(address)
+        for name in _PRINT_VALUES:
+            logging.getLogger(name).disabled = True
+        try:
+            self._session = _session(address, closing)
+            return ibis.pyspark.connect(self._session)
+        except (PySparkException, Py4JError, ValueError, RuntimeError, OSError) as error:
+            raise Unreachable(self._says("there is no Spark session; check the address, and Java", error)) from None
+
+    def _probe(self, address: str) -> None:
+        """Knock at the server's door first: Spark itself would wait for minutes."""
+        parts = urlsplit(address)
+        if parts.scheme not in _PORTS:
+            return
+        host, _, port = parts.netloc.split(",")[0].rpartition("@")[2].partition(":")
+        limit = self._spec.connect_timeout.total_seconds()
+        try:
+            with socket.create_connection((host, int(port or _PORTS[parts.scheme])), timeout=limit):
+                pass
+        except (OSError, ValueError) as error:
+            text = f"nothing answers at the address within {limit:g} s; see connect_timeout"
+            raise Unreachable(self._says(text, error)) from None
+
+    def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
+        catalog, schema = (place[-2] if len(place) > 1 else None), (place[-1] if place else None)
+        whole = exp.select("*").from_(exp.table_(table, db=schema, catalog=catalog, quoted=True)).limit(0)
+        try:
+            found = self._session.sql(whole.sql("spark")).schema
+        except AnalysisException as error:
+            if error.getCondition() in _NOT_FOUND:
+                raise NoSuchTable(table) from None
+            raise
+        types = {field.name: _type(field) for field in found.fields}
+        return ibis.table(types, name=table, catalog=catalog, database=schema)
+
+    def _run(self, sql: str) -> Rows:
+        found = self._table(sql)
+        return Rows(found.column_names, [tuple(row.values()) for row in found.to_pylist()])
+
+    def _run_frame(self, sql: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self._table(sql).to_pandas()
+        return frame
+
+    def _table(self, sql: str) -> pa.Table:
+        refuse_other_statements(sql, dialect=self.dialect, source=self.name)
+        return self._session.sql(sql).toArrow()  # collect() would tell moments in the zone of this machine
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with Deadline(self.query_timeout, self._session.interruptAll) as deadline:
+            try:
+                yield
+            except (PySparkException, Py4JError) as error:
+                if deadline.passed:
+                    limit = f"{self.query_timeout.total_seconds():g} s"
+                    raise TimedOut(self._says(f"no answer within {limit}; see query_timeout", error)) from None
+                raise self._say(error) from None
+
+    def _say(self, error: PySparkException | Py4JError) -> SourceError:
+        condition = error.getCondition() if isinstance(error, PySparkException) else None
+        state = error.getSqlState() if isinstance(error, PySparkException) else None
+        if state in _DENIED:
+            return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
+        return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no condition given'}", error))
+
+
+def _session(address: str, closing: ExitStack) -> SparkSession:
+    if address.startswith("sc://"):
+        remote: SparkSession = SparkSession.builder.remote(address).create()
+        closing.callback(remote.stop)
+        return remote
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running.newSession()
+    builder = SparkSession.builder.master(address)
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    closing.callback(session.stop)
+    session.sparkContext.setLogLevel("OFF")  # its warnings print values
+    return session
+
+
+def _type(field: StructField) -> dt.DataType:
+    """Give Ibis' type of a column; Ibis itself forgets that Spark's TIMESTAMP is a moment."""
+    if isinstance(field.dataType, TimestampType):
+        return dt.Timestamp(timezone="UTC", nullable=field.nullable)
+    try:
+        return PySparkType.to_ibis(field.dataType, nullable=field.nullable)
+    except NotImplementedError:
+        return dt.Unknown(nullable=field.nullable)
+
+
+SOURCE: Final[type[Source]] = Spark

@@ -1,0 +1,116 @@
+"""Tables of a SQLite file, opened so that nothing can be written, not even the file itself.
+
+A file from elsewhere may be hostile: views call no function with side effects (`trusted_schema=OFF`), cells are checked
+before they are believed (`cell_size_check=ON`), and a statement that runs for too long is stopped from within.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+from urllib.parse import quote
+
+import ibis
+import ibis.expr.types as ir
+from ibis.backends.sql import SQLBackend
+from ibis.common.exceptions import IbisError
+
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
+from sources._engine import EngineSource, Entry, Rows
+from sources._moments import register
+from sources._place import file_of
+from sources._select import refuse_other_words
+from sources._spec import SourceSpec
+
+_STEPS_BETWEEN_LOOKS_AT_THE_CLOCK: Final = 50_000
+_BROKEN: Final = {"SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FORMAT"}
+
+
+class Sqlite(EngineSource):
+    """A SQLite file. A missing one is never created."""
+
+    dialect = "sqlite"
+
+    def __init__(self, spec: SourceSpec) -> None:
+        super().__init__(spec)
+        self._stop_at = float("inf")
+
+    def sqlalchemy_url(self) -> str:
+        """Give a read-only URL."""
+        # Quoted twice: SQLAlchemy 2.1 unquotes the path once before SQLite does.
+        return f"sqlite:///file:{quote(quote(str(file_of(self._spec))))}?mode=ro&uri=true"
+
+    def _open(self, closing: ExitStack) -> SQLBackend:
+        path = file_of(self._spec)
+        wait = self._spec.lock_timeout.total_seconds()
+        with self._asking():
+            connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=wait)
+            closing.callback(connection.close)
+            connection.text_factory = _decode
+            connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
+            for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+                connection.execute(f"PRAGMA {setting}")
+            register(connection)
+            self._connection = connection
+            return ibis.sqlite.from_connection(connection)
+
+    def _list(self) -> Iterable[Entry]:
+        found = self._run(
+            "SELECT name FROM pragma_table_list() "
+            "WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        return (Entry("", "main", name, bare=True) for (name,) in found.cells)
+
+    def _describe(self, entry: Entry) -> ir.Table:
+        try:
+            return self._backend.table(entry.table, database=entry.schema)
+        except IbisError:  # columns without a declared type, and no row to infer one from
+            columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table])
+            read = self._backend.compiler.type_mapper.from_string
+            schema = {name: read(kind) if kind else "null" for name, kind in columns}
+            return ibis.table(schema, name=entry.table, database=entry.schema)
+
+    def _run(self, sql: str) -> Rows:
+        refuse_other_words(sql, self.name)  # the driver takes a single statement, and the session only reads
+        cursor = self._connection.execute(sql)
+        return Rows([column[0] for column in cursor.description], cursor.fetchall())
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        self._stop_at = time.monotonic() + self.query_timeout.total_seconds()
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "")
+            if code == "SQLITE_INTERRUPT" and time.monotonic() < self._stop_at:
+                raise KeyboardInterrupt from None  # pressed while SQLite asked for the time
+            raise self._say(error, code) from None
+        finally:
+            self._stop_at = float("inf")
+
+    def _is_late(self) -> bool:
+        return time.monotonic() >= self._stop_at
+
+    def _say(self, error: sqlite3.Error, code: str) -> SourceError:
+        family = "_".join(code.split("_")[:2])
+        if family == "SQLITE_INTERRUPT":
+            limit = f"{self.query_timeout.total_seconds():g} s"
+            return TimedOut(self._says(f"no answer within {limit}; see query_timeout", error))
+        if family in {"SQLITE_BUSY", "SQLITE_LOCKED"}:
+            limit = f"{self._spec.lock_timeout.total_seconds():g} s"
+            return TimedOut(self._says(f"the file stayed locked for {limit}; see lock_timeout", error))
+        if family in {"SQLITE_PERM", "SQLITE_AUTH"}:
+            return PermissionDenied(self._says("the file may not be read by this account", error))
+        if family in _BROKEN:
+            return Unreachable(self._says(f"the file cannot be read as SQLite: {code}", error))
+        if family == "SQLITE_READONLY":
+            return QueryFailed(self._says("only reading is allowed, the statement writes", error))
+        return QueryFailed(self._says(f"SQLite refused the statement: {code or 'no code'}", error))
+
+
+def _decode(text: bytes) -> str:
+    return text.decode(errors="replace")  # a value that is no UTF-8 must not stop the others from being read
+
+
+SOURCE: Final[type[Source]] = Sqlite
