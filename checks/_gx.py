@@ -55,11 +55,11 @@ class GxRequest:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An expectation as configured, and the route it will take: `sql` (SQLite, PostgreSQL) or `frame`."""
+    """An expectation as configured, and its route: `sql` (SQLite, PostgreSQL), `frame`, or None if not yet known."""
 
     expectation: str
     kwargs: Mapping[str, Any]
-    route: Literal["sql", "frame"]
+    route: Literal["sql", "frame"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,5 +244,5 @@ def _batch(table: _SqlTable | pd.DataFrame) -> Iterator[Any]:
         sources.delete("table")
 
 
-def _problem(name: str, kwargs: Mapping[str, Any], route: str) -> str | None:
+def _problem(name: str, kwargs: Mapping[str, Any], route: str | None) -> str | None:
     return problem(_library(), name, kwargs, route)

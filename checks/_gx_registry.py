@@ -67,13 +67,13 @@ def _is_expectation(gx: Any, value: Any) -> bool:
     return is_kind and not value.is_abstract()
 
 
-def problem(gx: Any, name: str, kwargs: Mapping[str, Any], route: str) -> str | None:
-    """Say what is wrong with an expectation on a route (`sql` or `frame`), None where nothing is."""
+def problem(gx: Any, name: str, kwargs: Mapping[str, Any], route: str | None) -> str | None:
+    """Say what is wrong with an expectation on a route (`sql`, `frame` or any), None where nothing is."""
     try:
         expectation = make(gx, name, kwargs)
     except Misconfigured as error:
         return str(error)
-    return None if _has_providers(gx, expectation, route) else NO_PROVIDER[route].format(name=name)
+    return None if route is None or _has_providers(gx, expectation, route) else NO_PROVIDER[route].format(name=name)
 
 
 def _has_providers(gx: Any, expectation: Any, route: str) -> bool:
