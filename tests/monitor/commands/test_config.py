@@ -1,0 +1,159 @@
+"""`tablewatch config`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from monitor._output import Invocation
+from monitor.cli import run
+
+_SECRET = "hunter2-and-more"  # noqa: S105 - the test's own secret
+_CONFIG = """\
+version: 1
+project: shop
+sources:
+  shop: {url: "postgresql://me:${PW}@host/db", query_timeout: 90s}
+  lake: {files: "*.csv"}
+owners:
+  crew: {name: "${CREW:-The crew}"}
+tables:
+  - {name: orders, source: shop, owner: crew, checks: [{type: not_null, columns: [id]}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a configuration whose password comes from the environment."""
+    (tmp_path / "tablewatch.yaml").write_text(_CONFIG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PW", _SECRET)
+    return tmp_path
+
+
+def _config(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = run(["config", *words], Invocation())
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    code, out, err = _config(*words, "--format", "json", capsys=capsys)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_a_good_configuration_is_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was read is told in a line, or as JSON with the digest."""
+    assert _config("check", capsys=capsys) == (0, "ok  shop: 1 table, 1 check in tablewatch.yaml\n", "")
+    value = _value("check", capsys=capsys)
+    digest = value.pop("digest")
+    assert len(digest) == 16
+    assert value == {
+        "schema": "tablewatch.config-check/1",
+        "ok": True,
+        "project": "shop",
+        "files": ["tablewatch.yaml"],
+        "tables": 1,
+        "checks": 1,
+        "notes": [],
+    }
+
+
+def test_releases_are_plainly_said_not_to_be_evaluated(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is accepted but not acted upon is told on stderr, never passed over."""
+    (here / "tablewatch.yaml").write_text(_CONFIG + "releases: {extract: {table: orders}}\n", encoding="utf-8")
+    code, out, err = _config("check", capsys=capsys)
+    assert code == 0
+    assert out.startswith("ok  shop")
+    assert err == "note: releases are read and checked, but not evaluated by this version: extract\n"
+
+
+def test_what_is_shown_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Values from the environment never appear; defaults that stand in the file do."""
+    for words in (["show"], ["show", "--redacted"], ["show", "--defaults"], ["show", "--format", "json"]):
+        code, out, _ = _config(*words, capsys=capsys)
+        assert code == 0
+        assert _SECRET not in out
+        assert "postgresql://me:***@host/db" in out
+        assert "The crew" in out
+
+
+def test_what_is_shown_is_a_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    """The shown text is YAML with the values in force; with `--defaults` also those that nobody wrote."""
+    _, out, _ = _config("show", capsys=capsys)
+    shown = yaml.safe_load(out)
+    assert list(shown) == ["version", "project", "sources", "owners", "tables"]
+    assert shown["sources"]["shop"] == {"url": "postgresql://me:***@host/db", "query_timeout": "90s"}
+    whole = _value("show", "--defaults", capsys=capsys)["config"]
+    assert whole["sources"]["shop"]["query_timeout"] == "90s"
+    assert whole["sources"]["lake"]["query_timeout"] == "1m"
+    assert whole["tables"][0]["checks"][0]["severity"] == "error"
+    assert whole["alerts"]["resolve_after"] == 2
+
+
+def test_everything_is_revealed_on_request_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--reveal` is the one way to see a secret."""
+    for words in (["show", "--reveal"], ["show", "--reveal", "--defaults"]):
+        _, out, _ = _config(*words, capsys=capsys)
+        assert f"postgresql://me:{_SECRET}@host/db" in out
+
+
+def test_errors_are_masked_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A password that stands in the file is masked in the quoted line and in the JSON."""
+    text = _CONFIG.replace("${PW}", "plain-password").replace("query_timeout: 90s", "query_timeout: ${PW}")
+    (here / "tablewatch.yaml").write_text(text.replace("${PW}", '"${PW}"'), encoding="utf-8")
+    code, out, err = _config("check", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert '4 |  shop: {url: "postgresql://me:***@host/db"' in err
+    assert "plain-password" not in err
+    assert _SECRET not in err
+    _, out, _ = _config("check", "--format", "json", capsys=capsys)
+    assert "'query_timeout' takes a duration such as 26h, not '***'" in json.loads(out)["error"]
+
+
+def test_the_schema_is_json_for_people_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The schema is printed as it is, or written to a file whose folder is made."""
+    _, out, _ = _config("schema", capsys=capsys)
+    schema = json.loads(out)
+    assert schema["title"] == "Tablewatch configuration"
+    path = here / ".tablewatch" / "schema.json"
+    assert _config("schema", "--write", str(path), capsys=capsys)[:2] == (0, f"wrote {path}\n")
+    assert json.loads(path.read_text(encoding="utf-8")) == schema
+
+
+def test_a_schema_that_cannot_be_written_says_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder where a file is expected is wrong usage, not a crash."""
+    code, out, _ = _config("schema", "--write", str(here), "--format", "json", capsys=capsys)
+    assert code == 2
+    assert json.loads(out)["errors"][0]["code"] == "file.not_written"
+
+
+@pytest.mark.slow
+def test_expectations_are_looked_up(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`config check` asks Great Expectations whether an expectation exists, takes its arguments and fits the source."""
+    text = """\
+version: 1
+project: shop
+sources:
+  db: {url: "sqlite:///shop.db"}
+tables:
+  - name: orders
+    source: db
+    checks:
+      - {id: fine, type: expectation, expectation: ExpectColumnValuesToNotBeNull, kwargs: {column: id}}
+      - {id: unknown, type: expectation, expectation: ExpectColumnValuesToNotBeNul, kwargs: {column: id}}
+      - {id: strange, type: expectation, expectation: ExpectColumnValuesToNotBeNull, kwargs: {colum: id}}
+"""
+    (here / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    code, out, _ = _config("check", "--format", "json", capsys=capsys)
+    errors = json.loads(out)["errors"]
+    assert code == 2
+    assert [(error["code"], error["line"]) for error in errors] == [
+        ("config.expectation", 10),
+        ("config.expectation", 11),
+    ]
+    assert "did you mean 'ExpectColumnValuesToNotBeNull'?" in errors[0]["message"]
+    assert "colum" in errors[1]["message"]
