@@ -2,5 +2,6 @@
 
 from monitor.demo._build import DAYS, Demo, DemoError, build_demo, newest_start
 from monitor.demo._plan import FAULTS, Fault
+from monitor.demo._story import Story, tell
 
-__all__ = ["DAYS", "FAULTS", "Demo", "DemoError", "Fault", "build_demo", "newest_start"]
+__all__ = ["DAYS", "FAULTS", "Demo", "DemoError", "Fault", "Story", "build_demo", "newest_start", "tell"]

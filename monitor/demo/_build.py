@@ -35,6 +35,11 @@ class Demo:
     incidents: tuple[Incident, ...]
 
     @property
+    def end(self) -> datetime:
+        """Give the moment at which the replay stopped."""
+        return self.start + plan.END
+
+    @property
     def found(self) -> tuple[tuple[plan.Fault, Incident | None], ...]:
         """Pair each planted fault with the incident that it led to."""
         by_check = {incident.check_id: incident for incident in self.incidents}

@@ -1,7 +1,7 @@
 """The faults of the demo: what is done to the data, when, and when it is repaired.
 
-A plan is what happened to the data, never what the engine should write down: the engine has to find it. Times are offsets from the
-Monday on which the demo starts, in the project's time zone.
+A plan is what happened to the data, never what the engine should write down: the engine has to find it. Times are
+offsets from the Monday on which the demo starts, in the project's time zone.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ def at(week: int, weekday: str, clock: str) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is wrong with a table's data between two moments (`ends` None: not repaired before the demo ends).
+    """Something wrong with a table's data between two moments (`ends` None: not repaired before the demo ends).
 
-    `check_id` names the check that has to notice, None when only a person can; `interval` is how often it runs. A load that stays away
-    makes data bad only when it is `patience` too old: the loads are silent from `begins - patience` on.
+    `check_id` names the check that has to notice, None when only a person can; `interval` is how often it runs. A load
+    that stays away makes data bad only when it is `patience` too old: the loads are silent from `begins - patience` on.
     """
 
     name: str

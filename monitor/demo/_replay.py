@@ -1,6 +1,7 @@
-"""Replay six weeks: loads, checks, repairs and one person, each at its moment, with the real engine on a simulated clock.
+"""Replay six weeks: loads, checks, repairs and one person, each at its moment, by the real engine on a simulated clock.
 
-Nothing is written into the store by hand: the engine finds what it finds, and the person uses the verbs of the command line.
+Nothing is written into the store by hand: the engine finds what it finds, and the person uses the verbs of the command
+line.
 """
 
 import heapq

@@ -1,6 +1,6 @@
-"""A small shop whose tables are loaded as time goes by: SQLite for the application, Parquet for events, DuckDB for the warehouse.
+"""A small shop whose tables are loaded as time goes by: an application's SQLite, events in Parquet, a DuckDB warehouse.
 
-Loads write real files; a fault changes what a load writes, or keeps it from running. The numbers come from a fixed seed.
+Loads write real files; a fault changes what a load writes, or keeps it from running. A fixed seed gives the numbers.
 """
 
 import sqlite3
@@ -17,9 +17,16 @@ from monitor.demo import _plan as plan
 
 _CUSTOMERS = 400
 _SCHEMA = """
-CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, email TEXT, prefecture TEXT NOT NULL, updated_at TEXT NOT NULL);
-CREATE TABLE orders (order_id INTEGER NOT NULL, customer_id INTEGER, amount INTEGER NOT NULL, ordered_at TEXT NOT NULL, loaded_at TEXT NOT NULL);
+CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, email TEXT, prefecture TEXT, updated_at TEXT);
+CREATE TABLE orders (order_id INTEGER, customer_id INTEGER, amount INTEGER, ordered_at TEXT, loaded_at TEXT);
 CREATE INDEX orders_loaded_at ON orders (loaded_at);
+"""
+_REVENUE_TABLE = """
+CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)
+"""
+_REVENUE_OF_A_DAY = """
+SELECT prefecture, count(*), sum(amount) FROM orders JOIN customers USING (customer_id)
+WHERE ordered_at >= ? AND ordered_at < ? GROUP BY prefecture
 """
 _PREFECTURES = ("Hokkaido", "Miyagi", "Tokyo", "Aichi", "Osaka", "Hiroshima", "Fukuoka")
 
@@ -52,9 +59,7 @@ class Shop:
         with self._sqlite() as shop:
             shop.executescript(_SCHEMA)
         with duckdb.connect(str(self.warehouse)) as warehouse:
-            warehouse.execute(
-                "CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)"
-            )
+            warehouse.execute(_REVENUE_TABLE)
         self.sync_customers(self.start - timedelta(hours=3))
         self.load_orders(self.start - timedelta(minutes=10))
         self.build_revenue(self.start - timedelta(hours=2))
@@ -123,10 +128,8 @@ class Shop:
         """Add yesterday's revenue by prefecture to the warehouse."""
         day = (now.astimezone(self.start.tzinfo) - timedelta(days=1)).date()
         with self._sqlite() as shop:
-            rows = shop.execute(
-                "SELECT prefecture, count(*), sum(amount) FROM orders JOIN customers USING (customer_id) WHERE ordered_at >= ? AND ordered_at < ? GROUP BY 1",
-                (f"{day}T00:00:00", f"{day + timedelta(days=1)}T00:00:00"),
-            ).fetchall()
+            limits = (f"{day}T00:00:00", f"{day + timedelta(days=1)}T00:00:00")
+            rows = shop.execute(_REVENUE_OF_A_DAY, limits).fetchall()
         copies = 2 if now == self.start + plan.TWICE_BUILT.begins else 1
         with duckdb.connect(str(self.warehouse)) as warehouse:
             for prefecture, orders, revenue in rows * copies:

@@ -1,0 +1,36 @@
+"""`tablewatch demo`: a small shop with planted faults, and what six weeks of watching found."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+from monitor._progress import progress
+from monitor.clock import SystemClock
+
+app = typer.Typer(rich_help_panel="Set up")
+
+
+@app.command()
+def demo(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Option("--dir", help="Where to build it.")] = Path("tablewatch-demo"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo in that folder.")] = False,
+) -> None:
+    """Build a small shop with planted faults, replay six weeks of checks, write the weekly report.
+
+    Example: tablewatch demo --dir shop
+    """
+    from monitor.demo import DAYS, DemoError, build_demo, tell  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    invocation.note(f"building a small shop in {folder} and replaying six weeks of it on a simulated clock")
+    try:
+        with progress("replaying", DAYS) as advance:
+            built = build_demo(folder, now=SystemClock().now(), replace=force, on_day=advance)
+    except DemoError as error:
+        raise Stop(ExitCode.USAGE, Problem("demo.folder", str(error))) from None
+    story = tell(built)
+    invocation.emit(story.as_json(), story.draw)

@@ -1,0 +1,132 @@
+"""Tell what the demo planted and what was found: for a person and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks import say_duration
+from incidents import Incident, State, Window, to_us
+from monitor._tables import draw_table
+from monitor.demo import _plan as plan
+from monitor.demo._build import Demo
+from monitor.downtime_figures import DowntimeFigures, survey
+from monitor.downtime_page import as_json as downtime_as_json
+from monitor.refusals import explained
+from monitor.reports import render
+from monitor.reports.build import build_weekly
+from monitor.reports.gather import gather
+from monitor.reports.week import Week
+from monitor.voice import BabelVoice
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What the six weeks came to, and the reports that were written."""
+
+    demo: Demo
+    figures: DowntimeFigures
+    reports: tuple[Path, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Give `tablewatch.demo/1`."""
+        return {
+            "schema": "tablewatch.demo/1",
+            "folder": str(self.demo.folder),
+            "start": self.demo.start.isoformat(),
+            "end": self.demo.end.isoformat(),
+            "check_runs": self.demo.runs,
+            "faults": [_fault_as_json(self.demo, fault, incident) for fault, incident in self.demo.found],
+            "downtime": downtime_as_json(self.demo.project, self.figures),
+            "reports": [str(report) for report in self.reports],
+        }
+
+    def draw(self, console: "Console") -> None:
+        """Print it."""
+        demo, whole = self.demo, self.figures.whole
+        days = f"{demo.start:%Y-%m-%d} to {demo.end:%Y-%m-%d}"
+        console.print(f"{demo.runs:,} checks were run from {days}; planted and found:\n")
+        columns = ("~planted", "table", "went bad", "incident", "found by", "TTD", "TTR")
+        draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
+        hours = sum((whole.undetected, whole.repair)) / 3.6e9
+        console.print(f"\nData downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
+        for report in self.reports:
+            console.print(f"Report: {report}")
+        console.print("\nGo on with:")
+        for command in _NEXT:
+            console.print(f"  tablewatch -c {demo.folder} {command}")
+
+    def _cost(self) -> str:
+        cost = self.figures.cost
+        return "" if cost is None else f", {self.demo.project.currency.text(cost.amount)}"
+
+
+_NEXT = (
+    "incident list",
+    "downtime --by owner",
+    "table list",
+    "check",
+    "report weekly --locale ja --out report.ja.html",
+)
+
+
+def tell(demo: Demo) -> Story:
+    """Measure the six weeks and write the weekly report in each language of the configuration."""
+    project = demo.project
+    window = Window(to_us(demo.start), to_us(demo.end))
+    with project.open_store() as store, explained(), store.reading() as view:
+        figures = survey(project, view, window=window, as_of_us=window.end_us, by="table")
+        week = Week.last_complete(demo.end, project.config.timezone)
+        report = build_weekly(gather(project, view, week, demo.end), week)
+    folder = demo.folder / "reports"
+    folder.mkdir(exist_ok=True)
+    written = []
+    for locale in project.config.report.weekly.locales:
+        path = folder / f"{week}.{locale}.html"
+        path.write_text(render.as_html(report, BabelVoice(locale, project.config.timezone)), encoding="utf-8")
+        written.append(path)
+    return Story(demo, figures, tuple(written))
+
+
+def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[str | None]:
+    began = f"{demo.start + fault.begins:%a %d %b %H:%M}"
+    if incident is None:
+        return (fault.story, fault.table, began, "not found", None, None, None)
+    last = incident.last
+    lasts = incident.state is not State.RESOLVED
+    return (
+        fault.story,
+        fault.table,
+        began,
+        f"#{incident.id}",
+        incident.check_id.removeprefix(f"{fault.table}.") if incident.check_id else "a person",
+        say_duration(last.detected_at - last.onset.at),
+        "open" if lasts or last.resolved_at is None else say_duration(last.resolved_at - last.detected_at),
+    )
+
+
+def _fault_as_json(demo: Demo, fault: plan.Fault, incident: Incident | None) -> dict[str, Any]:
+    times = dict(_times(incident)) if incident is not None else {}
+    return {
+        "name": fault.name,
+        "table": fault.table,
+        "began_at": _iso(demo.start, fault.begins),
+        "ended_at": None if fault.ends is None else _iso(demo.start, fault.ends),
+        "incident": incident.id if incident is not None else None,
+        **times,
+    }
+
+
+def _times(incident: Incident) -> Iterator[tuple[str, str | None]]:
+    last = incident.last
+    yield "occurred_at", last.onset.at.isoformat()
+    yield "detected_at", last.detected_at.isoformat()
+    yield "resolved_at", last.resolved_at.isoformat() if last.resolved_at is not None else None
+
+
+def _iso(start: datetime, offset: timedelta) -> str:
+    return (start + offset).isoformat()
