@@ -15,7 +15,6 @@ from incidents import (
     Maintenance,
     OpenIncident,
     Part,
-    Reopened,
     Resolution,
     Resolved,
     Shares,
@@ -108,16 +107,62 @@ def test_what_was_learned_later_changes_the_past():
 
 def test_the_healthy_gap_between_episodes_is_never_counted():
     """A relapse adds an episode to the same incident: one incident, the sum of both episodes, nothing in between."""
-    relapse = verbs.reopen(B, detected_at=utc("01-05 12:00"), occurred_at=utc("01-05 11:00"), now=utc("12-31 00:00"))
-    again = apply(B, Event(3, utc("12-31 00:00"), "somebody", relapse))
-    ended = apply(again, Event(3, utc("12-31 00:00"), "somebody", Resolved(utc("01-05 15:00"), Resolution.FIXED)))
-    found = january(ended)
+    found = january(relapsed())
     assert found.n == 1
     assert (hours(found.undetected), hours(found.repair)) == (1 + 1, 2 + 3)
     assert found.ttd is not None
     assert found.ttr is not None
     assert (found.ttd.mean, found.ttr.mean) == (2 * HOUR_US, 5 * HOUR_US)
-    assert isinstance(relapse, Reopened)
+
+
+def test_a_boundary_belongs_to_the_window_that_it_begins():
+    """Resolved at midnight of 1 February: in TTR of February, not of January, with no hour in February."""
+    incident = logged(1, "one", "01-31 12:00", "01-31 20:00", "02-01 00:00")
+    before, after = january(incident, as_of="03-01 00:00"), january(incident, as_of="03-01 00:00", window=FEBRUARY)
+    assert (before.n, hours(before.downtime), before.ttr) == (1, 12, None)
+    assert (after.n, after.downtime) == (0, 0)
+    assert after.ttr is not None
+    assert after.ttr.mean == 4 * HOUR_US
+
+
+def test_an_incident_exists_from_the_moment_of_its_detection():
+    """At the very moment of detection it is known, with all its undetected time; a microsecond before, nothing is."""
+    assert hours(january(A1, as_of="01-05 04:00").downtime) == 4
+    assert january(A1, as_of="01-05 03:59:59.999999").downtime == 0
+
+
+def test_what_was_resolved_later_lasted_then():
+    """Seen from ten o'clock, an incident resolved at one is open, six hours into its repair, and in no TTR."""
+    found = january(A1, as_of="01-05 10:00")
+    assert (hours(found.undetected), hours(found.repair), found.ttr) == (4, 6, None)
+    assert [(one.id, one.age) for one in found.open] == [(1, 10 * HOUR_US)]
+
+
+def relapsed():
+    """Make the incident on table two, down again from 11:00, noticed at 12:00, good again at 15:00."""
+    relapse = verbs.reopen(B, detected_at=utc("01-05 12:00"), occurred_at=utc("01-05 11:00"), now=utc("12-31 00:00"))
+    again = apply(B, Event(3, utc("12-31 00:00"), "somebody", relapse))
+    return apply(again, Event(3, utc("12-31 00:00"), "somebody", Resolved(utc("01-05 15:00"), Resolution.FIXED)))
+
+
+def test_a_relapse_that_is_not_known_yet_does_not_exist():
+    """Seen from half past eleven, there is the first episode only, and it is over."""
+    found = january(relapsed(), as_of="01-05 11:30")
+    assert (hours(found.undetected), hours(found.repair), found.open) == (1, 2, ())
+    assert found.ttr is not None
+    assert found.ttr.mean == 2 * HOUR_US
+
+
+def test_statistics_sum_episodes_outside_of_the_window_too():
+    """Detected before noon, resolved after: TTD is of the first window, TTR of the second, both of all episodes."""
+    noon = to_us(utc("01-05 12:00"))
+    morning = january(relapsed(), window=Window(JANUARY.start_us, noon))
+    evening = january(relapsed(), window=Window(noon, JANUARY.end_us))
+    assert morning.ttd is not None
+    assert (morning.ttd.mean, morning.ttr) == (2 * HOUR_US, None)
+    assert evening.ttr is not None
+    assert (evening.ttd, evening.ttr.mean) == (None, 5 * HOUR_US)
+    assert (morning.n, morning.n_occurred, evening.n, evening.n_occurred) == (1, 1, 1, 0)
 
 
 @pytest.mark.parametrize("resolution", [one for one in Resolution if not one.counts])
