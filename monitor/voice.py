@@ -59,9 +59,9 @@ class Money:
 class BabelVoice:
     """A voice for one language and one time zone.
 
-    Kinds of value, beside those of `checks.Voice`: `hours` (a length in hours and minutes, never days), `money` (a
-    `Money`), `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of
-    time are a timedelta or seconds; times are aware and are told in the voice's zone.
+    Kinds of value, beside those of `checks.Voice`: `tenths` (a number with one decimal), `hours` (a length in hours and
+    minutes, never days), `money` (a `Money`), `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of
+    dates as an interval). Lengths of time are a timedelta or seconds; times are aware and told in the voice's zone.
     """
 
     def __init__(self, locale: str, timezone: str) -> None:
@@ -76,15 +76,15 @@ class BabelVoice:
             raise ValueError(f"locale '{locale}' not found; write a language such as en or ja") from None
         self.language = self._locale.language
         self.zone = ZoneInfo(timezone)
-        self._texts = _catalogue(self.language)
+        self._catalogue = catalogue(self.language)
 
     def text(self, text: str) -> str:
         """Give the translation of a text."""
-        return self._texts.gettext(text) if text else text
+        return self._catalogue.text(text)
 
     def plural(self, one: str, many: str, number: int) -> str:
         """Give the translation of the form that fits a number."""
-        return self._texts.ngettext(one, many, number)
+        return self._catalogue.texts.ngettext(one, many, number)
 
     def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911 - one line for each kind
         """Give a value of a kind as text; a kind unknown here leaves the value as it is."""
@@ -93,6 +93,8 @@ class BabelVoice:
                 return format_decimal(int(value), locale=self._locale)
             case "number":
                 return format_decimal(_six_digits(value), format="#,##0.######", locale=self._locale)
+            case "tenths":
+                return format_decimal(float(value), format="#,##0.0", locale=self._locale)
             case "ratio":
                 pattern = "#,##0.0%" if abs(float(value)) < 0.1 else "#,##0%"
                 return format_percent(float(value), format=pattern, locale=self._locale)
@@ -142,14 +144,29 @@ def _six_digits(value: Any) -> Any:
     return value if isinstance(value, int) else float(f"{float(value):.6g}")
 
 
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The texts of one language. `singulars` gives for the form that counts many the one that names it in gettext."""
+
+    texts: gettext.NullTranslations
+    singulars: Mapping[str, str]
+
+    def text(self, text: str) -> str:
+        """Give the translation of a text; also of one form of a text that counts, as an incident's title keeps it."""
+        if text in self.singulars:
+            return self.texts.ngettext(self.singulars[text], text, 2)
+        return self.texts.gettext(text) if text else text  # gettext's empty text is the catalogue's own header
+
+
 @cache
-def _catalogue(language: str) -> gettext.NullTranslations:
-    if language == SOURCE_LANGUAGE:
-        return gettext.NullTranslations()
+def catalogue(language: str) -> Catalogue:
+    """Give the catalogue of a language; of English, and where there is none, one that gives every text back."""
     source = importlib.resources.files("templates") / "locale" / language / "LC_MESSAGES" / "tablewatch.po"
-    if not source.is_file():
-        return gettext.NullTranslations()
+    if language == SOURCE_LANGUAGE or not source.is_file():
+        return Catalogue(gettext.NullTranslations(), {})
+    read = read_po(io.BytesIO(source.read_bytes()), locale=language)
     compiled = io.BytesIO()
-    write_mo(compiled, read_po(io.BytesIO(source.read_bytes()), locale=language))
+    write_mo(compiled, read)
     compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+    counting = [message.id for message in read if message.pluralizable]
+    return Catalogue(gettext.GNUTranslations(compiled), {forms[1]: forms[0] for forms in counting})

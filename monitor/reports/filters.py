@@ -28,8 +28,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
             case "hours":
                 return voice.format(sentences.length(value), "hours")
             case "short_hours":
-                hours = Fraction(value) / _HOUR
-                return voice.format(round(hours) if hours >= 100 else round(float(hours), 1), "number")
+                return _short(Fraction(value) / _HOUR, voice)
             case "money":
                 return voice.format(Money(value, currency), "money")
             case "number":
@@ -87,6 +86,13 @@ def say_title(title: Message, voice: Voice) -> str:
         return title.render(voice)
     except (KeyError, ValueError, IndexError):
         return title.text
+
+
+def _short(hours: Fraction, voice: Voice) -> str:
+    """Say hours in the few letters that fit over a column."""
+    if 0 < hours < Fraction(1, 10):
+        return f"<{voice.format(0.1, 'tenths')}"
+    return voice.format(hours, "count" if hours >= 100 or not hours else "tenths")
 
 
 _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {

@@ -59,21 +59,36 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _texts_of_scope(scope: ast.AST, path: Path) -> Iterator[Text]:
-    names: dict[str, list[str]] = {}
-    for node in _own(scope):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    names.setdefault(target.id, []).extend(_strings(node.value, {}))
+    bound = _bound(scope)
     for node in _own(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             first = node.args[0] if node.args else given.get("text")
-            ones = _strings(given["one"], names) if "one" in given else []
+            if first is None:  # made of what was stored
+                continue
             place = f"{path.relative_to(HOUSE)}:{node.lineno}"
-            for text in _strings(first, names) if first is not None else []:
-                yield Text(text, ones[0] if ones else None, place)
+            texts, ones = _strings(first, bound, node.lineno), []
+            if "one" in given:
+                ones = _strings(given["one"], bound, node.lineno)
+                ones = ones if len(ones) == len(texts) else ones[-1:] * len(texts)
+            for text, one in zip(texts, ones or [None] * len(texts), strict=True):
+                yield Text(text, one, place)
+
+
+def _bound(scope: ast.AST) -> dict[str, list[tuple[int, str]]]:
+    """Give the strings that names are bound to in a scope, with their lines, in order."""
+    bound: dict[str, list[tuple[int, str]]] = {}
+    for node in _own(scope):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            pairs = zip(target.elts, node.value.elts, strict=True) if both else [(target, node.value)]
+            for name, value in pairs:
+                if isinstance(name, ast.Name):
+                    strings = _strings(value, {}, node.lineno)
+                    bound.setdefault(name.id, []).extend((node.lineno, string) for string in strings)
+    return bound
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
@@ -86,13 +101,13 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
             waiting[:0] = ast.iter_child_nodes(node)
 
 
-def _strings(node: ast.expr, names: dict[str, list[str]]) -> list[str]:
+def _strings(node: ast.expr, bound: dict[str, list[tuple[int, str]]], line: int) -> list[str]:
     match node:
         case ast.Constant(value=str() as text):
             return [text]
         case ast.IfExp():
-            return _strings(node.body, names) + _strings(node.orelse, names)
+            return _strings(node.body, bound, line) + _strings(node.orelse, bound, line)
         case ast.Name():
-            return names.get(node.id, [])
+            return [text for bound_at, text in bound.get(node.id, []) if bound_at < line]
         case _:
             return []

@@ -1,0 +1,116 @@
+"""The message catalogues: nothing stale, the report complete, every place kept."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages import Catalog, Message
+from babel.messages.pofile import read_po
+
+from monitor.voice import BabelVoice, catalogue
+from tests.templates.message_ids import HOUSE, ROOMS, Text, texts_of_code, texts_of_templates
+
+PASSED_ON = {
+    "monitor/reports/filters.py": "says the texts of the templates, which are found there",
+    "checks/_gx.py": "says why there is no verdict, which opens no incident and so is in no report",
+}
+"""Files that make a message of a text they were given."""
+
+LANGUAGES = sorted(path.name for path in (HOUSE / "templates" / "locale").iterdir())
+
+
+@pytest.fixture(params=LANGUAGES)
+def translated(request) -> Catalog:
+    """Read the catalogue of each language."""
+    path = HOUSE / "templates" / "locale" / request.param / "LC_MESSAGES" / "tablewatch.po"
+    with path.open("rb") as file:
+        return read_po(file, locale=request.param, abort_invalid=True)
+
+
+def product_texts() -> list[Text]:
+    """Give every text of the product."""
+    return texts_of_templates() + texts_of_code(*ROOMS)
+
+
+def messages_of(read: Catalog) -> Iterator[Message]:
+    """Give the messages, without the header."""
+    return (message for message in read if message.id)
+
+
+def places(text: str) -> list[tuple[str, str]]:
+    """Give the places of a text with their kinds, in the order of the alphabet."""
+    return sorted((name, kind or "") for _, name, kind, _ in Formatter().parse(text) if name is not None)
+
+
+def test_there_are_catalogues():
+    """Japanese is there."""
+    assert "ja" in LANGUAGES
+
+
+def test_nothing_is_stale(translated):
+    """Every id of a catalogue is a text of the product."""
+    known = {text.key for text in product_texts()}
+    stale = [message.id for message in messages_of(translated) if message.id not in known]
+    assert not stale
+
+
+def test_report_is_complete(translated):
+    """Every text of the report and its templates is translated."""
+    wanted = {text.key: text.place for text in texts_of_templates() + texts_of_code("monitor/reports")}
+    there = {
+        message.id
+        for message in messages_of(translated)
+        if all(message.string if message.pluralizable else [message.string])
+    }
+    missing = sorted(f"{place}: {key}" for key, place in wanted.items() if key not in there)
+    assert not missing
+
+
+def test_places_are_kept(translated):
+    """A translation has the places of its original, each with its kind, and no others."""
+    for message in messages_of(translated):
+        originals = message.id if message.pluralizable else [message.id]
+        for string in message.string if message.pluralizable else [message.string]:
+            assert places(string) == places(originals[-1]), message.id
+
+
+def test_no_fuzzy_entry(translated):
+    """A guess is no translation."""
+    assert not [message.id for message in translated if message.fuzzy and message.id]
+
+
+def test_every_text_can_be_found():
+    """The text of each message stands in the code, as a literal or under a name, so that a translator can find it."""
+    hidden = []
+    found = {text.place for text in texts_of_code(*ROOMS)}
+    for room in ROOMS:
+        for path in sorted((HOUSE / room).rglob("*.py")):
+            name = str(path.relative_to(HOUSE))
+            for call in calls_of_message(path):
+                stored = not call.args or isinstance(call.args[0], ast.Attribute)
+                if f"{name}:{call.lineno}" not in found and not stored and name not in PASSED_ON:
+                    hidden.append(f"{name}:{call.lineno}")
+    assert not hidden
+
+
+def calls_of_message(path: Path) -> Iterator[ast.Call]:
+    """Give the places of a file where a message is made."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
+            yield node
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stored_forms_are_translated(language):
+    """A title keeps one form of a text that counts; both forms find their translation."""
+    one, many = (
+        "{rows:count} row, at least {limit:count} expected",
+        "{rows:count} rows, at least {limit:count} expected",
+    )
+    voice = BabelVoice(language, "UTC")
+    assert catalogue(language).singulars[many] == one
+    assert voice.text(one) != one
+    assert voice.text(many) != many
+    assert voice.text("") == ""
