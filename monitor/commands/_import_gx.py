@@ -1,0 +1,98 @@
+"""`tablewatch import gx`: the checks of a Great Expectations suite, in the words of the configuration."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor._output import Invocation, count
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from checks._gx_suite import Imported
+
+_LARGEST = 20_000_000
+
+
+def import_gx(
+    ctx: typer.Context,
+    suite: Annotated[Path, typer.Argument(help="The suite as JSON, as Great Expectations saves it.")],
+    table: Annotated[str, typer.Option(help="The table that the checks are for, as the configuration names it.")],
+) -> None:
+    """Print the checks of a Great Expectations suite as YAML, to be put under `checks:` of a table.
+
+    What a check of ours asks becomes that check; the rest stays an expectation; what cannot run is listed.
+
+    Example: tablewatch import gx gx/expectations/orders.json --table sales.orders
+    """
+    from checks._gx_suite import NotASuiteError, to_checks  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    try:
+        imported = to_checks(_read(suite), table=table)
+    except NotASuiteError as error:
+        raise Stop(ExitCode.USAGE, Problem("gx.not_a_suite", str(error), file=str(suite))) from None
+    _ask_great_expectations(imported, invocation)
+    _say_notes(imported, invocation)
+    result = {
+        "schema": "tablewatch.import-gx/1",
+        "ok": True,
+        "table": table,
+        "checks": imported.checks,
+        "remarks": [{"expectation": note.name, "text": note.text} for note in imported.remarks],
+        "left_out": [{"expectation": note.name, "text": note.text} for note in imported.left_out],
+    }
+    invocation.emit(result, lambda console: _print_yaml(console, {"checks": imported.checks}))
+
+
+def _read(path: Path) -> Any:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise Stop(ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path)))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        problem = Problem("gx.not_read", f"{path} cannot be read ({type(error).__name__})")
+    except UnicodeDecodeError:
+        problem = Problem("gx.not_read", f"{path} is not UTF-8 text")
+    except json.JSONDecodeError as error:
+        problem = Problem(
+            "gx.not_json", f"not JSON: {error.msg.lower()}", file=str(path), line=error.lineno, column=error.colno
+        )
+    raise Stop(ExitCode.USAGE, problem)
+
+
+def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> None:
+    """Leave out expectations that Great Expectations does not know, or whose arguments it does not take."""
+    asked = [check for check in imported.checks if check["type"] == "expectation"]
+    if not asked:
+        return
+    from checks._gx import Declared, validate  # noqa: PLC0415 - starts a process that imports for seconds
+    from checks._gx_suite import Note  # noqa: PLC0415 - as above
+
+    try:
+        answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked])
+    except (ChildProcessError, TimeoutError) as error:
+        invocation.note(f"note: Great Expectations could not be asked about the expectations: {error}")
+        return
+    for check, answer in zip(asked, answers, strict=True):
+        if answer is not None:
+            imported.checks.remove(check)
+            imported.left_out.append(Note(check["expectation"], answer))
+
+
+def _say_notes(imported: "Imported", invocation: Invocation) -> None:
+    for note in imported.remarks:
+        invocation.note(f"note: {note.name}: {note.text}")
+    for note in imported.left_out:
+        invocation.note(f"left out: {note.name}: {note.text}")
+    total = count(len(imported.checks), "check")
+    invocation.note(f"{total}; {count(len(imported.left_out), 'expectation')} could not be translated")
+
+
+def _print_yaml(console: "Console", values: Any) -> None:
+    import yaml  # noqa: PLC0415 - `--help` must stay quick
+
+    console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")

@@ -1,0 +1,109 @@
+"""`tablewatch export`: hand what is known to other tools."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from monitor._output import Invocation
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from checks._gx_suite import Exported
+    from monitor.config import Config, Loaded, Table
+
+app = typer.Typer(help="Hand what is known to other tools.", no_args_is_help=True, rich_help_panel="Set up")
+
+
+@app.callback()
+def _group() -> None:
+    """Hand what is known to other tools."""
+
+
+@app.command()
+def gx(
+    ctx: typer.Context,
+    table: Annotated[str | None, typer.Option(help="Of this table; of all tables if not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file; for several tables, a file for each in this folder.")
+    ] = None,
+) -> None:
+    """Write checks as a Great Expectations 1.x suite, as JSON. Checks without a twin there are listed.
+
+    Example: tablewatch export gx --table sales.orders --out gx/expectations/orders.json
+    """
+    invocation: Invocation = ctx.obj
+    loaded = invocation.load()
+    tables = _chosen(loaded.config, table)
+    if out is None and len(tables) > 1:
+        problem = Problem(
+            "gx.several_tables",
+            f"one suite fits on standard output, the configuration has {len(tables)} tables",
+            hint="name one with --table, or a folder with --out",
+        )
+        raise Stop(ExitCode.USAGE, problem)
+    exported = {one.name: _export(loaded, one, invocation) for one in tables}
+    suites: dict[str, Any] = {name: invocation.redactor.value(one.suite) for name, one in exported.items()}
+    if out is None:
+        invocation.emit(next(iter(suites.values())))
+        return
+    files = _write(suites, out, to_folder=table is None)
+    left_out = [
+        {"check_id": f"{name}.{note.name}", "text": note.text}
+        for name, one in exported.items()
+        for note in one.left_out
+    ]
+    result = {
+        "schema": "tablewatch.written/1",
+        "ok": True,
+        "files": [str(path) for path in files],
+        "left_out": left_out,
+    }
+    invocation.emit(result, lambda console: console.print("\n".join(f"wrote {path}" for path in files)))
+
+
+def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
+    from checks import did_you_mean  # noqa: PLC0415 - `--help` must stay quick
+
+    if name is None:
+        if not config.tables:
+            raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_tables", "the configuration has no tables"))
+        return config.tables
+    found = config.table(name)
+    if found is None:
+        hint = did_you_mean(name, (one.name for one in config.tables))
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_table", f"table '{name}' is not configured{hint}"))
+    return (found,)
+
+
+def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Exported":
+    from checks import Zones  # noqa: PLC0415 - `--help` must stay quick
+    from checks._gx_suite import to_suite  # noqa: PLC0415 - as above
+
+    source = loaded.config.sources[table.source]
+    zones = Zones(source.timezone, table.timezones, calendar=loaded.config.timezone)
+    exported = to_suite(table.name, table.checks, zones=zones)
+    for note in exported.remarks:
+        invocation.note(f"note: {table.name}.{note.name}: {note.text}")
+    for note in exported.left_out:
+        invocation.note(f"left out: {table.name}.{note.name}: {note.text}")
+    return exported
+
+
+def _write(suites: "Mapping[str, dict[str, Any]]", out: Path, *, to_folder: bool) -> "Sequence[Path]":
+    if to_folder or out.is_dir():
+        paths = {name: out / f"{quote(name, safe='')}.json" for name in suites}
+    else:
+        paths = dict.fromkeys(suites, out)
+    try:
+        for name, path in paths.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(suites[name], ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        problem = Problem("file.not_written", f"{out} cannot be written ({type(error).__name__})")
+        raise Stop(ExitCode.USAGE, problem) from None
+    return list(paths.values())
