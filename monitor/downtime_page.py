@@ -160,7 +160,7 @@ def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) ->
 def _cells(project: Project, part: Part) -> Iterator[str]:
     one = part.downtime
     yield part.key if part.key is not None else "(nobody or nothing named)"
-    yield str(one.n)
+    yield f"{one.n:,}"
     for time in (one.undetected, one.repair, one.downtime, one.table_time):
         yield say_hours(time)
     if part.cost is not None:
@@ -196,7 +196,7 @@ def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     whole = found.whole
     share = Fraction(whole.undetected, whole.downtime)
     diagnosis = Diagnosis(lever(whole), share, found.found_by_person, whole.n, costliest=None)
-    for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis, priced=project.priced), fillvalue=""):
+    for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis, by_cost=project.priced), fillvalue=""):
         yield _line(label, str(said))
     if found.cost is not None and found.cost.amount:
         total = found.cost.amount

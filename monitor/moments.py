@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 EXAMPLE: Final = "2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2h ago'"
 _YEARS: Final = range(1970, 2200)
+_LONG: Final = 1_000 * 3_600
+"""Seconds from which minutes say nothing any more."""
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME: Final = re.compile(
@@ -42,11 +44,15 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class TimeReader:
-    """Reads times at a moment, in an IANA zone; with a pattern of `strptime` it reads times of that form only."""
+    """Reads times at a moment, in an IANA zone.
+
+    With a pattern of `strptime` it reads times of that form only; without `relative` no `now` and no `2h ago`.
+    """
 
     zone: str
     now: datetime
     pattern: str | None = None
+    relative: bool = True
 
     def read(self, text: str) -> Moment:
         """Give the moment of a time.
@@ -57,9 +63,9 @@ class TimeReader:
         words = " ".join(text.split())
         if self.pattern is not None:
             return self._read_pattern(words, self.pattern)
-        if words.lower() == "now":
+        if self.relative and words.lower() == "now":
             return Moment(self.now)
-        if words.lower().endswith(" ago"):
+        if self.relative and words.lower().endswith(" ago"):
             return Moment(self._ago(words[:-4]))
         if _DAY.fullmatch(words):
             raise UnreadableTime(f"'{text}' is a day; a time of day is needed, such as '{words} 10:10'")
@@ -181,8 +187,10 @@ def say_time(moment: datetime, zone: str) -> str:
 
 
 def say_hours(microseconds: Fraction | int) -> str:
-    """Say a length of time in hours, never days, by its two largest units: `61 h 10 min`, `42 min`, `0 min`."""
+    """Say a length of time in hours, never days, by its two largest units: `61 h 10 min`, `42 min`, `33,593 h`."""
     seconds = round(Fraction(microseconds) / 1_000_000)
+    if seconds >= _LONG:
+        return f"{round(Fraction(microseconds) / 3_600_000_000):,} h"
     parts = []
     for unit, size in (("h", 3_600), ("min", 60), ("s", 1)):
         count, seconds = divmod(seconds, size)

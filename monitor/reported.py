@@ -53,7 +53,9 @@ class Reported:
 
 def tidy(text: str) -> str:
     """Give a text in one line, without the control characters that would move a terminal's cursor."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(text.split())
 
 
 def unknown_table(name: str, config: Config) -> Problem | None:

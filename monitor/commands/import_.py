@@ -1,0 +1,17 @@
+"""`tablewatch import`: bring in what other tools know. Each kind stands in a file of its own, `_import_<kind>`."""
+
+import typer
+
+from monitor.commands._import_gx import import_gx
+from monitor.commands._import_incidents import import_incidents
+
+app = typer.Typer(help="Bring in what other tools know.", no_args_is_help=True, rich_help_panel="Set up")
+
+
+@app.callback()
+def _group() -> None:
+    """Bring in what other tools know."""
+
+
+app.command("gx")(import_gx)
+app.command("incidents")(import_incidents)
