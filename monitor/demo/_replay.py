@@ -8,8 +8,9 @@ import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
-from incidents import verbs
+from incidents import Resolution, verbs
 from incidents.verbs import Ending, Report
 from monitor.clock import SimulatedClock
 from monitor.demo import _plan as plan
@@ -71,7 +72,7 @@ class Replay:
             (plan.TIMES_HUNDRED, shop.repair_amounts),
         ):
             if fault.ends is not None:
-                yield self._at(fault.ends, lambda _, repair=repair: repair())
+                yield self._at(fault.ends, repair)
 
     def _person(self) -> Iterator[Happening]:
         yield self._at(plan.PERSON_NOTICED, self._report)
@@ -88,9 +89,9 @@ class Replay:
                     break
                 by_slot.setdefault(slot, []).append(table.name)
         for slot, names in heapq.merge(sorted(by_slot.items())):
-            yield self._at(slot - self.shop.start, lambda _, names=names: self._look(names), rank=1)
+            yield self._at(slot - self.shop.start, partial(self._look, names), rank=1)
 
-    def _look(self, names: list[str]) -> None:
+    def _look(self, names: list[str], _now: datetime) -> None:
         targets = self.project.targets(names)
         self._engine.run(targets)
         self.runs += sum(len(target.subject.checks) for target in targets)
@@ -107,7 +108,7 @@ class Replay:
             book.append(incident, [verbs.acknowledge(incident, now=now)], recorded_at=now, actor=PERSON)
 
     def _resolve(self, now: datetime) -> None:
-        ending = Ending(now, verbs.Resolution.FIXED, "the new field is in sen; the loader now divides by 100")
+        ending = Ending(now, Resolution.FIXED, "the new field is in sen; the loader now divides by 100")
         with self.store.writing() as book:
             incident = book.incident(self._reported)
             book.append(incident, [verbs.resolve(incident, ending, now=now)], recorded_at=now, actor=PERSON)

@@ -90,17 +90,17 @@ class Shop:
             if now == self.start + plan.DUPLICATES.begins:
                 shop.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", rows)
 
-    def repair_duplicates(self) -> None:
+    def repair_duplicates(self, _now: datetime) -> None:
         """Delete the repeated orders, as the engineer on duty does."""
         with self._sqlite() as shop:
             shop.execute("DELETE FROM orders WHERE rowid NOT IN (SELECT min(rowid) FROM orders GROUP BY order_id)")
 
-    def repair_nulls(self) -> None:
+    def repair_nulls(self, _now: datetime) -> None:
         """Fill in the customers that the deploy lost."""
         with self._sqlite() as shop:
             shop.execute("UPDATE orders SET customer_id = order_id % ? + 1 WHERE customer_id IS NULL", (_CUSTOMERS,))
 
-    def repair_amounts(self) -> None:
+    def repair_amounts(self, _now: datetime) -> None:
         """Bring the amounts back to yen."""
         with self._sqlite() as shop:
             shop.execute("UPDATE orders SET amount = amount / 100 WHERE amount >= 100000")
