@@ -5,10 +5,7 @@ error and the places in the code, never messages, arguments or values, because t
 """
 
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import TypeAlias
@@ -35,6 +32,8 @@ def crash_hook(invocation: Invocation) -> Hook:
 
 
 def _write_report(text: str) -> str:
+    import tempfile  # noqa: PLC0415 - needed when something is wrong only
+
     handle, path = tempfile.mkstemp(prefix="tablewatch-crash-", suffix=".txt", text=True)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
@@ -42,6 +41,8 @@ def _write_report(text: str) -> str:
 
 
 def _report(error: BaseException, trace: TracebackType | None) -> str:
+    import platform  # noqa: PLC0415 - as above
+
     machine = f"{platform.system()} {platform.machine()}"
     lines = [f"tablewatch {version()}", f"python {platform.python_version()} on {machine}", ""]
     lines += _places(error, trace)
@@ -53,6 +54,8 @@ def _report(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _places(error: BaseException, trace: TracebackType | None) -> list[str]:
+    import traceback  # noqa: PLC0415 - as above
+
     home = sys.prefix
     frames = traceback.extract_tb(trace)
     places = [f"  {frame.filename.removeprefix(home)}:{frame.lineno} in {frame.name}" for frame in frames]

@@ -1,10 +1,10 @@
 """Which Tablewatch this is."""
 
-from importlib import metadata
-
 
 def version() -> str:
     """Give the version of the installed distribution, or say that there is none on record."""
+    from importlib import metadata  # noqa: PLC0415 - slow to import; few commands need it
+
     try:
         return metadata.version("tablewatch")
     except metadata.PackageNotFoundError:

@@ -16,12 +16,13 @@ from monitor._crash import crash_hook
 from monitor._output import Format, Invocation, remember_config, remember_format
 from monitor._problem import ExitCode, Problem, Stop
 from monitor._version import version as installed_version
-from monitor.commands import command_files, load_command
+from monitor.commands import command_files, load_command, sum_up_command
 
 _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
-    "5 nothing selected, 70 bug, 130 interrupted."
+    "5 nothing selected, 70 bug, 130 interrupted. Options can also be given as TABLEWATCH_<COMMAND>_<OPTION>."
 )
+_PANELS = ("Watch", "Incidents and cost", "Set up")
 _ONCE = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 
@@ -64,6 +65,16 @@ def _build(name: str) -> Any:
     return _with_shared_options(command)
 
 
+def _listed(name: str) -> typer.core.TyperCommand:
+    summary = sum_up_command(name)
+    return typer.core.TyperCommand(name, help=summary.text, rich_help_panel=summary.panel)
+
+
+def _panel_first(name: str) -> tuple[int, str]:
+    panel = sum_up_command(name).panel
+    return _PANELS.index(panel) if panel in _PANELS else len(_PANELS), name
+
+
 class CommandFolder(typer.core.TyperGroup):
     """The commands of `monitor/commands/`; a file is imported when its command is called or listed."""
 
@@ -71,14 +82,25 @@ class CommandFolder(typer.core.TyperGroup):
         """Take the names from the folder."""
         super().__init__(**attributes)
         self.commands = dict.fromkeys(command_files(), self)  # for "did you mean"; get_command gives the real ones
+        self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """Name the commands."""
-        return list(command_files())
+        """Name the commands, panel by panel."""
+        return sorted(command_files(), key=_panel_first) if self._listing else list(command_files())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Typer's signature
-        """Import the file of a command."""
-        return _build(cmd_name) if cmd_name in command_files() else None
+        """Import the file of a command; for the list of commands, only read what it says of itself."""
+        if cmd_name not in command_files():
+            return None
+        return _listed(cmd_name) if self._listing else _build(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, which lists the commands."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
 
 
 app = typer.Typer(
@@ -101,7 +123,11 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            help="Show the version and leave.", callback=_show_version, is_eager=True, allow_from_autoenv=False
+            "--version",
+            help="Show the version and leave.",
+            callback=_show_version,
+            is_eager=True,
+            allow_from_autoenv=False,
         ),
     ] = False,
 ) -> None:

@@ -31,18 +31,34 @@ Rules. At the top of a command file import only the standard library, `typer`, `
 are given to every command by the frame: do not declare them. A command with formats of its own declares `--format`
 itself, with `callback=remember_format` of `monitor._output`, so that its errors too obey `--format json`. Each option
 has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
-`invocation.note` or `monitor._progress.progress`, which use stderr. `rich_help_panel=` ("Watch", "Incidents and cost",
-"Set up") on the command or the group's `Typer` says where `tablewatch --help` lists it.
+`invocation.note` or `monitor._progress.progress`, which use stderr.
+
+`tablewatch --help` reads the first line of each file and imports none: the docstring begins with the command's name in
+backticks and a sentence; `rich_help_panel="..."` ("Watch", "Incidents and cost", "Set up") says where it is listed.
 """
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import typer
+
+_SUMMARY = re.compile(r'"""`tablewatch [^`]+`: (?P<first>.)(?P<rest>.*?)(\.( |"|$)|"|$)')
+_PANEL = re.compile(r'rich_help_panel="(?P<panel>[^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is listed of a command: a sentence, and the panel it is listed in."""
+
+    text: str
+    panel: str | None
 
 
 @cache
@@ -57,3 +73,11 @@ def load_command(name: str) -> "typer.Typer":
     app: typer.Typer = importlib.import_module(command_files()[name]).app
     app.info.name = name
     return app
+
+
+def sum_up_command(name: str) -> Summary:
+    """Read what is to be listed of a command from its file, without importing it."""
+    text = Path(__path__[0], command_files()[name].rpartition(".")[2]).with_suffix(".py").read_text(encoding="utf-8")
+    summary, panel = _SUMMARY.match(text), _PANEL.search(text)
+    sentence = f"{summary['first'].upper()}{summary['rest']}." if summary else ""
+    return Summary(sentence, panel["panel"] if panel else None)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import monitor
-from monitor.commands import command_files, load_command
+from monitor.cli import _PANELS
+from monitor.commands import command_files, load_command, sum_up_command
 
 _HOUSE = Path(monitor.__file__).parents[1]
 _HEAVY = frozenset(
@@ -82,6 +83,14 @@ def test_every_command_says_what_it_does_and_gives_an_example() -> None:
         for command in app.registered_commands:
             text = command.callback.__doc__ or "" if command.callback else ""
             assert re.search(rf"Example: tablewatch .*{re.escape(name)}", text), f"{name}: {command.name}"
+
+
+def test_the_list_of_commands_says_what_each_file_says_of_itself() -> None:
+    """A file begins with its command's name and a sentence, and its panel is one of those that are listed."""
+    for name in command_files():
+        summary = sum_up_command(name)
+        assert summary.text, f"the docstring of {name} begins with `tablewatch {name}`: and a sentence"
+        assert summary.panel in _PANELS, name
 
 
 def test_version(tmp_path: Path) -> None:
