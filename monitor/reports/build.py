@@ -35,6 +35,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     scale = Scale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, watched)
     coverage = coverage_of(evidence, window)
+    seen = watched[0] and coverage.evaluated != 0  # None: it is no longer known
     ranking = rank(evidence, window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     return WeeklyReport(
@@ -42,7 +43,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         week=week,
         as_of=evidence.as_of,
         currency=config.cost.currency,
-        headline=headline(comparison, coverage, currency=config.cost.currency, complete=complete),
+        headline=headline(comparison, currency=config.cost.currency, seen=seen, complete=complete),
         coverage=coverage,
         figures=comparison,
         change=changes(measured[1], measured[0]) if complete and _differ(measured, watched) else None,

@@ -2,16 +2,16 @@
 
 from checks import Message
 from monitor.reports.sentences import length
-from monitor.reports.value import Comparison, Coverage
+from monitor.reports.value import Comparison
 from monitor.voice import Money
 
 
-def headline(figures: Comparison, coverage: Coverage, *, currency: str, complete: bool) -> Message:
+def headline(figures: Comparison, *, currency: str, seen: bool, complete: bool) -> Message:
     """Say the week in one sentence.
 
-    A week in which nothing could be evaluated is never called a good one, and a percentage is never taken of nothing.
+    A week in which nothing was `seen` is never called a good one, and a percentage is never taken of nothing.
     """
-    if coverage.evaluated == 0 and figures.week.n == 0:
+    if not seen and figures.week.n == 0:
         return Message("Nothing could be evaluated this week, so nothing is known of its downtime.")
     if figures.week.n == 0:
         return _quiet(figures, complete=complete)

@@ -191,7 +191,7 @@ def report(**more: Any) -> WeeklyReport:
         "week": WEEK,
         "as_of": NOW,
         "currency": "JPY",
-        "headline": headline(comparison, coverage, currency="JPY", complete=True),
+        "headline": headline(comparison, currency="JPY", seen=True, complete=True),
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
@@ -279,7 +279,7 @@ def quiet_report() -> WeeklyReport:
         full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
     )
     return report(
-        headline=headline(comparison, coverage, currency="JPY", complete=True),
+        headline=headline(comparison, currency="JPY", seen=True, complete=True),
         coverage=coverage,
         figures=comparison,
         change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),

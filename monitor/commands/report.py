@@ -1,0 +1,146 @@
+"""`tablewatch report`: what happened, for those who read it on Monday morning."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor._output import Invocation, remember_format
+from monitor._problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.reports.value import WeeklyReport
+    from monitor.reports.week import Week
+    from monitor.voice import BabelVoice
+    from monitor.wiring import Project
+
+
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+class ReportLocale(StrEnum):
+    """Which language a report speaks."""
+
+    EN = "en"
+    JA = "ja"
+
+
+_BY_SUFFIX = {
+    ".html": ReportFormat.HTML,
+    ".htm": ReportFormat.HTML,
+    ".md": ReportFormat.MARKDOWN,
+    ".json": ReportFormat.JSON,
+}
+
+app = typer.Typer(help="Write reports.", no_args_is_help=True, rich_help_panel="Incidents and cost")
+
+
+@app.callback()
+def _group() -> None:
+    """Write reports."""
+
+
+@app.command()
+def weekly(
+    ctx: typer.Context,
+    week: Annotated[
+        str | None,
+        typer.Option(metavar="2026-W46", help="The week, Monday to Sunday.", show_default="the last one that is over"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="standard output")] = None,
+    locale: Annotated[
+        ReportLocale | None, typer.Option(help="The language.", show_default="the configuration's")
+    ] = None,
+    output_format: Annotated[
+        ReportFormat | None,
+        typer.Option(
+            "--format",
+            help="How it is written.",
+            callback=remember_format,
+            show_default="by the file's name, else html",
+        ),
+    ] = None,
+) -> None:
+    """Write the report of a week: data downtime, its cost, what changed and what would help.
+
+    Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
+    """
+    from monitor.voice import BabelVoice  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.wiring import Project  # noqa: PLC0415 - as above
+
+    invocation: Invocation = ctx.obj
+    written = _format(output_format, out, invocation)
+    project = Project.of(invocation)
+    now = project.clock.now()
+    chosen = _week(project, week, now)
+    report = _build(project, chosen, now)
+    voice = BabelVoice(locale or project.config.locale, project.config.timezone)
+    _deliver(_said(report, voice, written, invocation), out, invocation)
+
+
+def _format(asked: ReportFormat | None, out: Path | None, invocation: Invocation) -> ReportFormat:
+    if asked is not None:
+        return asked
+    if invocation.as_json:
+        return ReportFormat.JSON
+    return _BY_SUFFIX.get(out.suffix.lower(), ReportFormat.HTML) if out is not None else ReportFormat.HTML
+
+
+def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
+    from monitor.reports.week import Week, WeekError  # noqa: PLC0415 - as above
+
+    zone = project.config.timezone
+    if name is None:
+        return Week.last_complete(now, zone)
+    try:
+        week = Week.parse(name, zone)
+    except WeekError as error:
+        raise Stop(ExitCode.USAGE, Problem("report.week", str(error))) from None
+    if week.start > now:
+        running = Week.containing(now, zone)
+        raise Stop(ExitCode.USAGE, Problem("report.week", f"week {week} has not begun; the present one is {running}"))
+    return week
+
+
+def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
+    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.reports.build import build_weekly  # noqa: PLC0415 - as above
+    from monitor.reports.gather import gather  # noqa: PLC0415 - as above
+
+    with project.open_store() as store, explained(), store.reading() as view:
+        return build_weekly(gather(project, view, week, now), week)
+
+
+def _said(report: "WeeklyReport", voice: "BabelVoice", written: ReportFormat, invocation: Invocation) -> str:
+    from monitor.reports import render, shape  # noqa: PLC0415 - as above
+
+    redact = invocation.redactor
+    match written:
+        case ReportFormat.HTML:
+            return render.as_html(report, voice, redact=redact)
+        case ReportFormat.MARKDOWN:
+            return render.as_markdown(report, voice, redact=redact)
+        case ReportFormat.JSON:
+            return shape.as_text(redact.value(shape.as_json(report, voice)))
+
+
+def _deliver(text: str, out: Path | None, invocation: Invocation) -> None:
+    if out is None:
+        sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise Stop(ExitCode.USAGE, Problem("report.out", f"cannot write {out}: {reason}")) from None
+    invocation.note(f"wrote {out}")
