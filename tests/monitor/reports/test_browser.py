@@ -1,0 +1,196 @@
+"""The page in a real browser: Chromium, where it is installed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from monitor.reports.render import as_html
+from monitor.voice import BabelVoice
+from tests.monitor.reports import sample
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = Path(os.environ.get("TABLEWATCH_CHROMIUM", "/usr/bin/chromium"))
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LONG = "warehouse.a_table_whose_name_nobody_ever_thought_would_be_read_on_a_telephone_2026"
+
+CONTRASTS = """
+() => {
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const numbers = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const ground = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const [r, g, b, a = 1] = numbers(getComputedStyle(e).backgroundColor);
+      if (a > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = numbers(element.closest('svg') ? style.fill : style.color).slice(0, 3);
+    const [light, dark] = [luminance(ink), luminance(ground(element))].sort((a, b) => b - a);
+    found.push([walker.currentNode.textContent.trim(), (light + 0.05) / (dark + 0.05)]);
+  }
+  return found;
+}
+"""
+
+NAMELESS = """
+() => [...document.querySelectorAll('[role=img], [role=region], section')].filter(element => {
+  const label = document.getElementById(element.getAttribute('aria-labelledby'));
+  return !(element.getAttribute('aria-label') || label?.textContent.trim());
+}).map(element => element.outerHTML)
+"""
+
+OVERLAPS = """
+() => [...document.querySelectorAll('svg')].flatMap(svg =>
+  ['number', 'name'].flatMap(kind => {
+    const boxes = [...svg.querySelectorAll('text.' + kind)].map(t => t.getBoundingClientRect()).filter(b => b.width);
+    return boxes.slice(1).filter((box, i) => box.left < boxes[i].right).map(box => [kind, box.left]);
+  }))
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start Chromium, or skip."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"Chromium is not at {CHROMIUM}; install it, or name it in TABLEWATCH_CHROMIUM")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with driver.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(QUIET))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module", params=["en", "ja"])
+def page_file(request, tmp_path_factory) -> Path:
+    """Write a full report in each language, with a name that is far too long."""
+    report = sample.report()
+    rows = tuple(sample.row(one.id, LONG, one.title, owner=LONG, cause=LONG) for one in report.incidents.rows)
+    report = sample.report(incidents=type(report.incidents)(report.incidents.rows + rows, 3))
+    path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
+    path.write_text(as_html(report, BabelVoice(request.param, "Asia/Tokyo")), encoding="utf-8")
+    return path
+
+
+class Seen:
+    """A page as one reader sees it, and everything that it said or asked for."""
+
+    def __init__(self, page, path: Path) -> None:
+        self.page = page
+        self.console: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.console.append(message.text))
+        page.on("pageerror", lambda error: self.console.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.goto(path.as_uri())
+
+    @property
+    def overflow(self) -> int:
+        """Give how many pixels the page is wider than its window."""
+        return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.fixture
+def see(browser) -> Iterator:
+    """Give a way to look at a page: width, colour scheme, with or without scripts."""
+    contexts = []
+
+    def look(path: Path, *, width: int = 1200, scheme: str = "light", scripts: bool = True) -> Seen:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        return Seen(context.new_page(), path)
+
+    yield look
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_quiet_and_fitting(see, page_file, width, scheme):
+    """The page fits a telephone and a screen, says nothing on the console, and asks for nothing but itself."""
+    seen = see(page_file, width=width, scheme=scheme)
+    assert seen.overflow == 0
+    assert seen.console == []
+    assert seen.asked == [page_file.as_uri()]
+    assert seen.page.evaluate(OVERLAPS) == []
+
+
+def test_style_is_allowed(see, page_file):
+    """The content security policy lets the page's own style through, and no other."""
+    seen = see(page_file)
+    assert seen.page.evaluate("getComputedStyle(document.body).maxWidth") != "none"
+    seen.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\" id=\"intruder\">x</p>')")
+    assert seen.page.evaluate("getComputedStyle(document.getElementById('intruder')).color") != "rgb(255, 0, 0)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(see, page_file, scheme):
+    """Every text stands out from its ground by at least 4.5 to 1, in light and in dark."""
+    found = see(page_file, scheme=scheme).page.evaluate(CONTRASTS)
+    assert len(found) > 100
+    assert [(text, round(ratio, 2)) for text, ratio in found if ratio < 4.5] == []
+
+
+def test_without_scripts(see, page_file):
+    """With scripts switched off everything is there, and the tables behind the charts can be opened."""
+    seen = see(page_file, scripts=False)
+    details = seen.page.locator("details").first
+    assert not details.locator("table").is_visible()
+    details.locator("summary").click()
+    assert details.locator("table").is_visible()
+    assert seen.page.locator("svg[role=img]").count() == 2
+
+
+def test_keyboard(see, page_file):
+    """What scrolls or opens can be reached with the keyboard, and is seen to be reached."""
+    seen = see(page_file, width=360)
+    reached = set()
+    for _ in range(20):
+        seen.page.keyboard.press("Tab")
+        reached.add(seen.page.evaluate("document.activeElement.className || document.activeElement.tagName"))
+    assert {"scroll", "SUMMARY"} <= reached
+    outline = "getComputedStyle(document.querySelector('.scroll:focus-visible, summary:focus-visible')).outlineStyle"
+    seen.page.keyboard.press("Shift+Tab")
+    assert seen.page.evaluate(outline) == "solid"
+
+
+def test_print(see, page_file, tmp_path):
+    """On paper the page is light whatever the screen was, fits A4, and repeats the head of a table on each sheet."""
+    seen = see(page_file, width=794, scheme="dark")
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.querySelector('thead')).display") == "table-header-group"
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    found = seen.page.evaluate(CONTRASTS)
+    assert [(text, round(ratio, 2)) for text, ratio in found if ratio < 4.5] == []
+    file = tmp_path / "report.pdf"
+    seen.page.pdf(path=file, prefer_css_page_size=True)
+    assert file.read_bytes().count(b"/Type /Page\n") in range(2, 9)
+
+
+def test_accessible_names(see, page_file):
+    """Regions, tables and charts have names, as a screen reader finds them."""
+    seen = see(page_file)
+    assert seen.page.get_by_role("heading", level=1).count() == 1
+    assert seen.page.evaluate(NAMELESS) == []
