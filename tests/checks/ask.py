@@ -5,6 +5,8 @@ text in place of a stand-in, as the product does it.
 """
 
 import atexit
+import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +27,10 @@ from checks._where import predicate_sql
 from sources._moments import register
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
-ENGINES: Final = ("duckdb", "sqlite")
+POSTGRES: Final = "TABLEWATCH_TEST_POSTGRES"
+ENGINES: Final = ("duckdb", "sqlite", *(("postgres",) if os.environ.get(POSTGRES) else ()))
+EXAMPLES: Final = 25
+"""How many random tables a law is tried on: each one is made and asked in every engine."""
 
 _TYPES: Final[Mapping[str, str]] = {
     "int": "BIGINT",
@@ -50,7 +55,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An engine in memory that holds tables."""
+    """An engine that holds tables."""
 
     dialect: str
     backend: Any
@@ -68,11 +73,19 @@ class Place:
 
 @cache
 def _engine(dialect: str) -> Any:
-    """Give one engine for all tests: connecting takes longer than asking."""
+    """Give one engine for all tests, in UTC as every open source: connecting takes longer than asking."""
+    if dialect == "postgres":
+        backend = ibis.connect(os.environ[POSTGRES])
+        backend.con.autocommit = True
+        schema = f"checks_{secrets.token_hex(6)}"
+        for command in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}", "SET TimeZone = 'UTC'"):
+            backend.con.execute(command)
+        atexit.register(backend.con.execute, f"DROP SCHEMA {schema} CASCADE")
+        return backend
     backend = ibis.duckdb.connect() if dialect == "duckdb" else ibis.sqlite.connect()
     atexit.register(backend.disconnect)
     if dialect == "duckdb":
-        backend.con.execute("SET TimeZone = 'UTC'")  # as every open source has it
+        backend.con.execute("SET TimeZone = 'UTC'")
     else:
         register(backend.con)
     return backend
@@ -95,10 +108,11 @@ def _create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
     quoted = {column: '"' + column.replace('"', '""') + '"' for column in rows.types}
     columns = ", ".join(f"{quoted[column]} {_TYPES.get(kind, kind)}" for column, kind in rows.types.items())
     connection.execute(f'CREATE TABLE "{name}" ({columns})')
-    marks = ", ".join("?" * len(rows.types))
+    marks = ", ".join(["%s" if dialect == "postgres" else "?"] * len(rows.types))
     values = [[_as_text(value) for value in row] if dialect == "sqlite" else list(row) for row in rows.rows]
     if values:
-        connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)
+        cursor = connection.cursor() if dialect == "postgres" else connection
+        cursor.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)
 
 
 def _as_text(value: object) -> object:

@@ -4,14 +4,14 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks._clocks import latest_wall_clock, read_wall_clock
 from checks.freshness import Freshness
-from tests.checks.ask import ENGINES, NOW, Question, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
 
 HOUR = timedelta(hours=1)
 TYPES = {"at": "timestamp", "kind": "text"}
@@ -277,6 +277,7 @@ AROUND_FALL_BACK = st.timedeltas(-3 * HOUR, 3 * HOUR).map(
 )
 
 
+@settings(max_examples=EXAMPLES)
 @given(st.lists(OFFSETS, min_size=1, max_size=6), AROUND_FALL_BACK)
 def test_agrees_with_python_around_the_repeated_hour(offsets, now):
     """Both engines find the newest wall clock that may have been written by now, and count the others."""

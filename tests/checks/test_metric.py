@@ -4,13 +4,13 @@ import statistics
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, Status, UnknownReason
 from checks.metric import Metric
-from tests.checks.ask import ENGINES, Question, Rows, ask, past, place
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, past, place
 
 WEEK = timedelta(days=7)
 TYPES = {"v": "float", "kind": "text"}
@@ -191,6 +191,7 @@ def test_parameters(wrong):
         Metric(**wrong)
 
 
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.integers(-50, 50) | st.none(), min_size=1, max_size=12))
 def test_agrees_with_python(values):
     """Both engines sum up as Python does."""

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.not_null import NotNull
-from tests.checks.ask import ENGINES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
 
 TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}
 
@@ -81,6 +81,7 @@ def test_parameters(wrong):
         NotNull(**wrong)
 
 
+@settings(max_examples=EXAMPLES)
 @given(
     st.lists(
         st.tuples(st.integers().map(lambda n: n % 3) | st.none(), st.text("ab", max_size=2) | st.none()),

@@ -4,12 +4,12 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks.primary_key import PrimaryKey
-from tests.checks.ask import ENGINES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -97,6 +97,7 @@ def test_missing_column():
     assert str(error.value) == "column 'emial' not found; did you mean 'email'?"
 
 
+@settings(max_examples=EXAMPLES)
 @given(
     st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from(["x", "X", "", " "]) | st.none()), max_size=25)
 )

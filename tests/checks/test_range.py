@@ -3,13 +3,13 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.range import Range
-from tests.checks.ask import ENGINES, Question, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 
 TOKYO = Zones("Asia/Tokyo")
 
@@ -169,6 +169,7 @@ def test_share_filter_and_empty(dialect):
 LIMITS = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(sorted)
 
 
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.integers(-5, 5) | st.none(), min_size=1, max_size=15), LIMITS, st.booleans(), st.booleans())
 def test_agrees_with_python(values, limits, exclusive_min, exclusive_max):
     """Both engines count what a comparison in Python counts."""

@@ -3,13 +3,13 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, Status, UnknownReason
 from checks.reconcile import Reconcile
-from tests.checks.ask import ENGINES, Question, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 
 ORDERS = {"amount": "decimal", "kind": "text"}
 LEDGER = {"amount": "decimal", "total": "decimal"}
@@ -138,6 +138,7 @@ def test_parameters(wrong):
 AMOUNTS = st.lists(st.integers(-9, 9), min_size=1, max_size=6)
 
 
+@settings(max_examples=EXAMPLES)
 @given(AMOUNTS, AMOUNTS, st.integers(0, 5))
 def test_agrees_with_python(own, other, tolerance):
     """Both engines judge the difference as Python does."""

@@ -3,12 +3,12 @@
 from collections import Counter
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import Status, UnknownReason, Zones
 from checks.unique import Unique
-from tests.checks.ask import ENGINES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -46,6 +46,7 @@ def test_went_bad_when_the_repeated_row_arrived(dialect):
     assert outcome.occurrence.at == datetime(2026, 11, 9, tzinfo=UTC)
 
 
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.tuples(st.integers(0, 2) | st.none(), st.sampled_from("xy") | st.none()), min_size=1, max_size=20))
 def test_agrees_with_a_count_in_python(rows):
     """Both engines, with both readings of NULL, count what a Counter over the same rows counts."""

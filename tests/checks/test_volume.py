@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.volume import Volume
-from tests.checks.ask import ENGINES, NOW, Question, Rows, ask, past, place
+from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, past, place
 
 DAY = timedelta(days=1)
 TYPES = {"at": "timestamp", "kind": "text"}
@@ -179,6 +179,7 @@ def test_parameters(wrong):
         Volume(**wrong)
 
 
+@settings(max_examples=EXAMPLES)
 @given(st.integers(0, 12), st.integers(1, 6), st.integers(6, 12))
 def test_agrees_with_python(count, low, high):
     """Both engines judge a count as Python does."""
