@@ -55,8 +55,8 @@ def _with_shared_options(command: Any) -> Any:
     return command
 
 
-def _build(name: str) -> Any:
-    """Make the command, or the group of commands, of a file."""
+def build_command(name: str) -> Any:
+    """Make the command, or the group of commands, of a file, with the shared options."""
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
@@ -92,7 +92,7 @@ class CommandFolder(typer.core.TyperGroup):
         """Import the file of a command; for the list of commands, only read what it says of itself."""
         if cmd_name not in command_files():
             return None
-        return _listed(cmd_name) if self._listing else _build(cmd_name)
+        return _listed(cmd_name) if self._listing else build_command(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, which lists the commands."""

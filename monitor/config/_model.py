@@ -89,23 +89,23 @@ class Domain(Section):
 class Owner(Section):
     """Who answers for tables."""
 
-    name: str | None = None
-    email: Annotated[str, Field(pattern="^[^@ ]+@[^@ ]+$")] | None = None
+    name: str | None = Field(None, description="Their name in reports.")
+    email: Annotated[str, Field(pattern="^[^@ ]+@[^@ ]+$")] | None = Field(None, description="Their address.")
     channel: str | None = Field(None, description="Where alerts reach them; one of `alerts.channels`.")
 
 
 class Rate(Section):
     """Business loss for each hour of data downtime."""
 
-    per_hour: Annotated[Decimal, Ge(0)]
+    per_hour: Annotated[Decimal, Ge(0)] = Field(description="In the currency of `cost`.")
 
 
 class Role(Section):
     """People who cannot do their work, or who repair, while data is down."""
 
-    role: str
-    headcount: Annotated[Decimal, Ge(0)]
-    hourly: Annotated[Decimal, Ge(0)]
+    role: str = Field(description="Who they are, such as analyst.")
+    headcount: Annotated[Decimal, Ge(0)] = Field(description="How many of them.")
+    hourly: Annotated[Decimal, Ge(0)] = Field(description="What an hour of one of them costs.")
     share: Annotated[Decimal, Ge(0), Le(1)] = Field(description="Share of the downtime spent on it, 0 to 1.")
 
 
@@ -115,7 +115,7 @@ class BusinessHours(Section):
     days: Weekdays = Weekdays.parse("mon-fri")
     start: Clock
     end: Clock
-    outside_factor: Annotated[Decimal, Ge(0), Le(1)] = Decimal(0)
+    outside_factor: Annotated[Decimal, Ge(0), Le(1)] = Field(Decimal(0), description="What counts outside, 0 to 1.")
     timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
 
     @model_validator(mode="after")
@@ -131,17 +131,17 @@ class Rates(Section):
     valid_from: date | None = Field(
         None, description="First day (project time zone) on which these rates hold; earlier hours have no price."
     )
-    tiers: dict[str, Rate] = {}
-    tables: dict[str, Rate] = {}
-    roles: tuple[Role, ...] = ()
-    business_hours: BusinessHours | None = None
-    note: str | None = None
+    tiers: dict[str, Rate] = Field({}, description="What the tables of a tier cost.")
+    tables: dict[str, Rate] = Field({}, description="What single tables cost, in place of their tier.")
+    roles: tuple[Role, ...] = Field((), description="Who is held up, added to every table.")
+    business_hours: BusinessHours | None = Field(None, description="Without it, every hour costs in full.")
+    note: str | None = Field(None, description="Where the rates come from.")
 
 
 class Cost(Rates):
     """What an hour of data downtime costs."""
 
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = Field("USD", description="ISO 4217, for all amounts.")
     history: tuple[Rates, ...] = Field((), description="Earlier rates, each with its own valid_from.")
 
     @model_validator(mode="after")
@@ -159,16 +159,16 @@ class Cost(Rates):
 class Table(Section):
     """A watched table: who owns it, how much it matters, what is asked of it."""
 
-    name: Annotated[str, MinLen(1)]
-    source: str
+    name: Annotated[str, MinLen(1)] = Field(description="A dotted name is schema.table.")
+    source: str = Field(description="One of `sources`.")
     table: str | None = Field(None, description="Its name within the source, where that differs.")
-    domain: str | None = None
-    owner: str | None = None
-    tier: str | None = None
-    description: str | None = None
+    domain: str | None = Field(None, description="One of `domains`.")
+    owner: str | None = Field(None, description="One of `owners`; by default the domain's.")
+    tier: str | None = Field(None, description="How much it matters; priced in `cost.tiers`.")
+    description: str | None = Field(None, description="What it holds.")
     schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri' (project time zone).")
-    upstream: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = Field((), description="Tables that it is made from.")
+    consumers: tuple[str, ...] = Field((), description="Who or what reads it, for people.")
     loaded_at: str | None = Field(
         None, description="The column that says when a row arrived; sharpens the time of occurrence."
     )

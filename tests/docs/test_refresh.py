@@ -1,0 +1,32 @@
+"""The generated parts of the documentation."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from docs.refresh import PARTS, ROOT, pages, refreshed
+from monitor.config import load
+
+
+@pytest.mark.parametrize("page", list(pages()), ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_are_up_to_date(page: Path) -> None:
+    """What a page says about options, keys and defaults is what the code does; `make docs` refreshes it."""
+    text = page.read_text(encoding="utf-8")
+    assert refreshed(text) == text
+
+
+def test_every_part_stands_somewhere() -> None:
+    """A part that is generated is also shown."""
+    texts = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert [name for name in PARTS if f"<!-- generated: {name} -->" not in texts] == []
+
+
+def test_the_example_of_the_configuration_page_is_valid(tmp_path: Path) -> None:
+    """The first example a reader copies can be loaded."""
+    text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    example = text.split("```yaml\n")[1].split("```")[0]
+    assert yaml.safe_load(example)["version"] == 1
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(example, encoding="utf-8")
+    assert load(path, environment={"WAREHOUSE_PASSWORD": "x"}).config.project == "shop"
