@@ -132,6 +132,8 @@ def write(tree: exp.Expr, *, what: str, start: type[exp.Expr], dialect: str) -> 
         Misconfigured: the dialect cannot say it, or the text read again would mean something else.
     """
     try:
+        for kind in list(tree.find_all(exp.DataType)):  # VARCHAR is TEXT in some dialects: the same, but not equal
+            kind.replace(exp.DataType.build(kind.sql(dialect=dialect), dialect=dialect))
         text = tree.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
         if _parse(text, what=what, start=start, dialect=dialect) == tree:
             return text

@@ -33,6 +33,8 @@ _FUNCTIONS: Final[Kinds] = frozenset(
     }
 )  # fmt: skip
 
+_TABLE_FUNCTIONS: Final = (exp.ExplodingGenerateSeries, exp.GenerateSeries, exp.Unnest)
+
 _SELECT: Final[Kinds] = EXPRESSION | _CLAUSES | _FUNCTIONS
 
 _FILE_ENDINGS: Final = (
@@ -51,7 +53,21 @@ def select_sql(text: str, *, dialect: str) -> str:
             function that is not allowed (`checks._grammar`), or names a file instead of a table.
     """
     tree = read(text, what=_WHAT, start=exp.Query, kinds=_SELECT, dialect=dialect)
+    if any(not select.expressions for select in tree.find_all(exp.Select)):
+        raise Misconfigured("'query' selects no column")
     for table in tree.find_all(exp.Table):
-        if "/" in table.name or "\\" in table.name or "*" in table.name or table.name.lower().endswith(_FILE_ENDINGS):
-            raise Misconfigured(f"'query' reads the file '{table.name}'; name a table of the source")
+        _refuse_what_is_no_table(table)
     return write(tree, what=_WHAT, start=exp.Query, dialect=dialect)
+
+
+def _refuse_what_is_no_table(table: exp.Table) -> None:
+    if isinstance(table.this, exp.Func):
+        if not isinstance(table.this, _TABLE_FUNCTIONS):
+            raise Misconfigured(
+                f"'query' reads from the function '{table.this.name.lower()}'; name a table of the source"
+            )
+        return
+    for part in table.parts:
+        is_file = set("/\\*") & set(part.name) or part.name.lower().endswith(_FILE_ENDINGS)
+        if is_file or not isinstance(part, exp.Identifier):
+            raise Misconfigured(f"'query' reads the file '{part.name}'; name a table of the source")
