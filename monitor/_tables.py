@@ -26,31 +26,32 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
     """
     cells = [[cell or NOTHING for cell in row] for row in rows]
     width = min(console.width, WIDTH)
-    table = _table(columns, cells, fold=_needed(columns, cells) > width)
+    least = _least_widths(columns, cells)
+    fold = sum(least) + _GAP * (len(least) - 1) > width
+    table = _table(columns, cells, least=None if fold else least)
     console.print(table, width=width, soft_wrap=False)
 
 
-def _needed(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Give the least width at which only texts need folding; wide characters take two cells."""
+def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[int]:
+    """Give the widths with which only texts need folding; wide characters take two cells."""
     widths = []
     for number, column in enumerate(columns):
         name = column.lstrip(">~")
         folds = column.startswith("~")
         widest = max((cell_len(cell) for cell in (name, *(row[number] for row in rows))), default=0)
         widths.append(min(_NARROWEST, widest) if folds else widest)
-    return sum(widths) + _GAP * (len(widths) - 1)
+    return widths
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, fold: bool) -> Table:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, least: Sequence[int] | None) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
-    for column in columns:
-        name = column.lstrip(">~")
+    for number, column in enumerate(columns):
         table.add_column(
-            name,
+            column.lstrip(">~"),
             justify="right" if column.startswith(">") else "left",
-            no_wrap=not (fold or column.startswith("~")),
+            no_wrap=least is not None and not column.startswith("~"),
             overflow="fold",
-            min_width=_NARROWEST if column.startswith("~") and not fold else None,
+            min_width=None if least is None else least[number],
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))

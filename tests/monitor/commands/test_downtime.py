@@ -1,0 +1,405 @@
+"""`tablewatch downtime`: figures of a window, and the estimate before there are any."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor._output import Invocation
+from monitor.cli import run
+from monitor.commands.downtime import By
+from monitor.grouping import GROUPINGS
+from tests.monitor.commands.terminal import NOW, Terminal
+
+# FIGURES.md section 1: occurred, detected, resolved; C is not yet known at the end of January, D is still open
+JANUARY = """\
+table,title,occurred,detected,resolved
+orders,A1,2026-01-05T00:00Z,2026-01-05T04:00Z,2026-01-05T13:00Z
+orders,A2,2026-01-05T10:00Z,2026-01-05T12:00Z,2026-01-05T20:00Z
+refunds,B,2026-01-05T06:00Z,2026-01-05T07:00Z,2026-01-05T09:00Z
+totals,C,2026-01-31T20:00Z,2026-02-01T02:00Z,2026-02-01T08:00Z
+refunds,D,2026-01-20T00:00Z,2026-01-20T06:00Z,
+"""
+WINDOW = ("--from", "2026-01-01T00:00Z", "--to", "2026-02-01T00:00Z")
+AS_OF = ("--as-of", "2026-02-01T00:00Z")
+D_HOURS = 12 * 24.0
+
+
+@pytest.fixture
+def january(terminal: Terminal) -> Terminal:
+    """Give a terminal with the incidents of January in its store."""
+    (terminal.folder / "january.csv").write_text(JANUARY, encoding="utf-8")
+    terminal.json("import", "incidents", "january.csv", "--set", "severity=critical")
+    return terminal
+
+
+def _by(value: Any, figure: str) -> dict[str | None, Any]:
+    return {row["key"]: row[figure] for row in value["by"]}
+
+
+def test_the_published_shape(january: Terminal) -> None:
+    """The JSON has the keys of DESIGN.md section 9, and those figures that section 1 of FIGURES.md says."""
+    value = january.json("downtime", *WINDOW, *AS_OF)
+    assert value["schema"] == "tablewatch.downtime/1"
+    assert (value["from"], value["to"], value["as_of"]) == (
+        "2026-01-01T00:00:00+00:00",
+        "2026-02-01T00:00:00+00:00",
+        "2026-02-01T00:00:00+00:00",
+    )
+    assert (value["n"], value["n_occurred"]) == (4, 4)  # C is not known yet
+    assert value["undetected_h"] == 4 + 2 + 1 + 6
+    assert value["repair_h"] == 9 + 8 + 2 + D_HOURS - 6
+    assert value["downtime_h"] == value["downtime_h_low"] == value["downtime_h_high"] == 26 + D_HOURS
+    assert value["ttd_h"] == {
+        "min": 1.0,
+        "mean": 3.25,
+        "median": 3.0,
+        "p90": pytest.approx(5.4),
+        "max": 6.0,
+    }
+    assert value["ttr_h"] == {
+        "min": 2.0,
+        "mean": pytest.approx(19 / 3),
+        "median": 8.0,
+        "p90": pytest.approx(8.8),
+        "max": 9.0,
+    }
+    assert value["table_hours"] == 20 + 3 + D_HOURS  # A1 and A2 overlap
+    assert value["open"] == [
+        {
+            "id": 5,
+            "table": "refunds",
+            "occurred_at": "2026-01-20T00:00:00+00:00",
+            "detected_at": "2026-01-20T06:00:00+00:00",
+            "age_h": D_HOURS,
+        }
+    ]
+    assert value["cost"] == {
+        "amount": 102_000 * 23 + 14_000 * 3 + 14_000 * 288,
+        "table_hours_amount": 102_000 * 20 + 14_000 * 291,
+        "currency": "JPY",
+    }
+    assert isinstance(value["cost"]["amount"], int)
+    assert value["by"][0] == {
+        "key": "refunds",
+        "n": 2,
+        "n_occurred": 2,
+        "undetected_h": 7.0,
+        "repair_h": 284.0,
+        "downtime_h": 291.0,
+        "table_hours": 291.0,
+        "cost": 4_074_000,
+    }
+    assert (value["lever"], value["found_by_person"], value["unobserved_h"]) == ("repair", 4, 0.0)
+
+
+def test_what_is_known_later_belongs_to_its_time(january: Terminal) -> None:
+    """As of now C is part of January, and what was open then is still counted to the end of the window only."""
+    value = january.json("downtime", *WINDOW)
+    assert (value["n"], value["n_occurred"]) == (5, 5)
+    assert value["undetected_h"] == 13 + 4
+    assert value["downtime_h"] == 26 + D_HOURS + 4
+    february = january.json("downtime", "--from", "2026-02-01T00:00Z", "--to", "2026-03-01T00:00Z", "--by", "table")
+    assert (february["n"], february["n_occurred"]) == (2, 0)
+    assert _by(february, "downtime_h") == {"refunds": 28 * 24.0, "totals": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("table", {"refunds": 291.0, "orders": 23.0, "totals": 4.0}),
+        ("owner", {"desk": 291.0, "crew": 23.0, None: 4.0}),
+        ("root-owner", {"desk": 291.0, "crew": 23.0, None: 4.0}),
+        ("domain", {None: 295.0, "sales": 23.0}),
+        ("check", {None: 318.0}),
+        ("severity", {"critical": 318.0}),
+    ],
+)
+def test_downtime_is_split_up(january: Terminal, by: str, expected: dict[str | None, float]) -> None:
+    """The parts of any grouping add up to the whole; what nobody owns stands under null; the costliest come first."""
+    value = january.json("downtime", *WINDOW, "--by", by)
+    assert value["grouped_by"] == by
+    assert _by(value, "downtime_h") == expected
+    assert sum(expected.values()) == value["downtime_h"]
+    costs = [row["cost"] for row in value["by"]]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_the_options_know_every_grouping() -> None:
+    """`--by` takes each grouping there is, and days."""
+    assert [one.value for one in By if one is not By.DAY] == [
+        "table",
+        "domain",
+        "owner",
+        "check",
+        "severity",
+        "root-owner",
+    ]
+    assert {one.value for one in By} == {*GROUPINGS, "day"}
+
+
+def test_downtime_goes_to_who_must_repair_the_cause(january: Terminal) -> None:
+    """With a root incident named, downtime is shown under the owner of the root by root-owner, not by owner."""
+    january.json("incident", "root", "5", "1")  # D on refunds was caused by A1 on orders
+    assert _by(january.json("downtime", *WINDOW, "--by", "root-owner"), "downtime_h")["crew"] == 23.0 + D_HOURS
+    assert _by(january.json("downtime", *WINDOW, "--by", "owner"), "downtime_h")["crew"] == 23.0
+
+
+def test_days_are_those_of_the_project(january: Terminal) -> None:
+    """By day every day of the window has a row, the days are the project's, and their hours add up."""
+    value = january.json("downtime", *WINDOW, *AS_OF, "--by", "day")
+    keys = [row["key"] for row in value["by"]]
+    assert (keys[0], keys[-1], len(keys)) == ("2026-01-01", "2026-02-01", 32)  # the window begins at 09:00 in Tokyo
+    assert all(before < after for before, after in pairwise(keys))
+    assert _by(value, "downtime_h")["2026-01-05"] == 13 + 5 + 3  # A1, A2 to midnight in Tokyo, B
+    assert sum(row["downtime_h"] for row in value["by"]) == pytest.approx(value["downtime_h"])
+
+
+def test_without_incidents_there_is_nothing_to_divide(terminal: Terminal) -> None:
+    """A window without incidents has no statistics (null) and no downtime (0); the default window is 28 days to now."""
+    said = terminal("downtime", "--format", "json")
+    value = said.json
+    assert datetime.fromisoformat(value["to"]) == datetime.fromisoformat(value["as_of"]) == NOW
+    assert datetime.fromisoformat(value["from"]) == NOW - timedelta(days=28)
+    assert (value["n"], value["downtime_h"], value["cost"]["amount"], value["lever"]) == (0, 0.0, 0, None)
+    assert set(value["ttd_h"].values()) == set(value["ttr_h"].values()) == {None}
+    assert (value["by"], value["open"]) == ([], [])
+    assert "no check has run yet with the store" in said.err
+    assert "0 min in 0 incidents, JPY 0" in terminal("downtime").out
+
+
+def test_without_rates_there_is_no_price(terminal: Terminal) -> None:
+    """Where no rate is configured, costs are null, which is not nothing."""
+    rates = "  tiers: {gold: {per_hour: 100000}, silver: {per_hour: 12000}}\n"
+    roles = "  roles: [{role: engineer, headcount: 2, hourly: 4000, share: 0.25}]\n"
+    terminal.configure(**{rates: "", roles: ""})
+    terminal.json("incident", "open", "--table", "orders", "--title", "x", "--occurred", "2h ago")
+    value = terminal.json("downtime")
+    assert value["cost"] == {"amount": None, "table_hours_amount": None, "currency": "JPY"}
+    assert (value["by"][0]["cost"], value["unpriced_h"]) == (None, None)
+    assert "JPY" not in terminal("downtime").out
+    assert terminal.json("table", "show", "orders")["downtime"]["to_date"]["cost"] is None
+
+
+def test_a_weekend_costs_what_business_hours_say(terminal: Terminal) -> None:
+    """From Friday 18:00 to Monday 10:00 at 12,000 with 0.2 outside 09-19 costs 172,800, in the project's zone."""
+    hours = '  business_hours: {days: mon-fri, start: "09:00", end: "19:00", outside_factor: 0.2}\n'
+    tiers = "  tiers: {gold: {per_hour: 100000}, silver: {per_hour: 12000}}\n"
+    roles = "  roles: [{role: engineer, headcount: 2, hourly: 4000, share: 0.25}]\n"
+    terminal.configure(**{tiers: tiers + hours, roles: ""})
+    times = ("--occurred", "2026-11-13 18:00", "--detected", "2026-11-13 18:00", "--resolved", "2026-11-16 10:00")
+    terminal.json("incident", "open", "--table", "refunds", "--title", "x", *times, "--as", "fixed")
+    assert terminal.json("downtime")["cost"]["amount"] == 172_800
+    assert "(JPY 12,000 an hour, business hours)" in terminal("incident", "show", "1").out
+
+
+def test_planned_work_and_false_alarms_are_printed_not_counted(terminal: Terminal) -> None:
+    """Planned work is taken out, resolutions that are no downtime are left out, and both hours are shown."""
+    work = '{domains: [sales], start: "2026-11-10T00:00", end: "2026-11-10T02:00", reason: move}'
+    terminal.configure(**{"tables:\n": f"maintenance: [{work}]\ntables:\n"})
+    times = ("--occurred", "2026-11-10 01:00", "--detected", "2026-11-10 03:00", "--resolved", "2026-11-10 04:00")
+    terminal.json("incident", "open", "--table", "orders", "--title", "a", *times, "--as", "fixed")
+    terminal.json("incident", "open", "--table", "refunds", "--title", "b", *times, "--as", "expected")
+    value = terminal.json("downtime")
+    assert (value["n"], value["undetected_h"], value["repair_h"]) == (1, 1.0, 1.0)
+    assert value["excluded"]["expected"] == {"n": 1, "hours": 3.0}
+    assert value["excluded"]["maintenance"] == {"n": 1, "hours": 1.0}
+    assert value["excluded"]["duplicate"] == {"n": 0, "hours": 0.0}
+    assert value["cost"]["amount"] == 204_000
+    said = terminal("downtime").out
+    assert "not counted   maintenance 1 incident, 1 h; expected 1 incident, 3 h" in said
+
+
+def test_time_in_which_nobody_looked_is_shown(terminal: Terminal) -> None:
+    """A scheduled check that is overdue, and one that could not be evaluated, leave their table unobserved."""
+    schedule = "    domain: sales\n"
+    terminal.configure(**{schedule: f"{schedule}    schedule: every 1h\n"})
+    terminal("check", "orders", "refunds")
+    terminal.sql("ALTER TABLE refunds RENAME TO elsewhere")
+    with terminal.at(NOW + timedelta(hours=1)):
+        terminal("check", "refunds")
+    with terminal.at(NOW + timedelta(hours=5)):
+        value = terminal.json("downtime", "--from", "5h")
+        said = terminal("downtime", "--from", "5h").out
+        earlier = terminal.json("downtime", "--from", "5h", "--as-of", "2h ago")
+    assert value["unobserved_h"] == 4.0 + 4.0  # orders overdue after an hour, refunds unknown since then
+    assert earlier["unobserved_h"] == 2.0 + 2.0
+    assert "not observed  8 h: orders 4 h, refunds 4 h" in said
+
+
+def test_the_lever_is_named_only_when_low_and_high_agree(terminal: Terminal) -> None:
+    """Where it depends on when exactly the data went bad, no lever is named and the range is shown."""
+    terminal("check", "orders")
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    with terminal.at(NOW + timedelta(hours=10)):
+        terminal("check", "orders")
+    with terminal.at(NOW + timedelta(hours=12)):
+        terminal.json("incident", "resolve", "1", "--as", "fixed", "--force")
+        value = terminal.json("downtime")
+        said = terminal("downtime").out
+    assert (value["downtime_h_low"], value["downtime_h_high"], value["lever"]) == (2.0, 12.0, None)
+    assert "range         2 h to 12 h, by when data really went bad" in said
+    assert "Notice sooner" not in said
+    assert "Repair faster" not in said
+    assert "depends on when the data really went bad" in said
+
+
+def test_the_page_for_a_person(january: Terminal) -> None:
+    """A person reads the figures, the reading rule, what is open and what was costly."""
+    lines = [line.rstrip() for line in january("downtime", *WINDOW, *AS_OF).out.splitlines()]
+    assert lines == [
+        "data downtime  Thu 2026-01-01 09:00 to Sun 2026-02-01 09:00 (Asia/Tokyo)",
+        "314 h in 4 incidents, JPY 6,420,000",
+        "unnoticed     13 h  4%",
+        "repair        301 h  96%",
+        "table hours   311 h, JPY 6,114,000, incidents at once counted once",
+        "",
+        "of an incident       min        mean  median         p90  max",
+        "TTD, until noticed   1 h  3 h 15 min     3 h  5 h 24 min  6 h",
+        "TTR, until repaired  2 h  6 h 20 min     8 h  8 h 48 min  9 h",
+        "",
+        "table    incidents  unnoticed  repair  downtime  table hours           cost",
+        "refunds          2        7 h   284 h     291 h        291 h  JPY 4,074,000",
+        "orders           2        6 h    17 h      23 h         20 h  JPY 2,346,000",
+        "",
+        "reading       Repair faster: 96% of the downtime came after it was noticed.",
+        "              Look at who is told, at missing runbooks, and at pipelines that take long to run again.",
+        "              4 of 4 incidents were reported by a person: no check looks there yet.",
+        "costliest     refunds 63%, orders 37% of JPY 6,420,000",
+        "open          #5 refunds since Tue 2026-01-20 09:00, 288 h",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "2026-11-02", "--to", "2026-11-01"), "--from must be before --to"),
+        (("--from", "2026-11-01", "--to", "2026-11-01"), "--from must be before --to"),
+        (("--as-of", "2026-11-21"), "--as-of lies in the future"),
+        (("--from", "2020-01-01", "--by", "day"), "--by day takes at most 400 days"),
+        (("--from", "last week"), "--from: 'last week' is no time"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused(terminal: Terminal, words: tuple[str, ...], said: str) -> None:
+    """A window that ends before it begins, and a knowledge of the future, are refused."""
+    (error,) = terminal.refused("downtime", *words)
+    assert said in error["message"]
+
+
+def test_a_window_may_reach_into_the_future(terminal: Terminal) -> None:
+    """Of a window that is not over, what is known so far is shown."""
+    terminal.json("incident", "open", "--table", "orders", "--title", "x", "--occurred", "2h ago")
+    value = terminal.json("downtime", "--from", "2026-11-16", "--to", "2026-11-23", "--by", "day")
+    assert value["downtime_h"] == 2.0
+    assert value["by"][-1]["key"] == "2026-11-20"
+    assert "as of Fri 2026-11-20 18:00" in terminal("downtime", "--from", "2026-11-16", "--to", "2026-11-23").out
+
+
+# --- estimate ---------------------------------------------------------------------------------------------------------
+
+ROLES = ("--role", "engineer:2:4000:0.25", "--role", "analyst:10:5000:0.2")
+ARTICLE = ("--tables", "1000", "--incidents-per-table-year", "1/15", "--ttd", "4h", "--ttr", "9h", *ROLES)
+
+
+def _estimate(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = run(["downtime", "estimate", *words], Invocation())
+    return code, capsys.readouterr().out
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder without a configuration."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_the_planning_figure_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    """The article's example: 866.67 hours, 10,400,000 JPY (never 10,404,000), 2,080,000 saved; no config is needed."""
+    code, out = _estimate(capsys, *ARTICLE, "--improve", "20%", "--format", "json")
+    assert code == 0
+    assert json.loads(out) == {
+        "schema": "tablewatch.estimate/1",
+        "incidents": pytest.approx(1000 / 15),
+        "downtime_h": pytest.approx(13000 / 15),
+        "hourly_cost": 12_000,
+        "annual_cost": 10_400_000,
+        "saving": 2_080_000,
+        "currency": "JPY",
+        "lever": "repair",
+    }
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_the_planning_figure_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    """Hours are rounded to be read only: 867 hours still cost 10,400,000."""
+    code, out = _estimate(capsys, *ARTICLE, "--improve", "1/5")
+    assert code == 0
+    assert out.splitlines() == [
+        "incidents      66.7 a year on 1,000 tables",
+        "each           4 h until noticed + 9 h until repaired",
+        "downtime       867 h a year",
+        "an hour costs  JPY 12,000",
+        "a year costs   JPY 10,400,000",
+        "saving         JPY 2,080,000 a year, with 20% less downtime",
+        "reading        Repair faster: 69% of the downtime came after it was noticed.",
+        "               Look at who is told, at missing runbooks, and at pipelines that take long to run again.",
+    ]
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize(
+    ("words", "figures"),
+    [
+        (("--tables", "15"), {"incidents": 1.0, "downtime_h": 13.0, "hourly_cost": 0, "saving": None}),
+        (("--tables", "15", "--role", "engineer:1:4000:1/4"), {"hourly_cost": 1_000, "annual_cost": 13_000}),
+        (("--tables", "15", "--role", "analysts:10:5000:100%"), {"hourly_cost": 50_000}),
+        (("--tables", "15", "--loss-per-hour", "100000"), {"hourly_cost": 100_000, "annual_cost": 1_300_000}),
+        (("--tables", "3", "--incidents-per-table-year", "1/3", "--ttd", "20m", "--ttr", "0s"), {"lever": "detect"}),
+        (("--tables", "1", "--incidents-per-table-year", ".5", "--ttd", "1h", "--ttr", "1h"), {"downtime_h": 1.0}),
+        (
+            ("--tables", "15", "--loss-per-hour", "0.333", "--currency", "eur"),
+            {"annual_cost": 4.33, "currency": "EUR"},
+        ),
+    ],
+)
+def test_other_planning_figures(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], figures: dict[str, Any]
+) -> None:
+    """Ratios may be fractions, percentages or decimals; money has the decimals of its currency."""
+    code, out = _estimate(capsys, *words, "--format", "json")
+    value = json.loads(out)
+    assert code == 0
+    assert {name: value[name] for name in figures} == figures
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--role", "engineer:2:4000"), "--role: expected NAME:HEADCOUNT:HOURLY:SHARE"),
+        (("--role", "engineer:two:4000:0.2"), "--role engineer: expected a number"),
+        (("--role", "engineer:2:4000:1.2"), "a share of the downtime from 0 to 1"),
+        (("--incidents-per-table-year", "1/0"), "--incidents-per-table-year: expected a number"),
+        (("--incidents-per-table-year", "-1"), "--incidents-per-table-year: expected a number"),
+        (("--ttd", "4"), "--ttd: expected a duration"),
+        (("--improve", "120%"), "at most 100%"),
+        (("--currency", "Y"), "--currency: expected a code of three letters"),
+        (("--tables", "0"), "--tables"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    """Numbers that cannot be read, or cannot be, are refused with the option that holds them."""
+    code, out = _estimate(capsys, "--tables", "10", *words, "--format", "json")
+    assert code == 2
+    assert said in json.loads(out)["error"]
+
+
+def test_the_clock_of_the_test_is_the_one_of_the_product(terminal: Terminal) -> None:
+    """What is said to be now is the moment at which the terminal's clock stands."""
+    with terminal.at(datetime(2026, 12, 1, tzinfo=UTC)):
+        assert terminal.json("downtime")["as_of"] == "2026-12-01T00:00:00+00:00"
