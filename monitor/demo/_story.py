@@ -50,7 +50,7 @@ class Story:
         demo, whole = self.demo, self.figures.whole
         days = f"{demo.start:%Y-%m-%d} to {demo.end:%Y-%m-%d}"
         console.print(f"{demo.runs:,} checks were run from {days}; planted and found:\n")
-        columns = ("~planted", "table", "went bad", "incident", "found by", "TTD", "TTR")
+        columns = ("planted fault", "table", "went bad", "incident", "found by", ">TTD", ">TTR")
         draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
         hours = sum((whole.undetected, whole.repair)) / 3.6e9
         console.print(f"\nData downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
@@ -95,11 +95,11 @@ def tell(demo: Demo) -> Story:
 def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[str | None]:
     began = f"{demo.start + fault.begins:%a %d %b %H:%M}"
     if incident is None:
-        return (fault.story, fault.table, began, "not found", None, None, None)
+        return (fault.name, fault.table, began, "not found", None, None, None)
     last = incident.last
     lasts = incident.state is not State.RESOLVED
     return (
-        fault.story,
+        fault.name,
         fault.table,
         began,
         f"#{incident.id}",
@@ -113,6 +113,7 @@ def _fault_as_json(demo: Demo, fault: plan.Fault, incident: Incident | None) -> 
     times = dict(_times(incident)) if incident is not None else {}
     return {
         "name": fault.name,
+        "story": fault.story,
         "table": fault.table,
         "began_at": _iso(demo.start, fault.begins),
         "ended_at": None if fault.ends is None else _iso(demo.start, fault.ends),
