@@ -132,12 +132,15 @@ class BabelVoice:
         seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
         names, between = _UNITS.get(self.language, _UNITS[SOURCE_LANGUAGE])
         sign, rest = ("\N{MINUS SIGN}" if seconds < 0 else ""), abs(seconds)
-        parts = []
+        counts = []
         for unit in units:
             count, rest = divmod(rest, _SECONDS[unit])
-            if count:
-                parts.append(f"{format_decimal(count, locale=self._locale)}{names[unit]}")
-        return sign + (between.join(parts[:2]) or f"0{names[units[-2]]}")
+            counts.append((count, names[unit]))
+        first = next((place for place, (count, _) in enumerate(counts) if count), len(counts) - 2)
+        said = [
+            f"{format_decimal(count, locale=self._locale)}{name}" for count, name in counts[first : first + 2] if count
+        ]
+        return sign + (between.join(said) or f"0{names[units[-2]]}")
 
 
 def _six_digits(value: Any) -> Any:

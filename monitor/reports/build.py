@@ -19,6 +19,7 @@ from monitor.reports.week import Week
 TREND_WEEKS: Final = 12
 _MEDIAN_WEEKS: Final = 4
 _TABLES_SHOWN: Final = 10
+_OWNERS_SHOWN: Final = 12
 
 
 def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
@@ -38,6 +39,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     seen = watched[0] and coverage.evaluated != 0  # None: it is no longer known
     ranking = rank(evidence, window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
+    owners = by_owner(evidence, window, scale)
     return WeeklyReport(
         project=config.project,
         week=week,
@@ -49,7 +51,8 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         change=changes(measured[1], measured[0]) if complete and _differ(measured, watched) else None,
         diagnosis=_diagnosis(measured[0], ranking, scale),
         days=tuple(day_bar(evidence, day) for day in week.days),
-        owners=by_owner(evidence, window, scale),
+        owners=owners[:_OWNERS_SHOWN],
+        owners_more=max(0, len(owners) - _OWNERS_SHOWN),
         trend=tuple(_trend(weeks, measured, watched))[::-1],
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),

@@ -68,7 +68,7 @@ def as_json(report: WeeklyReport, voice: BabelVoice) -> dict[str, Any]:
         },
         "diagnosis": _diagnosis(report, voice),
         "by_day": [_bar(bar, {"date": bar.date.isoformat()}) for bar in report.days],
-        "by_owner": [_share(share, currency) for share in report.owners],
+        "by_owner": {"shown": [_share(share, currency) for share in report.owners], "more": report.owners_more},
         "trend": [_bar(bar, {"week": str(bar.week)}) for bar in report.trend],
         "tables": {"shown": [_share(share, currency) for share in report.tables], "more": report.tables_more},
         "incidents": {

@@ -238,6 +238,7 @@ class WeeklyReport:
     diagnosis: Diagnosis | None
     days: tuple[DayBar, ...]
     owners: tuple[Share, ...]
+    owners_more: int
     trend: tuple[WeekBar, ...]
     tables: tuple[Share, ...]
     tables_more: int

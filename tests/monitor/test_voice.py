@@ -23,6 +23,8 @@ SPACE = "\N{NO-BREAK SPACE}"
         (270_000, "hours", "75 h", "75時間"),
         (4_446_060, "hours", "1,235 h 1 min", "1,235時間1分"),
         (41, "duration", "41 s", "41秒"),
+        (7_248, "hours", "2 h", "2時間"),
+        (432_180, "duration", "5 d", "5日"),
         (0, "duration", "0 min", "0分"),
         (0, "hours", "0 min", "0分"),
         (Fraction(7, 2), "hours", "4 s", "4秒"),
@@ -30,7 +32,7 @@ SPACE = "\N{NO-BREAK SPACE}"
     ],
 )
 def test_lengths(seconds, kind, english, japanese):
-    """A length of time is told in its two largest units; `hours` knows no days."""
+    """A length of time is told in its largest unit and the next smaller one; `hours` knows no days."""
     assert ENGLISH.format(seconds, kind) == english.replace(" h", f"{SPACE}h").replace(" min", f"{SPACE}min").replace(
         " d", f"{SPACE}d"
     ).replace(" s", f"{SPACE}s")

@@ -220,6 +220,7 @@ def report(**more: Any) -> WeeklyReport:
             ),
             Share(None, None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Fraction(9_800), Fraction(1, 100)),
         ),
+        "owners_more": 0,
         "trend": tuple(
             WeekBar(
                 WEEK.back(11 - i),

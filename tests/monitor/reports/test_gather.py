@@ -102,7 +102,7 @@ def test_json(week_of_shop):
     assert (this_week["n"], this_week["downtime_h"], this_week["undetected_h"], this_week["repair_h"]) == (1, 4, 1, 3)
     assert this_week["ttd_h"] == {"min": 1, "mean": 1, "median": 1, "p90": 1, "max": 1}
     assert this_week["cost"] == {"amount": None, "table_hours_amount": None, "currency": "USD"}
-    assert [row["key"] for row in value["by_owner"]] == ["The desk"]
+    assert [row["key"] for row in value["by_owner"]["shown"]] == ["The desk"]
     assert len(value["by_day"]) == 7
     assert len(value["trend"]) == 12
     (incident,) = value["incidents"]["shown"]
