@@ -153,13 +153,16 @@ def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> 
         )
     except (ImportError, NoSuchModuleError):
         raise StoreUnavailable("a store on PostgreSQL needs psycopg: pip install 'tablewatch[postgres]'") from None
-    if writes:
-        event.listen(
-            engine, "begin", _saying(f"SET LOCAL lock_timeout = {wait}", f"SELECT pg_advisory_xact_lock({WRITER_LOCK})")
-        )
-    else:
-        event.listen(engine, "begin", _saying("SET TRANSACTION READ ONLY"))
+    event.listen(engine, "begin", _saying(*(_writing(wait) if writes else ("SET TRANSACTION READ ONLY",))))
     return engine
+
+
+def _writing(wait_ms: int) -> tuple[str, ...]:
+    return (
+        "SET LOCAL synchronous_commit = on",  # whatever the server's default is: what is committed stays
+        f"SET LOCAL lock_timeout = {wait_ms}",
+        f"SELECT pg_advisory_xact_lock({WRITER_LOCK})",
+    )
 
 
 def _remember_failure(context: ExceptionContext) -> None:

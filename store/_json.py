@@ -1,8 +1,8 @@
 """Write what checks put into `observed` and into messages as canonical text, and read it back as it was.
 
 Canonical: sorted keys, no spaces, so that equal values have equal text. JSON knows no times, decimals or infinities;
-those stand as an object with one key that begins with `$`. An object whose own keys begin with `$` is wrapped in
-`{"$map": ...}`.
+those stand as an object with one key that begins with `$`. An object whose own keys begin with `$` is
+written as pairs, `{"$map": [[key, value], ...]}`.
 """
 
 import json
@@ -13,7 +13,7 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Final
 
-from store._errors import RowRefused
+from store._errors import RowRefused, StoreCorrupt
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -52,8 +52,15 @@ def is_unicode(text: str) -> bool:
 
 
 def from_text(text: str) -> Any:
-    """Give the value that `to_text` wrote; tuples come back as lists."""
-    return json.loads(text, object_hook=_revive)
+    """Give the value that `to_text` wrote; tuples come back as lists.
+
+    Raises:
+        StoreCorrupt: `to_text` never wrote this.
+    """
+    try:
+        return json.loads(text, object_hook=_revive)
+    except (ValueError, TypeError, ArithmeticError):
+        raise StoreCorrupt("a row of the store holds JSON that cannot be read; 'tablewatch doctor' says more") from None
 
 
 def _plain(value: object) -> object:  # noqa: PLR0911 - one line for each kind of value
@@ -84,7 +91,7 @@ def _plain(value: object) -> object:  # noqa: PLR0911 - one line for each kind o
 
 def _plain_mapping(value: Mapping[Any, Any]) -> object:
     plain = {_key(key): _plain(item) for key, item in value.items()}
-    return {"$map": plain} if any(key.startswith("$") for key in plain) else plain
+    return {"$map": sorted(plain.items())} if any(key.startswith("$") for key in plain) else plain
 
 
 def _key(key: object) -> str:

@@ -11,12 +11,13 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from sqlalchemy import text
 
 from store._engines import Address, address_of, migration_engine
 from store._errors import StoreCorrupt, StoreError, StoreUnavailable, in_our_words
-from store._schema import HEAD, revision_of, upgrade
+from store._schema import HEAD, REVISION_TABLE, refuse_foreign, revision_of, upgrade
 from store._store import Store
 
 CHECKED_WHOLE: Final = 64 * 2**20
@@ -51,14 +52,14 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
         store = Store(address, patience=patience, checkpoints=checkpoints)
         try:
             if store.revision() != HEAD:
-                migrate(address, patience=patience)
+                migrate(address, to=HEAD, patience=patience)
         except BaseException:
             store.close()
             raise
     return store
 
 
-def migrate(address: Address, *, patience: timedelta, to: str = HEAD) -> None:
+def migrate(address: Address, *, to: str, patience: timedelta) -> None:
     """Bring the tables to a revision in one transaction: all of it or nothing.
 
     Raises:
@@ -91,7 +92,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
             f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
         ) from None
     try:
-        migrate(Address(address.url.set(database=str(draft)), address.name, draft), patience=patience)
+        migrate(Address(address.url.set(database=str(draft)), address.name, draft), to=HEAD, patience=patience)
         file.hardlink_to(draft)  # unlike a rename, this never replaces a store that another process made meanwhile
     except FileExistsError:
         pass
@@ -117,12 +118,13 @@ def _check_file(file: Path, *, whole: bool) -> None:
         raise StoreUnavailable(f"{file} cannot be opened for writing ({error.strerror})") from None
     if empty:  # SQLite would take it for a new database, and remove the log beside it
         raise StoreCorrupt(f"{file} is empty, which no store is; restore a backup, or move the file away to begin anew")
-    with closing(sqlite3.connect(file, isolation_level=None, timeout=PATIENCE.total_seconds())) as connection:
+    address = f"file:{quote(str(file))}?mode=ro"  # to look at somebody else's database must not change it
+    with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE.total_seconds())) as connection:
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
-        question = "PRAGMA quick_check(1)" if whole else "SELECT count(*) FROM sqlite_schema"
-        found = connection.execute(question).fetchone()
-    if whole and found != ("ok",):
-        raise StoreCorrupt(
-            f"{file} is damaged (SQLite's quick_check failed); it was left as it is: restore a backup beside it"
-        )
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        found = connection.execute("PRAGMA quick_check(1)").fetchone() if whole else ("ok",)
+    if found != ("ok",):
+        raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is: restore a backup beside it")
+    if REVISION_TABLE not in tables:
+        refuse_foreign(tables, str(file))

@@ -7,13 +7,15 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, Text, select, type_coerce
 
-from incidents import BrokenHistory, Incident
-from incidents.events import replay
+from incidents import BrokenHistory, Event, Incident
+from incidents.events import decode, replay
 from store import _incidents
+from store._errors import StoreCorrupt
 from store._given import any_of
-from store._rows import IncidentEventRow, IncidentRow, columns_of
+from store._json import from_text
+from store._rows import IncidentEventRow, IncidentRow
 
 _V: Final = IncidentEventRow.__table__
 _I: Final = IncidentRow.__table__
@@ -59,8 +61,9 @@ def _following(connection: Connection, last: int) -> Sequence[int]:
 
 def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row[*tuple[Any, ...]]]]:
     wanted = any_of(connection, ids, "incident_number")
+    body = type_coerce(_V.c.body, Text).label("body")  # read later, one by one: a broken one must not hide the others
     rows = connection.execute(
-        select(*columns_of(IncidentEventRow))
+        select(_V.c.incident_id, _V.c.number, _V.c.recorded_at.label("recorded_at"), _V.c.actor, body)
         .where(_V.c.incident_id.in_(wanted))
         .order_by(_V.c.incident_id, _V.c.number)
     )
@@ -73,9 +76,9 @@ def _problem(stored: Incident | None, rows: Sequence[Row[*tuple[Any, ...]]]) -> 
     if [row.number for row in rows] != list(range(len(rows))):
         return "an event is missing"
     try:
-        told = replay(_incidents.event_of(row) for row in rows)
+        told = replay(Event(row.incident_id, row.recorded_at, row.actor, decode(from_text(row.body))) for row in rows)
     except BrokenHistory as error:
         return str(error)
-    except ValidationError:
+    except (ValidationError, StoreCorrupt):
         return "an event cannot be read"
     return None if told == stored else "it is not what its events amount to"

@@ -3,6 +3,7 @@
 The newest revision is a constant, so that opening a store that is up to date imports no Alembic.
 """
 
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ HEAD: Final = "0001"
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset({"run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"})
 
+_ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
@@ -26,7 +28,7 @@ def revision_of(connection: Connection, name: str) -> str | None:
     """
     present = set(inspect(connection).get_table_names())
     if REVISION_TABLE not in present:
-        _refuse_foreign(connection, present, name)
+        refuse_foreign(present if connection.dialect.name == "sqlite" else present & OUR_TABLES, name)
         return None
     found = connection.scalar(text(f"SELECT version_num FROM {REVISION_TABLE}"))  # noqa: S608 - our own constant
     if found is None:
@@ -40,8 +42,12 @@ def revision_of(connection: Connection, name: str) -> str | None:
     return revision
 
 
-def _refuse_foreign(connection: Connection, present: set[str], name: str) -> None:
-    taken = present if connection.dialect.name == "sqlite" else present & OUR_TABLES
+def refuse_foreign(taken: set[str], name: str) -> None:
+    """Refuse a database whose tables are in the way of ours: all there are in a file, those with our names elsewhere.
+
+    Raises:
+        StoreForeign: there is one.
+    """
     if taken:
         shown = ", ".join(sorted(taken)[:3])
         raise StoreForeign(
@@ -49,7 +55,7 @@ def _refuse_foreign(connection: Connection, present: set[str], name: str) -> Non
         )
 
 
-def upgrade(connection: Connection, name: str, *, to: str = HEAD) -> None:
+def upgrade(connection: Connection, name: str, *, to: str) -> None:
     """Bring the tables to a revision, inside the caller's transaction.
 
     Raises:
@@ -63,6 +69,7 @@ def upgrade(connection: Connection, name: str, *, to: str = HEAD) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     try:
-        command.upgrade(config, to)
+        with _ONE_AT_A_TIME:
+            command.upgrade(config, to)
     except CommandError as error:
         raise StoreError(f"{name} cannot be brought to revision {to}: {error}") from None

@@ -1,0 +1,43 @@
+"""A store to test with, on each database there is."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from store import Store, open_store
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give the address of a place for a store: a file, and a schema of its own in PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'store.db'}"
+        return
+    server = make_url(request.getfixturevalue("postgres_url")).set(drivername="postgresql+psycopg")
+    schema = f"store_{secrets.token_hex(6)}"
+    engine = create_engine(server)
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE SCHEMA {schema}"))
+        own = server.set(drivername="postgresql").update_query_dict({"options": f"-csearch_path={schema}"})
+        yield own.render_as_string(hide_password=False)
+        with engine.begin() as connection:
+            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    """Give an empty store."""
+    with open_store(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Give the place of a SQLite store that is not there yet."""
+    return tmp_path / "store.db"

@@ -1,0 +1,107 @@
+"""Which earlier measurements a check is shown."""
+
+from datetime import timedelta
+
+import pytest
+
+from checks import Earlier, Past, Status, UnknownReason
+from incidents import Resolution, Resolved
+from store import Store
+from tests.store.made import AT, HOUR, episode, measure, opened, result, run
+
+WEEK = timedelta(days=7)
+
+
+def _numbers(pasts: object) -> list[int]:
+    return [past.observed["number"] for past in pasts]
+
+
+def test_the_nearest_measurement_to_each_age_is_shown(store: Store) -> None:
+    """For each age the evaluated measurement nearest to it is given, on either side, with the age it answers."""
+    before, after = AT - WEEK - 3 * HOUR, AT - WEEK + 2 * HOUR
+    measure(store, (AT - 2 * WEEK, Status.WARN), (before, Status.PASS), (after, Status.FAIL), (AT - HOUR, Status.PASS))
+    with store.reading() as view:
+        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK)))
+    assert shown == [
+        Past(after, Status.FAIL, {"number": 2}, age=WEEK),
+        Past(AT - 2 * WEEK, Status.WARN, {"number": 0}, age=2 * WEEK),
+    ]
+
+
+@pytest.mark.parametrize(("off", "found"), [(12 * HOUR, 1), (-12 * HOUR, 1), (13 * HOUR, 0), (-13 * HOUR, 0)])
+def test_what_is_too_far_from_an_age_is_not_shown(store: Store, off: timedelta, found: int) -> None:
+    """A measurement counts for an age up to `within` away from it, both ends included."""
+    measure(store, (AT - WEEK + off, Status.PASS))
+    with store.reading() as view:
+        assert len(view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), within=12 * HOUR))) == found
+
+
+def test_unknown_and_later_measurements_are_not_shown(store: Store) -> None:
+    """What could not be evaluated is no past, and neither is the present measurement nor what followed."""
+    measure(store, (AT - WEEK, Status.UNKNOWN), (AT, Status.PASS), (AT + HOUR, Status.PASS))
+    with store.reading() as view:
+        assert view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, HOUR), accepted=True)) == []
+
+
+def test_each_check_is_shown_its_own_past(store: Store) -> None:
+    """Many checks are asked for at once, each at its own time; one without a past gets none."""
+    measure(store, (AT - WEEK, Status.PASS), name="a")
+    measure(store, (AT - WEEK, Status.PASS), (AT - WEEK + HOUR, Status.PASS), name="b")
+    ages = Earlier(ages=(WEEK,))
+    wanted = {f"crm.customers.{name}": (at, ages) for name, at in (("a", AT), ("b", AT + HOUR), ("c", AT))}
+    with store.reading() as view:
+        shown = view.earlier_many(wanted)
+        assert view.earlier_many({}) == {}
+    assert {key: _numbers(pasts) for key, pasts in shown.items()} == {
+        "crm.customers.a": [0],
+        "crm.customers.b": [1],
+        "crm.customers.c": [],
+    }
+
+
+def test_the_newest_passing_measurement_is_the_accepted_one(store: Store) -> None:
+    """What passed is accepted; failures and warnings after it are not."""
+    measure(
+        store,
+        (AT - 4 * HOUR, Status.PASS),
+        (AT - 3 * HOUR, Status.PASS),
+        (AT - 2 * HOUR, Status.FAIL),
+        (AT - HOUR, Status.WARN),
+    )
+    with store.reading() as view:
+        shown = view.earlier("crm.customers.volume", AT, Earlier(accepted=True))
+    assert shown == [Past(AT - 3 * HOUR, Status.PASS, {"number": 1}, accepted=True)]
+
+
+def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
+    """Before anything passed, the first look at a table's columns is what later ones are compared with."""
+    looks = [
+        (run(0, at=AT - 3 * HOUR), UnknownReason.NO_DATA, {"columns": {"id": "int64"}}),
+        (run(1, at=AT - 2 * HOUR), UnknownReason.NO_DATA, {"rows": 0}),
+        (run(2, at=AT - HOUR), UnknownReason.TIMEOUT, {"columns": {"id": "int64", "x": "string"}}),
+    ]
+    with store.writing() as book:
+        for one, reason, observed in looks:
+            book.add_runs([one], [result(one, "schema", Status.UNKNOWN, reason=reason, observed=observed)])
+        shown = book.earlier("crm.customers.schema", AT, Earlier(accepted=True))
+    assert shown == [Past(AT - 3 * HOUR, Status.UNKNOWN, {"columns": {"id": "int64"}}, accepted=True)]
+
+
+@pytest.mark.parametrize(("resolution", "accepted"), [(Resolution.EXPECTED, [1]), (Resolution.FALSE_POSITIVE, [0])])
+def test_what_a_person_expected_is_accepted(store: Store, resolution: Resolution, accepted: list[int]) -> None:
+    """A failure becomes the accepted measurement once its incident is resolved as expected, and not otherwise."""
+    measure(store, (AT - 5 * HOUR, Status.PASS), (AT - 4 * HOUR, Status.FAIL), (AT - 2 * HOUR, Status.FAIL))
+    with store.writing() as book:
+        found = opened("volume", episode=episode(AT - 4 * HOUR))
+        incident = book.open_incident(found, recorded_at=AT, actor="tablewatch")
+        assert _numbers(book.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == [0]
+        book.append(incident, [Resolved(AT - 3 * HOUR, resolution)], recorded_at=AT, actor="mia")
+        assert _numbers(book.earlier("crm.customers.volume", AT, Earlier(accepted=True))) == accepted
+
+
+def test_ages_and_the_accepted_one_come_together(store: Store) -> None:
+    """The measurements for ages come first, the accepted one last, even if it is the same one."""
+    measure(store, (AT - WEEK, Status.PASS))
+    with store.reading() as view:
+        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), accepted=True))
+    assert [(past.age, past.accepted) for past in shown] == [(WEEK, False), (None, True)]

@@ -1,0 +1,112 @@
+"""The settings of every connection, read back."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import DBAPIError
+
+from store import open_store
+from store._engines import Address, address_of, migration_engine, reader_engine, writer_engine
+
+PATIENCE = timedelta(seconds=5)
+
+ENGINES: dict[str, Callable[[Address], Engine]] = {
+    "writer": lambda address: writer_engine(address, patience=PATIENCE, checkpoints=False),
+    "daemon": lambda address: writer_engine(address, patience=PATIENCE, checkpoints=True),
+    "reader": lambda address: reader_engine(address, patience=PATIENCE),
+    "migration": lambda address: migration_engine(address, patience=PATIENCE),
+}
+FOR_ALL = {
+    "journal_mode": "wal",
+    "synchronous": 2,  # FULL
+    "busy_timeout": 5000,
+    "foreign_keys": 1,
+    "trusted_schema": 0,
+    "cell_size_check": 1,
+    "wal_autocheckpoint": 0,
+    "journal_size_limit": 64 * 2**20,
+    "query_only": 0,
+}
+OWN = {"daemon": {"wal_autocheckpoint": 1000}, "reader": {"query_only": 1}, "migration": {"foreign_keys": 0}}
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_sqlite_has_the_settings_that_keep_data(file: Path, kind: str) -> None:
+    """Each kind of connection has every setting, read back from SQLite itself."""
+    open_store(f"sqlite:///{file}").close()
+    engine = ENGINES[kind](address_of(f"sqlite:///{file}"))
+    try:
+        with engine.connect() as connection:
+            found = {name: connection.scalar(text(f"PRAGMA {name}")) for name in FOR_ALL}
+    finally:
+        engine.dispose()
+    assert found == {**FOR_ALL, **OWN.get(kind, {})}
+
+
+@pytest.mark.parametrize(
+    ("kind", "holds"), [("writer", True), ("daemon", True), ("migration", True), ("reader", False)]
+)
+def test_writers_hold_the_lock_from_the_beginning(file: Path, kind: str, holds: bool) -> None:
+    """A writer keeps others out before it writes, so that what it reads stays true; a reader does not."""
+    open_store(f"sqlite:///{file}").close()
+    address = address_of(f"sqlite:///{file}")
+    first, second = (
+        ENGINES[kind](address),
+        writer_engine(address, patience=timedelta(milliseconds=50), checkpoints=False),
+    )
+    try:
+        with first.connect() as holder, holder.begin():
+            if holds:
+                with second.connect() as other, pytest.raises(DBAPIError, match="locked"):
+                    other.begin()
+            else:
+                with second.connect() as other, other.begin():
+                    other.execute(text("DELETE FROM gap"))
+    finally:
+        first.dispose()
+        second.dispose()
+
+
+def test_readers_cannot_write(url: str) -> None:
+    """A reader's connection refuses to write, on both databases."""
+    open_store(url).close()
+    engine = reader_engine(address_of(url), patience=PATIENCE)
+    try:
+        with engine.connect() as connection, pytest.raises(DBAPIError):
+            connection.execute(text("DELETE FROM gap"))
+    finally:
+        engine.dispose()
+
+
+def test_no_engine_shows_what_is_written(url: str) -> None:
+    """A failing statement does not print its values."""
+    open_store(url).close()
+    for kind in ENGINES.values():
+        engine = kind(address_of(url))
+        try:
+            with engine.connect() as connection, pytest.raises(DBAPIError) as caught:
+                connection.execute(text("INSERT INTO nowhere VALUES (:secret)"), {"secret": "s3cret"})
+            assert "s3cret" not in str(caught.value)
+        finally:
+            engine.dispose()
+
+
+@pytest.mark.postgres
+def test_postgresql_has_the_settings_that_keep_data(postgres_url: str) -> None:
+    """Writers read what is committed and wait for a limited time, readers see one state, and commits are durable."""
+    address = address_of(postgres_url)
+    found = {}
+    for kind in ("writer", "reader", "migration"):
+        engine = ENGINES[kind](address)
+        try:
+            with engine.connect() as connection:
+                names = ["transaction_isolation", "transaction_read_only"]
+                names += [] if kind == "reader" else ["lock_timeout", "synchronous_commit"]
+                found[kind] = [connection.scalar(text(f"SHOW {name}")) for name in names]
+        finally:
+            engine.dispose()
+    assert found["writer"] == found["migration"] == ["read committed", "off", "5s", "on"]
+    assert found["reader"] == ["repeatable read", "on"]

@@ -1,0 +1,211 @@
+"""Migrations: they make exactly the tables that the code uses, keep rows, and happen once."""
+
+import re
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from store import Store, StoreError, _open, _schema, open_store
+from store._engines import address_of, migration_engine
+from store._rows import Row
+from store._schema import HEAD, OUR_TABLES, REVISION_TABLE
+from tests.store.made import AT, opened, run, watch
+
+SECOND = '''
+"""A later revision, as a test imagines it."""
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+
+
+def upgrade() -> None:
+    op.add_column("check_state", sa.Column("note", sa.Text()))
+    op.execute("UPDATE check_state SET note = 'kept'")
+    op.create_index("ix_check_state_note", "check_state", ["note"])
+'''
+
+
+def test_the_head_is_the_newest_revision() -> None:
+    """The constant that spares us Alembic names the only head there is, and revisions sort as text."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(_schema.__file__).parent / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_heads() == [HEAD]
+    revisions = [script.revision for script in scripts.walk_revisions()][::-1]
+    assert revisions == sorted(revisions)
+    assert all(re.fullmatch(r"\d{4}", revision) for revision in revisions)
+
+
+def test_the_migrations_ship_with_the_package() -> None:
+    """Every file that migrating needs lies inside the room, which is packaged as a whole."""
+    migrations = Path(_schema.__file__).parent / "migrations"
+    assert (migrations / "env.py").is_file()
+    assert {file.name for file in (migrations / "versions").glob("0*.py")} == {"0001_first_tables.py"}
+
+
+def test_the_tables_are_ours() -> None:
+    """The names that keep us out of other people's databases are those of all tables."""
+    assert set(Row.metadata.tables) == OUR_TABLES
+
+
+def test_migrations_make_what_the_code_describes(url: str) -> None:
+    """Alembic finds no difference between a migrated store and the tables in the code."""
+    open_store(url).close()
+    engine = migration_engine(address_of(url), patience=_open.PATIENCE)
+    try:
+        with engine.connect() as connection:
+            ours = {"include_name": lambda name, kind, _: kind != "table" or name in OUR_TABLES, "compare_type": True}
+            context = MigrationContext.configure(connection, opts={"version_table": REVISION_TABLE, **ours})
+            assert compare_metadata(context, Row.metadata) == []
+    finally:
+        engine.dispose()
+
+
+def _schema_of(file: Path) -> Mapping[str, set[str]]:
+    """Give for each table and index of a SQLite file the clauses of its definition, in no order."""
+    with closing(sqlite3.connect(file)) as connection:
+        rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND type <> 'trigger'")
+        texts = {
+            name: re.sub(r"\s+", " ", sql) for name, sql in rows if name not in {REVISION_TABLE, "sqlite_sequence"}
+        }
+    return {name: _clauses(sql) for name, sql in texts.items()}
+
+
+def _clauses(sql: str) -> set[str]:
+    opening, closing_ = sql.index("("), sql.rindex(")")
+    inner = re.split(r",(?![^()]*\))", sql[opening + 1 : closing_])
+    return {sql[:opening].strip(), sql[closing_ + 1 :].strip(), *(clause.strip() for clause in inner)}
+
+
+def test_migrated_tables_are_strict_and_named_like_those_of_the_code(tmp_path: Path) -> None:
+    """On SQLite each clause is the same: types, CHECKs and their names, STRICT, keys, and the conditions of indexes."""
+    migrated, described = tmp_path / "migrated.db", tmp_path / "described.db"
+    open_store(f"sqlite:///{migrated}").close()
+    engine = create_engine(f"sqlite:///{described}")
+    Row.metadata.create_all(engine)
+    engine.dispose()
+    assert _schema_of(migrated) == _schema_of(described)
+    with closing(sqlite3.connect(migrated)) as connection:
+        strict = dict(connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'"))
+    assert all(strict[name] for name in OUR_TABLES)
+
+
+def test_every_constraint_has_a_name() -> None:
+    """SQLite forgets unnamed constraints when a table is rebuilt, so there are none."""
+    for table in Row.metadata.sorted_tables:
+        assert all(constraint.name for constraint in table.constraints)
+        assert all(index.name for index in table.indexes)
+
+
+@pytest.fixture
+def older_store(url: str) -> str:
+    """Give a store with rows in every kind of table, as the first revision made it."""
+    with open_first_revision(url) as store, store.writing() as book:
+        book.add_runs([run()], [])
+        book.save_watches([watch("a.x"), watch("a.y")])
+        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    return url
+
+
+@pytest.fixture
+def with_a_second_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make this program one revision newer than it is."""
+    migrations = tmp_path / "migrations"
+    shutil.copytree(
+        Path(_schema.__file__).parent / "migrations", migrations, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (migrations / "versions" / "0002_note.py").write_text(SECOND)
+    monkeypatch.setattr(_schema, "_MIGRATIONS", migrations)
+    monkeypatch.setattr(_schema, "HEAD", "0002")
+    monkeypatch.setattr(_open, "HEAD", "0002")
+    return migrations
+
+
+@pytest.mark.usefixtures("with_a_second_revision")
+def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str) -> None:
+    """Opening an older store brings it up to date; every row is there, and the guards too."""
+    with open_store(older_store) as store:
+        assert store.revision() == "0002"
+        with store.writing() as book:
+            notes = book._connection.scalars(text("SELECT note FROM check_state")).all()
+            counts = book.counts()
+        assert notes == ["kept", "kept"]
+        assert (counts.runs, counts.checks, counts.incidents, counts.events) == (1, 2, 1, 1)
+        with pytest.raises(StoreError), store.writing() as book:
+            book._connection.execute(text("DELETE FROM incident_event"))
+        assert store.rebuild_check() == []
+    with open_store(older_store) as store:
+        assert store.revision() == "0002"
+
+
+def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_second_revision: Path) -> None:
+    """An upgrade that fails half-way is taken back whole: old tables, old revision, all rows."""
+    broken = SECOND + "    op.execute('SELECT * FROM nowhere')\n"
+    (with_a_second_revision / "versions" / "0002_note.py").write_text(broken)
+    with pytest.raises(StoreError):
+        open_store(older_store)
+    address = address_of(older_store)
+    store = Store(address, patience=_open.PATIENCE, checkpoints=False)
+    try:
+        assert store.revision() == "0001"
+        with store.reading() as view:
+            assert view.counts().checks == 2
+            assert set(view.watches()) == {"a.x", "a.y"}
+        with pytest.raises(StoreError), store.reading() as view:
+            view._connection.execute(text("SELECT note FROM check_state"))
+    finally:
+        store.close()
+
+
+def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_second_revision: Path) -> None:
+    """On SQLite foreign keys sleep during an upgrade; rows that refer to nothing afterwards undo it."""
+    with open_first_revision(f"sqlite:///{file}") as store, store.writing() as book:
+        book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
+    harmful = SECOND + "    op.execute('DELETE FROM incident')\n"
+    (with_a_second_revision / "versions" / "0002_note.py").write_text(harmful)
+    with pytest.raises(StoreError, match="was not upgraded"):
+        open_store(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT count(*) FROM incident").fetchone() == (1,)
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            connection.execute("SELECT note FROM check_state")
+
+
+def open_first_revision(url: str) -> Store:
+    """Make a store of the first revision, whatever this program thinks is the newest."""
+    address = address_of(url)
+    _open.migrate(address, patience=_open.PATIENCE, to="0001")
+    return Store(address, patience=_open.PATIENCE, checkpoints=False)
+
+
+def test_a_revision_that_no_migration_leads_to_is_refused(file: Path) -> None:
+    """A target that does not exist is an error of ours, and the tables stay as they are."""
+    open_store(f"sqlite:///{file}").close()
+    with pytest.raises(StoreError, match="cannot be brought to revision 0000x"):
+        _open.migrate(address_of(f"sqlite:///{file}"), patience=_open.PATIENCE, to="0000x")
+    open_store(f"sqlite:///{file}").close()
+
+
+def test_without_our_begin_ddl_would_not_be_atomic(file: Path) -> None:
+    """The migration engine's transaction covers CREATE TABLE, which the driver's own mode does not."""
+    open_store(f"sqlite:///{file}").close()
+    engine = migration_engine(address_of(f"sqlite:///{file}"), patience=_open.PATIENCE)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("CREATE TABLE half (x INTEGER)"))
+            connection.rollback()
+            with pytest.raises(OperationalError, match="no such table"):
+                connection.execute(text("SELECT * FROM half"))
+    finally:
+        engine.dispose()

@@ -1,0 +1,85 @@
+"""Forgetting what is older than it has to be kept."""
+
+from datetime import timedelta
+
+from checks import Earlier, Status
+from incidents import Commented, Gap, Incident, Resolution, Resolved, RootNamed
+from store import Book, Pruned, Store
+from tests.store.made import AT, HOUR, episode, measure, opened
+
+DAY = timedelta(days=1)
+NOW = AT + 1000 * DAY
+
+
+def _prune(store: Store) -> Pruned:
+    return store.prune(keep_measurements=90 * DAY, keep_incidents=365 * DAY, now=NOW)
+
+
+def _resolved(book: Book, name: str, *, days_ago: int) -> Incident:
+    at = NOW - days_ago * DAY
+    incident = book.open_incident(opened(name, episode=episode(at - HOUR)), recorded_at=at - HOUR, actor="x")
+    return book.append(incident, [Resolved(at, Resolution.FIXED)], recorded_at=at, actor="x")
+
+
+def test_old_measurements_go(store: Store) -> None:
+    """Measurements beyond their time go with their runs, in as many steps as it takes; younger ones stay."""
+    measure(store, *((NOW - 91 * DAY - number * HOUR, Status.PASS) for number in range(1100)))
+    measure(store, (NOW - 89 * DAY, Status.PASS), (NOW - DAY, Status.PASS))
+    assert _prune(store) == Pruned(runs=1100, measurements=1100)
+    assert _prune(store) == Pruned()
+    with store.reading() as view:
+        assert view.counts().measurements == view.counts().runs == 2
+
+
+def test_the_newest_and_the_accepted_measurement_stay(store: Store) -> None:
+    """However old they are, a check keeps its newest measurement and the one that it compares with."""
+    measure(store, *((NOW - (200 - day) * DAY, Status.PASS if day == 5 else Status.FAIL) for day in range(10)))
+    with store.reading() as view:
+        newest = view.latest_results()
+        accepted = view.earlier("crm.customers.volume", NOW, Earlier(accepted=True))
+    assert _prune(store).measurements == 8
+    with store.reading() as view:
+        assert view.latest_results() == newest
+        assert view.earlier("crm.customers.volume", NOW, Earlier(accepted=True)) == accepted
+
+
+def test_old_incidents_go_with_their_events(store: Store) -> None:
+    """A resolved incident beyond its time goes with its episodes and events; open and younger ones stay."""
+    with store.writing() as book:
+        _resolved(book, "old", days_ago=366)
+        young = _resolved(book, "young", days_ago=364)
+        lasting = book.open_incident(opened("lasting", episode=episode(AT)), recorded_at=AT, actor="x")
+    assert _prune(store) == Pruned(incidents=1)
+    with store.reading() as view:
+        assert {incident.id for incident in view.incidents()} == {young.id, lasting.id}
+        assert (view.counts().events, view.counts().episodes) == (3, 2)
+    assert store.rebuild_check() == []
+
+
+def test_what_was_touched_since_stays(store: Store) -> None:
+    """An old incident that somebody wrote about lately, or that a younger one names as its root, stays."""
+    with store.writing() as book:
+        discussed = _resolved(book, "discussed", days_ago=400)
+        book.append(discussed, [Commented("again?")], recorded_at=NOW - DAY, actor="mia")
+        root = _resolved(book, "root", days_ago=400)
+        caused = _resolved(book, "caused", days_ago=1)
+        book.append(caused, [RootNamed(root.id)], recorded_at=NOW - DAY, actor="mia")
+    assert _prune(store) == Pruned()
+
+
+def test_a_number_is_never_given_twice(store: Store) -> None:
+    """After all incidents are gone, the next one still has a number that nobody has quoted."""
+    with store.writing() as book:
+        last = [_resolved(book, name, days_ago=400) for name in "abc"][-1]
+    assert _prune(store) == Pruned(incidents=3)
+    with store.writing() as book:
+        assert book.open_incident(opened(), recorded_at=AT, actor="x").id > last.id
+
+
+def test_old_gaps_go(store: Store) -> None:
+    """Unobserved time is kept as long as incidents are: reports need both."""
+    with store.writing() as book:
+        for days in (366, 364):
+            end = NOW - days * DAY
+            book.add_gaps([Gap("a.x", "a", end - HOUR, end, "timeout")])
+    assert _prune(store) == Pruned(gaps=1)
