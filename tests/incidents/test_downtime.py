@@ -138,6 +138,14 @@ def test_what_was_resolved_later_lasted_then():
     assert [(one.id, one.age) for one in found.open] == [(1, 10 * HOUR_US)]
 
 
+def test_what_is_resolved_is_over_at_that_moment():
+    """At the very moment of its resolution it is open no more, and its TTR is known."""
+    found = january(A1, as_of="01-05 13:00")
+    assert found.open == ()
+    assert found.ttr is not None
+    assert found.ttr.mean == 9 * HOUR_US
+
+
 def relapsed():
     """Make the incident on table two, down again from 11:00, noticed at 12:00, good again at 15:00."""
     relapse = verbs.reopen(B, detected_at=utc("01-05 12:00"), occurred_at=utc("01-05 11:00"), now=utc("12-31 00:00"))
@@ -151,6 +159,13 @@ def test_a_relapse_that_is_not_known_yet_does_not_exist():
     assert (hours(found.undetected), hours(found.repair), found.open) == (1, 2, ())
     assert found.ttr is not None
     assert found.ttr.mean == 2 * HOUR_US
+
+
+def test_a_relapse_after_the_window_is_not_open_in_it():
+    """Good again at nine, bad again at eleven, seen from noon: open, but not in a window that ended at ten."""
+    until_ten = Window(JANUARY.start_us, to_us(utc("01-05 10:00")))
+    assert january(relapsed(), as_of="01-05 12:00", window=until_ten).open == ()
+    assert [one.id for one in january(relapsed(), as_of="01-05 12:00").open] == [3]
 
 
 def test_statistics_sum_episodes_outside_of_the_window_too():
