@@ -20,7 +20,7 @@ class AcceptedValues(CheckParameters):
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["accepted_values"] = "accepted_values"
-    column: ColumnName
+    column: ColumnName = Field(description="The column that is looked at.")
     values: Annotated[tuple[Scalar, ...], MinLen(1)] = Field(description="The values that may occur.")
     allow_null: bool = Field(default=True, description="Whether NULL may occur as well.")
     max_ratio: Share = 0.0

@@ -32,7 +32,7 @@ from checks._scalars import Clock, Duration, PositiveDuration, Weekdays, Zone
 class Expected(BaseModel):
     """When rows are expected to arrive; at other times the data does not grow old."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     days: Weekdays = Weekdays.parse("mon-sun")
     holidays: tuple[date, ...] = Field((), description="Days on which nothing is expected.")

@@ -26,7 +26,7 @@ class Range(CheckParameters):
     limits: ClassVar[frozenset[str]] = frozenset({"max_ratio"})
 
     type: Literal["range"] = "range"
-    column: ColumnName
+    column: ColumnName = Field(description="The column that is looked at.")
     min: Limit | None = Field(None, description="Smallest value allowed.")
     max: Limit | None = Field(None, description="Largest value allowed.")
     exclusive_min: bool = Field(default=False, description="Whether the smallest value itself is not allowed.")

@@ -1,0 +1,229 @@
+"""Every file of the room is a check: typed, frozen, tested, documented, and pure."""
+
+import ast
+import re
+from pathlib import Path
+
+import ibis
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from checks import CheckParameters, Context, Kind, Measurement, Misconfigured, Severity, Status, Zones
+from checks._catalog import CatalogError, load_catalog
+from checks._judge import judge
+from checks._scalars import SchemaOfText
+from tests.checks.ask import NOW, Question, Rows, place
+
+HOUSE = Path(__file__).resolve().parents[2]
+CATALOG = load_catalog()
+EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
+
+OBSERVED = {
+    "primary_key": {"rows", "duplicate_keys", "duplicate_rows", "null_keys"},
+    "unique": {"rows", "duplicate_keys", "duplicate_rows", "null_keys"},
+    "not_null": {"rows", "nulls"},
+    "freshness": {"newest", "age_s", "future_rows"},
+    "volume": {"rows", "baseline"},
+    "foreign_key": {"rows", "orphans"},
+    "accepted_values": {"rows", "violations"},
+    "range": {"rows", "violations"},
+    "sql": {"rows", "violations"},
+    "expectation": {"rows", "violations"},
+    "schema": {"missing", "extra", "changed"},
+    "metric": {"value", "baseline"},
+    "reconcile": {"value", "baseline"},
+}
+"""The published keys of `observed`; a check may add others."""
+
+ORDERS = {
+    "shop": "int64",
+    "order_id": "int64",
+    "customer_id": "int64",
+    "amount": "decimal(18, 2)",
+    "status": "string",
+    "email": "string",
+    "ordered_at": "timestamp",
+    "closed_at": "timestamp",
+    "loaded_at": "timestamp('UTC')",
+}
+OTHERS = {
+    "crm.customers": ibis.table({"customer_id": "int64"}, name="customers"),
+    "shop.lines": ibis.table({"customer": "int64", "number": "int64"}, name="lines"),
+    "finance.ledger": ibis.table({"total": "decimal(18, 2)"}, name="ledger"),
+}
+
+
+def section(name):
+    """Give the part of the documentation about a check."""
+    text = (HOUSE / "docs" / "checks.md").read_text(encoding="utf-8")
+    return re.split(r"^## ", text, flags=re.MULTILINE)[1:] if name is None else _section(text, name)
+
+
+def _section(text, name):
+    found = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.splitlines()[0] == name]
+    assert len(found) == 1, f"docs/checks.md has {len(found)} sections about {name}"
+    return found[0]
+
+
+def examples(name):
+    """Give the checks that the documentation of a check shows."""
+    blocks = re.findall(r"```yaml\n(.*?)```", section(name), flags=re.DOTALL)
+    shown = [one for block in blocks for one in yaml.safe_load(block)]
+    assert shown, f"docs/checks.md shows no {name}"
+    return [CATALOG[one["type"]].model_validate(one) for one in shown]
+
+
+def unbound(check):
+    """Give a context without any database behind its tables."""
+    references = {name: OTHERS[name] for name in check.refers_to}
+    where = None if check.where is None else ibis.literal("where") == ibis.literal("here")
+    table = ibis.table(ORDERS, name="orders")
+    return Context(table, "duckdb", _now, where, Zones("UTC"), "loaded_at", references)
+
+
+def _now(shift, zone):
+    return ibis.literal((NOW + shift).replace(tzinfo=None) if zone else NOW + shift)
+
+
+def test_catalogue_is_the_folder():
+    """The type words are the names of the files without an underscore."""
+    files = {path.stem for path in (HOUSE / "checks").glob("[!_]*.py")}
+    assert set(CATALOG) == files
+    assert set(OBSERVED) == files
+
+
+def test_file_without_a_check_is_named(tmp_path, monkeypatch):
+    """A file that does not end in CHECK is an error that names it."""
+    (tmp_path / "half_done.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr("checks.__path__", [str(tmp_path)])
+    with pytest.raises(CatalogError, match=r"checks/half_done\.py has no CHECK"):
+        load_catalog.__wrapped__()
+
+
+@EVERY
+def test_is_a_check(name):
+    """A check is a frozen set of parameters that forbids others, named as its file, last in its file."""
+    check = CATALOG[name]
+    assert issubclass(check, CheckParameters)
+    assert check.model_config["frozen"]
+    assert check.model_config["extra"] == "forbid"
+    assert check.model_fields["type"].default == name
+    assert check.__module__ == f"checks.{name}"
+    assert isinstance(check.kind, Kind)
+    last = ast.parse((HOUSE / "checks" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
+    assert ast.unparse(last) == f"CHECK: Final[type[Check]] = {check.__name__}"
+
+
+@EVERY
+def test_says_what_it_is(name):
+    """A check has a summary in one sentence, and every parameter is described to editors."""
+    check = CATALOG[name]
+    assert re.fullmatch(r"[A-Z][^\n]+\.", check.summary)
+    schema = check.model_json_schema(schema_generator=SchemaOfText)
+    assert schema["description"]
+    undescribed = {key for key, value in schema["properties"].items() if "description" not in value} - {"type"}
+    assert not undescribed
+    assert check.limits <= set(check.model_fields)
+    assert set(schema["properties"].get("warn", {}).get("properties", {})) == check.limits
+    assert ("where" in schema["properties"]) == check.takes_where
+
+
+@EVERY
+def test_is_tested(name):
+    """A check has a test file of its name whose tests each say a true sentence."""
+    tests = ast.parse((HOUSE / "tests" / "checks" / f"test_{name}.py").read_text(encoding="utf-8"))
+    functions = [one for one in tests.body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")]
+    assert functions
+    assert all(ast.get_docstring(one) for one in functions)
+
+
+@EVERY
+def test_is_documented(name):
+    """A check has a section with an example that is valid, its observed keys, and what it does not see."""
+    text = section(name)
+    assert examples(name)
+    assert "What it does not see" in text
+    own = text if "as `primary_key`" not in text else text + section("primary_key")
+    assert all(f"`{key}`" in own for key in OBSERVED[name])
+
+
+@EVERY
+def test_looks_at_no_data_when_it_says_what_it_wants(name):
+    """`wants` works on tables without any database behind them, and says the same each time."""
+    for check in examples(name):
+        context = unbound(check)
+        first, second = check.wants(context), check.wants(context)
+        assert list(first.aggregates) == list(second.aggregates)
+        assert all(value.equals(second.aggregates[key]) for key, value in first.aggregates.items())
+        assert all(query.equals(second.queries[key]) for key, query in first.queries.items())
+        assert first.statements == second.statements
+
+
+@EVERY
+def test_is_frozen_and_reads_back(name):
+    """A check cannot be changed, and its own JSON makes the same check again."""
+    for check in examples(name):
+        with pytest.raises(ValidationError):
+            check.severity = Severity.INFO
+        assert type(check).model_validate_json(check.model_dump_json(exclude_unset=True)) == check
+        assert type(check).model_validate(check.model_dump(exclude_unset=True)) == check
+
+
+@EVERY
+def test_refuses_unknown_parameters_and_hard_limits_in_warn(name):
+    """A misspelt parameter is an error, and so is a `warn` that holds no limit of this check."""
+    check = examples(name)[0]
+    given = check.model_dump(exclude_unset=True)
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        type(check).model_validate({**given, "colunm": "x"})
+    with pytest.raises(ValidationError, match="'warn' takes limits only"):
+        type(check).model_validate({**given, "warn": {"severity": "info"}})
+
+
+@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"expectation"}))  # measured by a worker: test_expectation.py
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_observes_what_is_published(name, dialect):
+    """`observed` has at least the published keys, on an ordinary table, and judging twice gives the same."""
+    at = NOW.replace(tzinfo=None)
+    kinds = {"int64": "int", "string": "text", "decimal(18, 2)": "decimal", "timestamp('UTC')": "timestamptz"}
+    types = {column: kinds.get(kind, kind) for column, kind in ORDERS.items()}
+    orders = Rows(types, [(1, number, 1, 5, "paid", None, at, None, NOW) for number in range(3)])
+    tables = {"t": orders, "orders": orders, "payments": orders, "crm.customers": Rows({"customer_id": "int"}, [(1,)])}
+    tables |= {
+        "shop.lines": Rows({"customer": "int", "number": "int"}),
+        "finance.ledger": Rows({"total": "decimal"}, [(15,)]),
+    }
+    with place(dialect, **tables) as here:
+        for check in examples(name):
+            if check.where is not None:
+                continue
+            question = Question(check, here, zones=Zones("UTC"), loaded_at="loaded_at")
+            outcome = question.ask()
+            assert set(outcome.observed) >= OBSERVED[name]
+            assert outcome.status in Status
+            assert outcome == judge(check, question.measure())
+
+
+def test_equal_keys_share_one_query():
+    """Checks of the same key want the same GROUP BY, so that it is run once."""
+    key = CATALOG["primary_key"](columns=("order_id",))
+    unique = CATALOG["unique"](columns=("order_id",))
+    first, second = key.wants(unbound(key)), unique.wants(unbound(unique))
+    assert first.queries["duplicates"].op() == second.queries["duplicates"].op()
+    assert first.aggregates["rows"].op() == second.aggregates["rows"].op()
+
+
+@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"schema", "sql", "expectation"}))
+def test_missing_column_is_named(name):
+    """A column that is not there makes the check misconfigured, and the message names it."""
+    check = examples(name)[-1]
+    empty = ibis.table({"nothing": "int64"}, name="orders")
+    context = unbound(check)
+    with pytest.raises(Misconfigured, match=r"'.+' not found"):
+        check.wants(Context(empty, "duckdb", _now, None, Zones("UTC"), None, context.references))
+
+
+def test_measurement_counts_null_as_none():
+    """A SUM over no rows is NULL, and counts as 0."""
+    assert Measurement(NOW, {"violations": None}).number("violations") == 0
