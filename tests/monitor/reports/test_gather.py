@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +110,12 @@ def test_json(week_of_shop):
     assert incident["occurred_at"] == "2026-11-20T11:00:00+00:00"
     assert incident["title"] == "1 key occurs more than once (2 rows)"
     assert value["coverage"]["unobserved"][0]["reasons"] == ["it was not run"]
+
+
+def test_keys_are_documented(week_of_shop):
+    """Every key of the JSON form stands in the documentation."""
+    _, report = week_of_shop
+    page = (Path(__file__).parents[3] / "docs" / "weekly-report.md").read_text(encoding="utf-8")
+    value = as_json(report, ENGLISH)
+    keys = {*value, *value["coverage"], *value["figures"], *value["figures"]["this_week"], *value["diagnosis"]}
+    assert sorted(key for key in keys if f"`{key}`" not in page) == []
