@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from monitor._output import err
+from monitor._console import err
 from monitor.clock import Clock, SystemClock
 
 if TYPE_CHECKING:

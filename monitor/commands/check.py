@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._output import Invocation, out
+from monitor._console import out
+from monitor._output import Invocation
 from monitor._problem import ExitCode, Stop
 from monitor._progress import progress
 from monitor.commands._words import SeverityWord

@@ -47,16 +47,16 @@ def doctor(ctx: typer.Context) -> None:
             for one in findings
         ],
     }
-    invocation.emit(result, lambda console: _draw(console, findings, invocation))
+    invocation.emit(result, lambda console: _draw(console, findings))
     raise Stop(code)
 
 
-def _draw(console: "Console", findings: "Sequence[Finding]", invocation: Invocation) -> None:
+def _draw(console: "Console", findings: "Sequence[Finding]") -> None:
     from rich.text import Text  # noqa: PLC0415 - `--help` must stay quick
 
     width = max(len(one.subject) for one in findings)
     for one in findings:
         word = Text(f"{one.verdict.upper():8}", _STYLES[one.verdict])
-        console.print(Text.assemble(word, f"{one.subject:{width}}  ", invocation.redactor(one.message)))
+        console.print(Text.assemble(word, f"{one.subject:{width}}  ", one.message))
         if one.hint is not None:
-            console.print(" " * (width + 10) + invocation.redactor(one.hint))
+            console.print(" " * (width + 10) + one.hint)
