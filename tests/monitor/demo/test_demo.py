@@ -1,0 +1,90 @@
+"""The demo: what was planted in the data is what the engine finds, at the planned times."""
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from incidents import FoundBy, State
+from monitor.demo import FAULTS, DemoError, build_demo, newest_start, tell
+
+NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Build the demo once."""
+    return build_demo(tmp_path_factory.mktemp("demo") / "shop", now=NOW)
+
+
+def test_every_planted_fault_is_found_and_nothing_else(demo):
+    """There are as many incidents as faults, and each fault has its own."""
+    assert all(incident is not None for _, incident in demo.found)
+    assert len(demo.incidents) == len(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_times_are_those_of_the_fault_within_one_check_interval(demo, fault):
+    """Occurrence, detection and resolution lie within one interval of the check from what happened to the data."""
+    incident = dict(demo.found)[fault]
+    episode = incident.last
+    began = demo.start + fault.begins
+    assert abs(episode.onset.at - began) <= fault.interval
+    assert episode.onset.earliest <= episode.onset.at <= episode.onset.latest
+    if fault.check_id is not None:
+        assert timedelta() <= episode.detected_at - began <= fault.interval
+    if fault.ends is None:
+        assert incident.state is not State.RESOLVED
+    else:
+        assert timedelta() <= episode.resolved_at - (demo.start + fault.ends) <= fault.interval
+
+
+def test_only_what_no_check_looks_at_was_found_by_a_person(demo):
+    """The fault without a check is in the store because a person reported it; all others were found by checks."""
+    for fault, incident in demo.found:
+        assert incident.found_by is (FoundBy.PERSON if fault.check_id is None else FoundBy.CHECK)
+
+
+def test_what_is_stored_is_the_fold_of_what_was_recorded(demo):
+    """Every incident of the demo is what its events say, with times in the order in which they were recorded."""
+    with demo.project.open_store() as store:
+        assert store.rebuild_check() == []
+        with store.reading() as view:
+            for incident in demo.incidents:
+                recorded = [event.recorded_at for event in view.events(incident.id)]
+                assert recorded == sorted(recorded)
+                assert recorded[0] >= incident.episodes[0].detected_at
+
+
+def test_the_story_names_faults_downtime_and_reports(demo):
+    """The demo ends with a table of what was planted and found, the downtime, its cost and the reports."""
+    story = tell(demo)
+    console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+    story.draw(console)
+    said = console.file.getvalue()
+    assert all(fault.name in said for fault in FAULTS)
+    assert "JPY" in said
+    assert [report.name for report in story.reports] == ["2026-W46.en.html", "2026-W46.ja.html"]
+    assert all(report.read_text(encoding="utf-8").rstrip().endswith("</html>") for report in story.reports)
+    found = json.loads(json.dumps(story.as_json()))
+    assert found["schema"] == "tablewatch.demo/1"
+    assert found["downtime"]["n"] == len(FAULTS)
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
+    """The demo never replaces a folder that is not an earlier demo."""
+    (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(DemoError, match="holds no demo"):
+        build_demo(tmp_path, now=NOW, replace=True)
+    assert (tmp_path / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("hour", range(0, 7 * 24, 5))
+def test_the_demo_is_over_by_now(hour):
+    """Whenever it is built, its six weeks have ended, on the newest Monday for which that is so."""
+    now = NOW + timedelta(hours=hour)
+    end = newest_start(now) + timedelta(weeks=6, hours=8)
+    assert end <= now < end + timedelta(weeks=1)
+    assert end.weekday() == 0
