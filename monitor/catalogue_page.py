@@ -7,6 +7,7 @@ from rich.text import Text
 
 from checks import say_duration
 from incidents import Cost, Downtime, to_us
+from monitor._output import count
 from monitor._tables import draw_table
 from monitor.catalogue import Lineage, Loss, lineage_of, worst_first
 from monitor.health import Health, TableState
@@ -83,8 +84,7 @@ def _rate(project: Project, table: str) -> str:
 
 
 def _loss(project: Project, found: Downtime, cost: Cost | None) -> str:
-    incidents = "1 incident" if found.n == 1 else f"{found.n} incidents"
-    said = f"{say_hours(found.downtime)} of downtime in {incidents}"
+    said = f"{say_hours(found.downtime)} of downtime in {count(found.n, 'incident')}"
     return said if cost is None else f"{said}, {project.currency.text(cost.amount)}"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from incidents import MAINTENANCE, Cost, Downtime, Lever, Resolution, Statistics, Tally, from_us, hours, lever
+from monitor._output import count
 from monitor._tables import draw_table
 from monitor.downtime_figures import DAY, DowntimeFigures, Part
 from monitor.figures import Currency
@@ -134,7 +135,7 @@ def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     window = f"{_when(whole.window.start_us, zone)} to {_when(whole.window.end_us, zone)}"
     yield Text(f"data downtime  {window}{known} ({zone})", "dim")
     cost = "" if found.cost is None else f", {project.currency.text(found.cost.amount)}"
-    yield Text(f"{say_hours(whole.downtime)} in {_incidents(whole.n)}{cost}", "bold")
+    yield Text(f"{say_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
     if whole.downtime:
         yield _line("unnoticed", f"{say_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
         yield _line("repair", f"{say_hours(whole.repair)}  {_share(whole.repair, whole.downtime)}")
@@ -177,11 +178,11 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
         yield _line("open", f"#{one.id} {found.table_of[one.id]} since {since}, {say_hours(one.age)}")
     if len(oldest) > _SHOWN:
         yield _line("", f"and {len(oldest) - _SHOWN} more; see 'tablewatch incident list'")
-    left = [f"{name} {_incidents(tally.n)}, {say_hours(tally.time)}" for name, tally in whole.excluded.items()]
+    left = [f"{name} {count(tally.n, 'incident')}, {say_hours(tally.time)}" for name, tally in whole.excluded.items()]
     if left:
         yield _line("not counted", "; ".join(left))
     if whole.exposure.n:
-        said = f"{_incidents(whole.exposure.n)}, {say_hours(whole.exposure.time)}; never counted as downtime"
+        said = f"{count(whole.exposure.n, 'incident')}, {say_hours(whole.exposure.time)}; never counted as downtime"
         yield _line("disclosure", said)
     if found.cost is not None and found.cost.unpriced:
         yield _line("no price", f"{say_hours(found.cost.unpriced)} before the first rate was valid")
@@ -210,10 +211,6 @@ def _share(part: Fraction | int, whole: Fraction | int) -> str:
     if 0 < share < Fraction(1, 200):
         return "<1%"
     return ">99%" if Fraction(199, 200) < share < 1 else f"{float(share):.0%}"
-
-
-def _incidents(n: int) -> str:
-    return "1 incident" if n == 1 else f"{n:,} incidents"
 
 
 def _when(moment_us: int, zone: str) -> str:

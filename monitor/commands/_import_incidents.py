@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation
+from monitor._output import Invocation, count
 from monitor._problem import ExitCode, Problem, Stop
 from monitor._progress import progress
 from monitor.commands._words import who
@@ -90,9 +90,13 @@ def import_incidents(
         "assumed": {"timezone": tickets.assumed_zone, "fixed": tickets.assumed_fixed},
     }
     if tickets.assumed_zone:
-        invocation.note(f"note: {tickets.assumed_zone:,} times without an offset were read in {reader.times.zone}")
+        invocation.note(
+            f"note: without an offset, so read in {reader.times.zone}: {count(tickets.assumed_zone, 'time')}"
+        )
     if tickets.assumed_fixed:
-        invocation.note(f"note: {tickets.assumed_fixed:,} resolved rows do not say how they ended; taken as 'fixed'")
+        invocation.note(
+            f"note: resolved without a word on how, so taken as 'fixed': {count(tickets.assumed_fixed, 'row')}"
+        )
     invocation.emit(result, lambda console: _draw(console, result))
 
 
@@ -184,7 +188,7 @@ def _draw(console: "Console", result: dict[str, Any]) -> None:
     would = "would be imported" if result["dry_run"] else "imported"
     span = "" if numbers[0] is None else f", #{numbers[0]} to #{numbers[1]}"
     console.print(
-        f"{result['rows']:,} rows: {result['imported']:,} {would}{span}; {result['known']:,} were there already"
+        f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {result['known']:,} were there already"
     )
     for one in islice(refused, _SHOWN):
         console.print(f"  line {one['line']}: {one['reason']}")

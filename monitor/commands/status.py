@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from monitor._output import Invocation
+from monitor._output import Invocation, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
 
     counted = Counter(state.health for state in states)
     said = ", ".join(f"{counted[health]} {health.value}" for health in Health if counted[health])
-    console.print(f"{project.config.project}  {len(states)} tables: {said or 'none'}", style="bold")
+    console.print(f"{project.config.project}  {count(len(states), 'table')}: {said or 'none'}", style="bold")
     shown = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not Health.HEALTHY]
     rows = [
         (

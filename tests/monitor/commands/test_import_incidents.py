@@ -1,0 +1,273 @@
+"""`tablewatch import incidents`: the history of a ticket system."""
+
+import csv
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.config import load
+from monitor.moments import TimeReader
+from monitor.tickets import Plan, TicketReader
+from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
+
+MAPS = (
+    "--map",
+    "Key=id",
+    "--map",
+    "Data set=table",
+    "--map",
+    "Summary=title",
+    "--map",
+    "Opened=detected",
+    "--map",
+    "Began=occurred",
+    "--map",
+    "Closed=resolved",
+    "--map",
+    "Outcome=resolution",
+    "--map",
+    "Priority=severity",
+)
+HEADER = "Key;Data set;Summary;Opened;Began;Closed;Outcome;Priority\n"
+GOOD = (
+    "T-1;orders;amounts x100;2026-11-11 15:46;2026-11-11 10:10;2026-11-11 16:28;fixed;critical\n"
+    'T-2;refunds;"late; again";2026-11-12T09:00+09:00;;;;\n'
+)
+
+
+def _write(terminal: Terminal, text: str, *, name: str = "tickets.csv", encoding: str = "utf-8") -> None:
+    (terminal.folder / name).write_text(text, encoding=encoding)
+
+
+def _incidents(terminal: Terminal) -> list[Any]:
+    found: list[Any] = terminal.json("incident", "list", "--limit", "1000")["incidents"]
+    return found
+
+
+def test_history_is_imported(terminal: Terminal) -> None:
+    """Each row is an incident with the times, words and texts of its columns; what nobody said has its default."""
+    _write(terminal, HEADER + GOOD)
+    said = terminal("import", "incidents", "tickets.csv", *MAPS, "--format", "json")
+    assert said.json == {
+        "schema": "tablewatch.import/1",
+        "file": "tickets.csv",
+        "dry_run": False,
+        "rows": 2,
+        "imported": 2,
+        "known": 0,
+        "refused": [],
+        "first_id": 1,
+        "last_id": 2,
+        "assumed": {"timezone": 3, "fixed": 0},
+    }
+    assert said.err == "note: without an offset, so read in Asia/Tokyo: 3 times\n"
+    late, amounts = _incidents(terminal)
+    assert (late["title"], late["state"], late["severity"]) == ("late; again", "open", "error")
+    assert (late["occurred_at"], late["occurrence_method"]) == ("2026-11-12T00:00:00+00:00", "first-observation")
+    assert (amounts["state"], amounts["resolution"], amounts["severity"]) == ("resolved", "fixed", "critical")
+    assert (amounts["ttd_h"], amounts["ttr_h"], amounts["found_by"]) == (5.6, 0.7, "person")
+
+
+def test_importing_twice_adds_nothing(terminal: Terminal) -> None:
+    """A row that was imported before is known again by its ticket's id, else by title and time; nothing is changed."""
+    _write(terminal, HEADER + GOOD)
+    terminal.json("import", "incidents", "tickets.csv", *MAPS)
+    terminal.json("incident", "resolve", "2", "--as", "expected")
+    before = _incidents(terminal)
+    _write(terminal, HEADER + GOOD + "T-3;totals;new;2026-11-13T09:00Z;;;;\n")
+    value = terminal.json("import", "incidents", "tickets.csv", *MAPS)
+    assert (value["rows"], value["imported"], value["known"], value["first_id"]) == (3, 1, 2, 3)
+    assert _incidents(terminal)[1:] == before
+    without_id = [word for pair in zip(MAPS[2::2], MAPS[3::2], strict=True) for word in pair]
+    assert terminal.json("import", "incidents", "tickets.csv", *without_id)["imported"] == 3
+    assert terminal.json("import", "incidents", "tickets.csv", *without_id)["imported"] == 0
+
+
+BAD = (
+    "T-4;ordres;x;2026-11-11T10:00Z;;;;\n"  # line 4
+    "T-5;orders;x;2026-11-11T10:00Z;2026-11-11T11:00Z;;;\n"
+    "T-6;orders;x;2026-11-11T10:00Z;;2026-11-11T09:00Z;;\n"
+    "T-7;orders;x;11/11/2026;;;;\n"
+    "T-8;orders;x;2027-01-01T00:00Z;;;;\n"
+    "T-9;orders;x;2026-11-11T10:00Z;;2026-11-11T12:00Z;done;huge\n"
+    "T-10;orders;;;;;fixed;\n"
+    "T-1;orders;x;2026-11-11T10:00Z;;;;\n"
+    "T-11;orders;too few\n"
+    '"T-12";orders;"a title\nof two lines";2026-11-11T10:00Z;now;;;\n'
+    "T-13;orders;x;2026-11-11T10:00Z;;;;\n"  # good again: line 15
+)
+REASONS = {
+    4: "table 'ordres' is not in the configuration; did you mean 'orders'?",
+    5: "occurred 2026-11-11 11:00:00+00:00 is after detected 2026-11-11 10:00:00+00:00",
+    6: "detected 2026-11-11 10:00:00+00:00 is after resolved 2026-11-11 09:00:00+00:00",
+    7: "detected: '11/11/2026' is no time",
+    8: "detected 2027-01-01 00:00:00+00:00 is after now",
+    9: "resolution: 'done' is not one of fixed, no-action, expected, false-positive, duplicate; severity: 'huge'",
+    10: "no title; no detected; resolution without a resolved time",
+    11: "is the same incident as line 2",
+    12: "has 3 values, expected 8",
+    13: "occurred: 'now' is no time",
+}
+
+
+def test_nothing_is_written_unless_every_row_is_good(terminal: Terminal) -> None:
+    """Every bad row is listed with its line and the reason, and without --partial not even the good ones are kept."""
+    _write(terminal, HEADER + GOOD + BAD)
+    errors = terminal.refused("import", "incidents", "tickets.csv", *MAPS)
+    assert errors[0]["message"] == "10 of 13 rows cannot be imported; nothing was written"
+    assert {error["line"]: error["file"] for error in errors[1:]} == dict.fromkeys(REASONS, "tickets.csv")
+    for error in errors[1:]:
+        assert REASONS[error["line"]] in error["message"]
+    assert _incidents(terminal) == []
+
+
+def test_good_rows_are_kept_when_the_user_says_so(terminal: Terminal) -> None:
+    """With --partial the good rows are imported and the bad ones listed."""
+    _write(terminal, HEADER + GOOD + BAD)
+    value = terminal.json("import", "incidents", "tickets.csv", *MAPS, "--partial")
+    assert (value["rows"], value["imported"]) == (13, 3)
+    assert [one["line"] for one in value["refused"]] == list(REASONS)
+    said = terminal("import", "incidents", "tickets.csv", *MAPS, "--partial").out
+    assert said.startswith("13 rows: 0 imported; 3 were there already\n  line 4: table 'ordres'")
+    assert len(_incidents(terminal)) == 3
+
+
+def test_a_dry_run_writes_nothing(terminal: Terminal) -> None:
+    """A dry run reads and judges everything, says what would be imported, and writes nothing."""
+    _write(terminal, HEADER + GOOD)
+    value = terminal.json("import", "incidents", "tickets.csv", *MAPS, "--dry-run")
+    assert (value["dry_run"], value["imported"], value["first_id"]) == (True, 2, None)
+    assert (
+        "2 rows: 2 would be imported; 0 were there already"
+        in terminal("import", "incidents", "tickets.csv", *MAPS, "--dry-run").out
+    )
+    assert _incidents(terminal) == []
+
+
+def test_columns_named_like_fields_need_no_map(terminal: Terminal) -> None:
+    """A column that has a field's name is that field; what all rows share may be set; fields have synonyms."""
+    _write(terminal, "title,detected,when\nx,2026-11-11T10:00Z,2026-11-11T09:00Z\n")
+    words = ("--set", "table=orders", "--set", "severity=info", "--set", "found-by=check", "--map", "when=occurred_at")
+    terminal.json("import", "incidents", "tickets.csv", *words)
+    (incident,) = _incidents(terminal)
+    assert (incident["table"], incident["severity"], incident["found_by"]) == ("orders", "info", "check")
+    assert incident["ttd_h"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "encoding"), [(",", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-8"), ("|", "utf-8")]
+)
+def test_the_dialect_is_recognised(terminal: Terminal, delimiter: str, encoding: str) -> None:
+    """Comma, semicolon, tab or bar, with or without a byte order mark, quoted line breaks and all."""
+    row = delimiter.join(("table", "title", "detected", "note")) + "\r\n"
+    row += delimiter.join(("orders", '"売上が ""変"""', "2026-11-11T10:00Z", '"a\r\nb, c; d"')) + "\r\n\r\n"
+    _write(terminal, row, encoding=encoding)
+    assert terminal.json("import", "incidents", "tickets.csv")["imported"] == 1
+    assert _incidents(terminal)[0]["title"] == '売上が "変"'
+
+
+def test_times_are_read_as_the_system_writes_them(terminal: Terminal) -> None:
+    """A pattern and a zone say how times are written; those that clocks show twice are refused."""
+    _write(terminal, "table,title,detected\norders,a,29/2/2016 01:16\norders,b,1/11/2015 01:30\n")
+    words = ("--time-format", "%d/%m/%Y %H:%M", "--timezone", "America/New_York")
+    errors = terminal.refused("import", "incidents", "tickets.csv", *words)
+    assert (errors[1]["line"], "happens twice in America/New_York" in errors[1]["message"]) == (3, True)
+    terminal.json("import", "incidents", "tickets.csv", *words, "--partial")
+    assert _incidents(terminal)[0]["detected_at"] == "2016-02-29T06:16:00+00:00"
+
+
+def test_rows_that_do_not_say_how_they_ended(terminal: Terminal) -> None:
+    """A resolved ticket without a word on how it ended counts as fixed, and that is said."""
+    _write(terminal, "table,title,detected,resolved\norders,a,2026-11-11T10:00Z,2026-11-11T11:00Z\n")
+    said = terminal("import", "incidents", "tickets.csv")
+    assert "note: resolved without a word on how, so taken as 'fixed': 1 row" in said.err
+    assert _incidents(terminal)[0]["resolution"] == "fixed"
+
+
+def test_other_tables_need_a_word(terminal: Terminal) -> None:
+    """History of tables that are no longer configured comes in with --any-table."""
+    _write(terminal, "table,title,detected\nold,a,2026-11-11T10:00Z\n")
+    terminal.refused("import", "incidents", "tickets.csv")
+    assert terminal.json("import", "incidents", "tickets.csv", "--any-table")["imported"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("table,title,detected\n", ("--map", "Opend=detected"), "column 'Opend' is not in the file"),
+        ("table,title,when\n", (), "no column holds detected"),
+        ("table,title,detected,detected\n", (), "column 'detected' is there more than once"),
+        ("table,title,detected\n", ("--map", "detected"), "--map takes COLUMN=FIELD"),
+        ("table,title,detected\n", ("--map", "x=opened"), "'opened' is no field of an incident"),
+        ("table,title,detected\n", ("--map", "a=id", "--map", "b=id"), "two columns or values for id"),
+        ("table,title,detected\n", ("--set", "severity"), "--set takes FIELD=VALUE"),
+        ("table,title,detected\n", ("--set", "severity="), "--set takes FIELD=VALUE"),
+        ("table,title,detected\n", ("--timezone", "Asia/Tokio"), "--timezone: expected an IANA time zone"),
+        ("", (), "the file is empty"),
+        ('table,title,detected\norders,"x,2026\n', (), "the record that begins here cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_said(terminal: Terminal, text: str, words: tuple[str, ...], said: str) -> None:
+    """A file, a column or a mapping that cannot be is refused as a whole."""
+    _write(terminal, text)
+    (error,) = terminal.refused("import", "incidents", "tickets.csv", *words)
+    assert said in error["message"]
+
+
+def test_files_that_are_no_text(terminal: Terminal) -> None:
+    """A missing file and one that is not UTF-8 are refused with what to do."""
+    (error,) = terminal.refused("import", "incidents", "none.csv")
+    assert "cannot be read" in error["message"]
+    _write(terminal, "table,title,detected\norders,売上,2026-11-11T10:00Z\n", encoding="shift_jis")
+    (error,) = terminal.refused("import", "incidents", "tickets.csv")
+    assert "not a text in UTF-8" in error["message"]
+    assert "CSV UTF-8" in error["hint"]
+
+
+_STOP = "SELECT RAISE(ABORT, 'no room')"
+
+
+def _in_store(terminal: Terminal, statement: str) -> None:
+    with closing(sqlite3.connect(terminal.folder / "store.db")) as connection:
+        connection.executescript(statement)
+
+
+def test_thousands_of_rows_are_one_transaction(terminal: Terminal) -> None:
+    """An import that fails on its way leaves nothing: all chunks are one transaction."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = "".join(f"orders,t{i},{(start + timedelta(minutes=i)).isoformat()}\n" for i in range(2500))
+    _write(terminal, f"table,title,detected\n{rows}")
+    terminal.json("incident", "list")  # makes the store
+    _in_store(terminal, f"CREATE TRIGGER full BEFORE INSERT ON incident WHEN NEW.id > 1500 BEGIN {_STOP}; END")
+    terminal.refused("import", "incidents", "tickets.csv", code=3)
+    assert _incidents(terminal) == []
+    _in_store(terminal, "DROP TRIGGER full")
+    value = terminal.json("import", "incidents", "tickets.csv")
+    assert (value["imported"], value["last_id"] - value["first_id"]) == (2500, 2499)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["orders", "nope"]), st.text(max_size=20), st.sampled_from(["x", "2026-11-11T10:00Z"])
+        )
+    )
+)
+def test_every_row_is_good_or_has_a_reason(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
+) -> None:
+    """No row is lost: each is either a report or a refusal, whatever the texts hold."""
+    folder: Path = tmp_path_factory.mktemp("tickets")
+    (folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    with (folder / "tickets.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("table", "title", "detected"), *rows])
+    reader = TicketReader(load(folder / "tablewatch.yaml").config, TimeReader("UTC", NOW, relative=False), Plan({}, {}))
+    found = reader.read(folder / "tickets.csv")
+    assert found.rows == len(rows)
+    assert all(one.reason for one in found.bad)

@@ -1,0 +1,135 @@
+"""`tablewatch status`: how the tables are."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from checks import Kind, Severity
+from incidents.verbs import Report, report
+from monitor.config import load
+from monitor.wiring import Project
+from store import History
+from tests.monitor.commands.terminal import NOW, Terminal
+
+SCHEDULED = {"    domain: sales\n": "    domain: sales\n    schedule: every 1h\n"}
+
+
+def _health(value: Any) -> dict[str, str]:
+    return {one["table"]: one["health"] for one in value["tables"]}
+
+
+def test_before_the_first_check_nothing_is_known(terminal: Terminal) -> None:
+    """A table that was never looked at is not healthy, and neither is one without checks."""
+    value = terminal.json("status")
+    assert value["schema"] == "tablewatch.status/1"
+    assert set(_health(value).values()) == {"not-yet-checked"}
+    assert value["summary"] == {
+        "degraded": 0,
+        "unknown": 0,
+        "warning": 0,
+        "not-yet-checked": 3,
+        "healthy": 0,
+        "total": 3,
+    }
+    assert (value["last_run_at"], value["last_run_age_s"]) == (None, None)
+    assert "test-shop  3 tables: 3 not-yet-checked" in terminal("status").out
+
+
+def test_health_is_the_worst_of_the_checks(terminal: Terminal) -> None:
+    """A failing check degrades its table; the last run, open incidents and counts are told; the exit code stays 0."""
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    assert terminal("check").code == 1
+    with terminal.at(NOW + timedelta(minutes=30)):
+        value = terminal.json("status")
+        said = terminal("status")
+    assert _health(value) == {"orders": "degraded", "refunds": "healthy", "totals": "not-yet-checked"}
+    orders = value["tables"][0]
+    assert (orders["domain"], orders["owner"], orders["tier"]) == ("sales", "crew", "gold")
+    assert orders["checks"] == {"pass": 1, "warn": 0, "fail": 1, "unknown": 0, "not_yet_checked": 0, "total": 2}
+    assert (orders["last_run_age_s"], value["last_run_age_s"]) == (1800.0, 1800.0)
+    assert (orders["open_incidents"], value["open_incidents"]) == ([1], 1)
+    assert said.code == 0
+    assert "orders   degraded         1 pass, 1 fail  30 min ago  #1              crew" in said.out
+
+
+def test_what_could_not_be_evaluated_is_unknown(terminal: Terminal) -> None:
+    """A check that could not be evaluated makes its table unknown, with the reason; a failure beside it weighs more."""
+    terminal("check")
+    terminal.sql("ALTER TABLE refunds RENAME TO elsewhere")
+    with terminal.at(NOW + timedelta(hours=1)):
+        terminal("check")
+        value = terminal.json("status")
+        said = terminal("status").out
+    assert _health(value)["refunds"] == "unknown"
+    (silent,) = value["tables"][1]["not_evaluated"]
+    assert (silent["check_id"], silent["reason"]) == ("refunds.not-null", "misconfigured")
+    assert (value["not_evaluated"], "refunds.not-null  misconfigured: " in said) == (1, True)
+    terminal.json("incident", "open", "--table", "refunds", "--title", "x")
+    assert _health(terminal.json("status"))["refunds"] == "degraded"
+
+
+def test_a_check_that_is_overdue_says_nothing_any_more(terminal: Terminal) -> None:
+    """When a scheduled run is missed, the last result is old news: unknown, whatever it was."""
+    terminal.configure(**SCHEDULED)
+    terminal("check")
+    with terminal.at(NOW + timedelta(hours=1)):
+        assert _health(terminal.json("status"))["orders"] == "healthy"
+    with terminal.at(NOW + timedelta(hours=3)):
+        value = terminal.json("status")
+    assert _health(value)["orders"] == "unknown"
+    assert {one["reason"] for one in value["tables"][0]["not_evaluated"]} == {"not-run"}
+    assert value["tables"][0]["not_evaluated"][0]["message"] == "due every 1h, it last ran 3 h ago"
+
+
+def test_warnings_are_between(terminal: Terminal) -> None:
+    """A broken softer limit is a warning; a check that has not run yet is known to be nothing."""
+    warned = "{type: not_null, columns: [customer], max_ratio: 0.9, warn: {max_ratio: 0}}"
+    terminal.configure(**{"{type: not_null, columns: [customer]}": warned})
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    assert terminal("check").code == 0
+    assert _health(terminal.json("status"))["orders"] == "warning"
+    more = "{type: not_null, columns: [id]}]"
+    terminal.configure(**{more: f"{more[:-1]}, {{id: new, type: not_null, columns: [id]}}]"})
+    value = terminal.json("status")
+    assert _health(value)["refunds"] == "not-yet-checked"
+    assert value["tables"][1]["checks"]["not_yet_checked"] == 1
+
+
+def test_a_release_at_risk_does_not_make_a_table_unhealthy(terminal: Terminal) -> None:
+    """A disclosure incident gates a release; the table's data may be as good as ever."""
+    terminal("check")
+    project = Project(load(terminal.folder / "tablewatch.yaml"))
+    seen = Report("refunds", "k below 5", Severity.CRITICAL, Kind.DISCLOSURE)
+    with project.open_store() as store, store.writing() as book:
+        book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
+    value = terminal.json("status")
+    assert _health(value)["refunds"] == "healthy"
+    assert value["tables"][1]["open_incidents"] == [1]
+
+
+def test_many_healthy_tables_are_counted(terminal: Terminal) -> None:
+    """Beyond forty tables a person sees those that need somebody; programs get all."""
+    many = "".join(
+        f"  - {{name: t{i}, source: shop, table: refunds, checks: [{{type: not_null, columns: [id]}}]}}\n"
+        for i in range(45)
+    )
+    terminal.configure(**{"  - name: totals\n    source: shop\n    upstream: [refunds]\n": many})
+    terminal("check")
+    assert "and 47 healthy tables; --format json has all" in terminal("status").out
+    assert len(terminal.json("status")["tables"]) == 47
+
+
+def test_a_store_that_cannot_be_read_leaves_with_3(terminal: Terminal) -> None:
+    """Without the store nothing is known, and that is no success."""
+    (terminal.folder / "store.db").write_bytes(b"x" * 5000)
+    (error,) = terminal.refused("status", code=3)
+    assert error["code"] == "store"
+
+
+@pytest.mark.parametrize("words", [("status",), ("table", "list"), ("downtime",), ("incident", "list")])
+def test_a_configuration_with_errors_leaves_with_2(terminal: Terminal, words: tuple[str, ...]) -> None:
+    """A configuration that cannot be loaded is refused by every command, with its place."""
+    terminal.configure(**{"tier: gold": "teir: gold"})
+    (error,) = terminal.refused(*words)
+    assert (error["code"], error["line"]) == ("config.unknown_key", 16)
