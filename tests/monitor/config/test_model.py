@@ -1,0 +1,94 @@
+"""What the sections of the configuration demand of each other."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.config import (
+    BusinessHours,
+    Channel,
+    Config,
+    Cost,
+    Domain,
+    Maintenance,
+    Owner,
+    Release,
+    Route,
+    Source,
+    Storage,
+    Table,
+)
+from monitor.config._model import Section
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "said"),
+    [
+        (Storage, {"url": "mysql://h/db"}, "begins with sqlite:/// or postgresql://"),
+        (Source, {}, "exactly one of files, url, spark; seen: none"),
+        (Source, {"url": "sqlite:///a", "table": "x"}, "'table' and 'csv' go with 'files' only"),
+        (Source, {"url": "sqlite:///a", "csv": {"header": True}}, "'table' and 'csv' go with 'files' only"),
+        (Source, {"files": "x", "query_timeout": "0s"}, "longer than 0s"),
+        (Source, {"files": "x", "memory_limit": "much"}, "match pattern"),
+        (BusinessHours, {"start": "19:00", "end": "09:00"}, "comes after 'start'"),
+        (Cost, {"history": [{"valid_from": "2026-01-01"}]}, "every set of rates has 'valid_from'"),
+        (Cost, {"valid_from": "2026-01-01", "history": [{"valid_from": "2026-01-01"}]}, "the same 'valid_from'"),
+        (Cost, {"currency": "yen"}, "match pattern"),
+        (Cost, {"tiers": {"gold": {"per_hour": -1}}}, "greater than or equal to 0"),
+        (Cost, {"roles": [{"role": "x", "headcount": 1, "hourly": 1, "share": 1.5}]}, "less than or equal to 1"),
+        (Maintenance, {"start": "2026-01-02T00:00", "end": "2026-01-01T00:00", "reason": "x"}, "after its 'start'"),
+            Maintenance,
+            {"start": "2026-01-02T00:00", "end": "2026-01-01T00:00", "reason": "x"},
+            "comes after its 'start'",
+        ),
+        (Maintenance, {"start": "2026-01-01T00:00Z", "end": "2026-01-02T00:00", "reason": "x"}, "or neither has"),
+        (Channel, {}, "exactly one of apprise, webhook"),
+        (Channel, {"apprise": "json://h", "webhook": {"url": "https://h"}}, "exactly one of apprise, webhook"),
+        (Channel, {"webhook": {"url": "ftp://h"}}, "match pattern"),
+        (Route, {"to": []}, "at least 1 item"),
+        (Release, {"table": "t", "remedies": [{"k": 5}]}, "each of 'remedies' names its 'remedy'"),
+    ],
+)
+def test_values_that_do_not_fit_together_are_refused(section: type[Section], value: dict[str, Any], said: str) -> None:
+    """Each rule between keys says what it wants."""
+    with pytest.raises(ValidationError) as caught:
+        section.model_validate(value)
+    assert said in str(caught.value)
+
+
+def test_planned_work_without_an_offset_is_by_the_projects_clock() -> None:
+    """A wall clock time belongs to the project's zone, a time with an offset to itself."""
+    wall = Maintenance(start=datetime(2026, 7, 1, 22, 0), end=datetime(2026, 7, 2, 2, 0), reason="x")  # noqa: DTZ001 - the case
+    assert wall.span("Asia/Tokyo") == (datetime(2026, 7, 1, 13, 0, tzinfo=UTC), datetime(2026, 7, 1, 17, 0, tzinfo=UTC))
+    exact = Maintenance.model_validate(
+        {"start": "2026-07-01T22:00+02:00", "end": "2026-07-02T02:00+02:00", "reason": "x"}
+    )
+    assert exact.span("Asia/Tokyo")[0] == datetime(2026, 7, 1, 20, 0, tzinfo=UTC)
+
+
+def test_a_table_belongs_to_its_owner_or_its_domains() -> None:
+    """The owner of a table is its own, else its domain's, else nobody."""
+    tables = (
+        Table(name="a", source="s", domain="sales", owner="desk"),
+        Table(name="b", source="s", domain="sales"),
+        Table(name="c", source="s"),
+    )
+    config = Config(
+        version=1,
+        project="p",
+        sources={"s": Source(files="x")},
+        domains={"sales": Domain(owner="crew")},
+        owners={"crew": Owner(), "desk": Owner()},
+        tables=tables,
+    )
+    assert [config.owner_of(table) for table in config.tables] == ["desk", "crew", None]
+    assert config.table("b") is tables[1]
+    assert config.table("z") is None
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    """Infinity is no limit."""
+    with pytest.raises(ValidationError):
+        Release.model_validate({"table": "t", "limits": {"k": float("inf")}})
