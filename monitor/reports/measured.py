@@ -1,9 +1,10 @@
 """From measured downtime and its price to the figures of a report, and the median of several weeks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import median
 
+from checks import Severity
 from incidents import Cost, Downtime, Statistics
 from monitor.reports.value import Figures, Spread
 
@@ -22,6 +23,7 @@ def figures_of(downtime: Downtime, cost: Cost | None) -> Figures:
         low_us=Fraction(downtime.low),
         high_us=Fraction(downtime.high),
         table_us=Fraction(downtime.table_time),
+        by_severity={severity: Fraction(part.downtime) for severity, part in downtime.by_severity.items()},
         ttd=_spread(downtime.ttd),
         ttr=_spread(downtime.ttr),
         cost=None if cost is None else cost.amount,
@@ -39,11 +41,21 @@ def median_of(weeks: Sequence[Figures]) -> Figures | None:
     sums = {name: median(getattr(week, name) for week in weeks) for name in _SUMS}
     return Figures(
         **sums,
+        by_severity=_median_severities([week.by_severity for week in weeks]),
         ttd=_median_spread(week.ttd for week in weeks),
         ttr=_median_spread(week.ttr for week in weeks),
         cost=_median(week.cost for week in weeks),
         cost_by_table_hours=_median(week.cost_by_table_hours for week in weeks),
     )
+
+
+def _median_severities(weeks: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
+    """Give the median of each severity that any week knows; a week that does not know it had none of it."""
+    return {
+        severity: Fraction(median(week.get(severity, Fraction(0)) for week in weeks))
+        for severity in Severity
+        if any(severity in week for week in weeks)
+    }
 
 
 def _spread(statistics: Statistics | None) -> Spread | None:

@@ -101,6 +101,7 @@ def _figures(figures: Figures | None, currency: Currency) -> dict[str, Any] | No
         "ttd_h": _spread(figures.ttd),
         "ttr_h": _spread(figures.ttr),
         "table_hours": _hours(figures.table_us),
+        "by_severity": {str(severity): _hours(part) for severity, part in figures.by_severity.items()},
         "cost": {
             "amount": currency.number(figures.cost),
             "table_hours_amount": currency.number(figures.cost_by_table_hours),

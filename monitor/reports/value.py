@@ -5,6 +5,7 @@ the currency of the project, and rounded once, by whoever shows it; where no rat
 the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -30,6 +31,7 @@ class Figures:
     """The figures of one week, or their medians over several (then counts and sums may be fractions).
 
     `ttd` is over incidents detected in the week, `ttr` over those resolved in it; None when there were none.
+    `by_severity` is the downtime of each severity that had any.
     """
 
     n: Fraction
@@ -40,6 +42,7 @@ class Figures:
     low_us: Fraction
     high_us: Fraction
     table_us: Fraction
+    by_severity: Mapping[Severity, Fraction]
     ttd: Spread | None
     ttr: Spread | None
     cost: Fraction | None
@@ -53,6 +56,12 @@ class Comparison:
     week: Figures
     before: Figures | None
     median: Figures | None
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Give the severities that any of the columns knows, the worst first."""
+        columns = [column for column in (self.week, self.before, self.median) if column is not None]
+        return tuple(one for one in reversed(Severity) if any(one in column.by_severity for column in columns))
 
 
 @dataclass(frozen=True, slots=True)

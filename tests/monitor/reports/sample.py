@@ -50,6 +50,12 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
         "low_us": Fraction((undetected // 2 + repair) * MINUTE),
         "high_us": Fraction((undetected + repair) * MINUTE),
         "table_us": Fraction((undetected + repair - 40) * MINUTE) if n else Fraction(0),
+        "by_severity": {
+            Severity.ERROR: Fraction(undetected * MINUTE),
+            Severity.CRITICAL: Fraction(repair * MINUTE),
+        }
+        if n
+        else {},
         "ttd": spread(5, 66, 24, 190, 336) if n else None,
         "ttr": spread(12, 69, 42, 150, 221) if n else None,
         "cost": None if cost is None else Fraction(cost),

@@ -148,6 +148,15 @@ def test_figures():
     assert (before.n, before.downtime_us) == (2, 14 * HOUR)
 
 
+def test_severities():
+    """Downtime is split by severity, the worst first; a week without one of them had none of it in the median."""
+    report = build((*SIX, incident(9, "web.events", episode(40, 41, 43), severity=Severity.CRITICAL)))
+    assert report.figures.severities == (Severity.CRITICAL, Severity.ERROR)
+    assert report.figures.week.by_severity == {Severity.CRITICAL: 3 * HOUR, Severity.ERROR: 20 * HOUR}
+    assert report.figures.median is not None
+    assert report.figures.median.by_severity == {Severity.ERROR: 0}
+
+
 def test_parts_add_up():
     """Days, owners and tables each add up to the week, and the shares of the change to the change."""
     report = build(SIX)
@@ -156,6 +165,7 @@ def test_parts_add_up():
     assert sum(share.downtime_us for share in report.owners) == total
     assert sum(share.downtime_us for share in report.tables) == total
     assert sum(share.part for share in report.tables) == 1
+    assert sum(report.figures.week.by_severity.values()) == total
     assert report.figures.before is not None
     assert report.change is not None
     assert report.change.total == total - report.figures.before.downtime_us
