@@ -1,6 +1,7 @@
 """A store to test with, on each database there is."""
 
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from sqlalchemy import create_engine, make_url, text
 
 from store import Store, open_store
 
+ON_BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+
+@pytest.fixture(params=ON_BOTH)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Give the address of a place for a store: a file, and a schema of its own in PostgreSQL."""
     if request.param == "sqlite":
@@ -30,9 +33,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give an empty store to copy: making one takes longer than most tests."""
+    file = tmp_path_factory.mktemp("empty") / "store.db"
+    open_store(f"sqlite:///{file}").close()
+    return file
+
+
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
+def store(url: str, file: Path, empty_file: Path) -> Iterator[Store]:
     """Give an empty store."""
+    if url.endswith(str(file)):
+        shutil.copy(empty_file, file)
     with open_store(url) as opened:
         yield opened
 

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,17 +110,9 @@ _SAID = st.one_of(
 _SAID_OF_OPEN = _SAID | st.builds(Acknowledged, _moments)
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give an empty store to copy: making one takes longer than an example."""
-    file = tmp_path_factory.mktemp("laws") / "empty.db"
-    open_store(f"sqlite:///{file}").close()
-    return file
-
-
 @contextmanager
-def _fresh(empty: Path) -> Iterator[Store]:
-    with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{shutil.copy(empty, folder)}") as store:
+def _fresh(empty_file: Path) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{shutil.copy(empty_file, folder)}") as store:
         yield store
 
 
@@ -141,10 +132,10 @@ def _write(store: Store, stories: Sequence[Sequence[Change]]) -> list[Incident]:
 
 
 @given(stories=st.lists(_stories(), max_size=5))
-@settings(max_examples=60)
-def test_a_stored_incident_is_the_replay_of_its_events(empty: Path, stories: list[list[Change]]) -> None:
+@settings(max_examples=50)
+def test_a_stored_incident_is_the_replay_of_its_events(empty_file: Path, stories: list[list[Change]]) -> None:
     """Whatever happened: the stored incident, the fold of its stored events and the fold in memory are one."""
-    with _fresh(empty) as store:
+    with _fresh(empty_file) as store:
         last = {incident.id: incident for incident in _write(store, stories)}
         assert store.rebuild_check() == []
         with store.reading() as view:
@@ -159,10 +150,10 @@ def test_a_stored_incident_is_the_replay_of_its_events(empty: Path, stories: lis
 
 
 @given(stories=st.lists(_stories(), max_size=5))
-@settings(max_examples=40)
-def test_every_change_comes_back_as_it_was(empty: Path, stories: list[list[Change]]) -> None:
+@settings(max_examples=30)
+def test_every_change_comes_back_as_it_was(empty_file: Path, stories: list[list[Change]]) -> None:
     """What is written of a story, at once or bit by bit, is read back change for change."""
-    with _fresh(empty) as store:
+    with _fresh(empty_file) as store:
         bit_by_bit = _write(store, stories)
         with store.reading() as view:
             for incident, story in zip(bit_by_bit, stories, strict=True):
@@ -178,13 +169,13 @@ def test_every_change_comes_back_as_it_was(empty: Path, stories: list[list[Chang
 
 
 @given(stories=st.lists(_stories(), max_size=5), ends=st.tuples(_moments, _moments))
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_columns_say_what_the_episodes_say(
-    empty: Path, stories: list[list[Change]], ends: tuple[datetime, datetime]
+    empty_file: Path, stories: list[list[Change]], ends: tuple[datetime, datetime]
 ) -> None:
     """Of any window the columns hold exactly the episodes of the incidents that touch it, sorted."""
     since, until = sorted(ends)
-    with _fresh(empty) as store:
+    with _fresh(empty_file) as store:
         _write(store, stories)
         with store.reading() as view:
             spans = view.spans(to_us(since), to_us(until))

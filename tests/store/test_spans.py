@@ -1,10 +1,11 @@
 """Episodes in columns."""
 
 import numpy as np
+import pytest
 
 from checks import Kind, Severity
 from incidents import OPEN_END, Assigned, Reopened, Resolution, Resolved, RootNamed, from_us, to_us
-from store import Store
+from store import History, Store, _spans
 from tests.store.made import AT, HOUR, episode, opened
 
 
@@ -54,17 +55,16 @@ def test_a_window_gets_whole_incidents(store: Store) -> None:
     assert nothing.incident.shape == nothing.resolved.shape == nothing.disclosure.shape == (0,)
 
 
-def test_many_episodes_come_in_batches(store: Store) -> None:
+def test_many_episodes_come_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """More episodes than are fetched at a time are all there, with one code for each name."""
-    from store import History  # noqa: PLC0415 - placed here for the one test that writes so many
-
+    monkeypatch.setattr(_spans, "_BATCH", 100)
     resolved = Resolved(AT + HOUR, Resolution.FIXED)
     with store.writing() as book:
         book.add_histories(
-            [History([opened(f"c{n % 7}", table=f"t{n % 5}"), resolved], AT, "import") for n in range(10_050)]
+            [History([opened(f"c{n % 7}", table=f"t{n % 5}"), resolved], AT, "import") for n in range(1050)]
         )
     with store.reading() as view:
         spans = view.spans(to_us(AT - HOUR), to_us(AT))
-    assert len(spans.incident) == 10_050
+    assert len(spans.incident) == 1050
     assert len(spans.names) == len(set(spans.names)) == 5 + 35
-    assert np.array_equal(np.bincount(spans.table)[np.unique(spans.table)], [2010] * 5)
+    assert np.array_equal(np.bincount(spans.table)[np.unique(spans.table)], [210] * 5)
