@@ -69,7 +69,7 @@ class EngineSource(ABC):
     def table(self, name: str) -> ir.Table:
         """Give a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
         entry = self._find(name)
-        with self._asking():
+        with self._talking():
             try:
                 return self._describe(entry)
             except IbisError as error:
@@ -84,7 +84,7 @@ class EngineSource(ABC):
 
     def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run one SELECT and give its rows by column name."""
-        with self._asking():
+        with self._talking():
             rows = self._run(sql)
         return [dict(zip(rows.columns, row, strict=True)) for row in rows.cells]
 
@@ -99,7 +99,7 @@ class EngineSource(ABC):
             [counted] = self.fetch(self.compile(found.limit(max_rows + 1).count().name("rows")))
             return pd.DataFrame(index=range(counted["rows"]))
         sql = self.compile(found.select(*columns).limit(max_rows + 1))
-        with self._asking():
+        with self._talking():
             return self._run_frame(sql)
 
     def sqlalchemy_url(self) -> str | None:
@@ -132,15 +132,23 @@ class EngineSource(ABC):
     @property
     def _backend(self) -> SQLBackend:
         if self._open_backend is None:
-            raise Unreachable(f"source '{self.name}' is not open; use it in a with block")
+            raise self._not_open()
         return self._open_backend
+
+    def _talking(self) -> AbstractContextManager[object]:
+        if self._open_backend is None:
+            raise self._not_open()
+        return self._asking()
+
+    def _not_open(self) -> Unreachable:
+        return Unreachable(f"source '{self.name}' is not open; use it in a with block")
 
     def _catalogue(self) -> Iterable[Entry]:
         return {id(entry): entry for entry in self._known().values()}.values()
 
     def _known(self) -> Mapping[str, Entry]:
         if self._entries is None:
-            with self._asking():
+            with self._talking():
                 entries = list(self._list())
             by_name = {entry.table: entry for entry in entries if entry.bare}
             for entry in filter(lambda entry: entry.schema, entries):

@@ -16,7 +16,7 @@ import ibis.expr.types as ir
 from ibis.backends.duckdb import Backend
 from sqlglot.errors import SqlglotError
 
-from sources._contract import QueryFailed, Source, Unreachable
+from sources._contract import QueryFailed, Source, SourceError, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
@@ -56,6 +56,12 @@ class Files(DuckdbSource):
                     self._describe(entry)
             return super()._execute(sql)
 
+    def _say(self, error: duckdb.Error) -> SourceError:
+        gone = [path for files in self._files.values() for path in files if not path.is_file()]
+        if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
+            return Unreachable(self._says(f"'{gone[0].name}' was there when the pass began and is gone now", error))
+        return super()._say(error)
+
     def _list(self) -> Iterable[Entry]:
         return (Entry("", "", name, bare=True) for name in self._files)
 
@@ -63,10 +69,10 @@ class Files(DuckdbSource):
         if entry.table not in self._views:
             try:
                 self._views[entry.table] = self._view(entry.table)
-            except (duckdb.DataError, duckdb.BinderException, SqlglotError) as error:
+            except (duckdb.DataError, duckdb.ProgrammingError, SqlglotError) as error:
                 files = self._files[entry.table]
-                seen = f"'{files[0].name}'" if len(files) == 1 else f"the {len(files)} files of '{entry.table}'"
-                text = f"{seen} cannot be read as they should; see csv and the files' ends"
+                seen = f"'{files[0].name}'" if len(files) == 1 else f"'{entry.table}' ({len(files)} files)"
+                text = f"{seen} cannot be read: incomplete, of another format, or the csv options do not fit"
                 raise QueryFailed(self._says(text, error)) from None
         return self._views[entry.table]
 

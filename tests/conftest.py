@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests._postgres import postgres_url
+
+__all__ = ["postgres_url", "reference_data"]
+
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")

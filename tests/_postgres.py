@@ -1,0 +1,82 @@
+"""A PostgreSQL server for tests: the one that TABLEWATCH_TEST_POSTGRES names, else a throwaway one on loopback."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+PASSWORD = "throwaway"  # noqa: S105 - of a server that lives for one test session and listens on loopback only
+_SAFE = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nlisten_addresses='127.0.0.1'\nmax_connections=40\n"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Give the URL of a server whose user may create schemas and roles, or skip."""
+    given = os.environ.get("TABLEWATCH_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
+    programs = _programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL server: set TABLEWATCH_TEST_POSTGRES, or install Debian's package postgresql")
+    with _server(programs) as url:
+        yield url
+
+
+def _programs() -> Path | None:
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: float(folder.parent.name))
+    return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None)
+
+
+@contextmanager
+def _server(programs: Path) -> Iterator[str]:
+    folder = Path(mkdtemp(prefix="tablewatch-postgres-"))
+    account = _unprivileged()
+    try:
+        (folder / "password").write_text(PASSWORD)
+        if account is not None:
+            for path in (folder, folder / "password"):
+                os.chown(path, account.pw_uid, account.pw_gid)
+        data = folder / "data"
+        login = ["--username=tablewatch", "--auth=scram-sha-256", f"--pwfile={folder / 'password'}"]
+        _run(account, programs / "initdb", "--no-sync", "--encoding=UTF8", "--locale=C", *login, str(data))
+        port = _free_port()
+        with (data / "postgresql.conf").open("a") as settings:
+            settings.write(f"{_SAFE}port={port}\nunix_socket_directories='{folder}'\n")
+        control = [programs / "pg_ctl", "--pgdata", str(data), "--silent", "--wait"]
+        _run(account, *control, f"--log={folder / 'log'}", "start")
+        try:
+            yield f"postgresql://tablewatch:{PASSWORD}@127.0.0.1:{port}/postgres"
+        finally:
+            _run(account, *control, "--mode=immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    """Give an account for the server, which refuses to run as root; None keeps ours."""
+    if os.geteuid() != 0:
+        return None
+    known = {account.pw_name: account for account in pwd.getpwall()}
+    return known.get("postgres") or known["nobody"]
+
+
+def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
+    who = {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    subprocess.run(  # noqa: S603 - the command is ours
+        command, cwd="/", check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **who
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,165 @@
+"""The same small tables behind every kind of source."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from sources import Source, SourceSpec, open_source
+
+ORDERS = """
+CREATE TABLE orders (id INTEGER, amount DECIMAL(10, 2), note VARCHAR(20), placed_at TIMESTAMP);
+INSERT INTO orders VALUES (1, 10.50, NULL, '2026-01-01 10:00:00'), (2, 0.25, 'late', '2026-01-02 10:00:00.5'),
+  (3, NULL, 'gift', NULL);
+"""
+SALES = "CREATE SCHEMA sales; CREATE TABLE sales.refunds (id INTEGER); INSERT INTO sales.refunds VALUES (7);"
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n % 1000 + 1 FROM r) SELECT count(*) AS n FROM r"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the tables are, and what is peculiar there."""
+
+    kind: str
+    spec: SourceSpec
+    has_schemas: bool = False
+    has_decimals: bool = True
+    endless: str | None = ENDLESS
+
+    def open(self, **changes: Any) -> Source:
+        """Give the source with other settings."""
+        return open_source(replace(self.spec, **changes))
+
+
+@pytest.fixture(
+    params=[
+        "csv",
+        "parquet",
+        "duckdb",
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.postgres),
+        "ibis",
+        pytest.param("spark", marks=pytest.mark.spark),
+    ]
+)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Give every kind of source in turn, holding `orders` (three rows) and, with schemas, `sales.refunds`."""
+    make: Callable[..., Any] = {
+        "csv": _csv,
+        "parquet": _parquet,
+        "duckdb": _duckdb,
+        "sqlite": _sqlite,
+        "postgresql": _postgresql,
+        "ibis": _ibis,
+        "spark": _spark,
+    }[request.param]
+    with contextmanager(make)(request, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def postgres_schema(postgres_url: str) -> Iterator[str]:
+    """Give the URL of a fresh database of its own on the test server."""
+    import psycopg  # noqa: PLC0415 - an extra
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS tablewatch_sources")
+        connection.execute("CREATE DATABASE tablewatch_sources")
+        yield postgres_url.rpartition("/")[0] + "/tablewatch_sources"
+        connection.execute("DROP DATABASE tablewatch_sources WITH (FORCE)")
+
+
+def _csv(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    _export(folder / "orders.csv")
+    yield Place("csv", SourceSpec("shop", folder, files="*.csv"), has_decimals=False)
+
+
+def _parquet(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    _export(folder / "orders.parquet")
+    yield Place("parquet", SourceSpec("shop", folder, files="*.parquet"))
+
+
+def _duckdb(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute(ORDERS + SALES)
+    yield Place("duckdb", SourceSpec("shop", folder, url="duckdb:///shop.duckdb"), has_schemas=True)
+
+
+def _sqlite(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    connection = sqlite3.connect(folder / "shop.sqlite")
+    connection.executescript(ORDERS)
+    connection.close()
+    yield Place("sqlite", SourceSpec("shop", folder, url="sqlite:///shop.sqlite"), has_decimals=False)
+
+
+def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    import psycopg  # noqa: PLC0415 - an extra
+
+    url = request.getfixturevalue("postgres_schema")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(ORDERS + SALES)
+    yield Place("postgresql", SourceSpec("shop", folder, url=url), has_schemas=True)
+
+
+def _ibis(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute(ORDERS + SALES)
+    from sources.ibis_url import IbisUrl  # noqa: PLC0415 - open_source has a kind of its own for this engine
+
+    class ThroughIbis(Place):
+        """DuckDB stands for the engines that are reached by `ibis.connect` alone."""
+
+        def open(self, **changes: Any) -> Source:
+            return IbisUrl(replace(self.spec, **changes))
+
+    spec = SourceSpec("shop", folder, url=f"duckdb://{folder}/shop.duckdb?read_only=True")
+    yield ThroughIbis("ibis", spec, has_schemas=True, endless=None)
+
+
+def _spark(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
+    request.getfixturevalue("spark_session")
+    endless = "SELECT count(*) AS n FROM range(1000000000000) WHERE id % 7 = rand() * 7"
+    yield Place("spark", SourceSpec("shop", folder, spark="local[2]"), has_schemas=True, endless=endless)
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give a Spark session that holds the tables; sources make sessions of their own beside it, or skip."""
+    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+
+    warehouse = str(tmp_path_factory.mktemp("warehouse"))
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    session.sql(
+        "CREATE TABLE orders USING parquet AS SELECT id, CAST(amount AS DECIMAL(10, 2)) AS amount, note, placed_at FROM "
+        "VALUES (1, 10.50, NULL, TIMESTAMP_NTZ '2026-01-01 10:00:00'), "
+        "(2, 0.25, 'late', TIMESTAMP_NTZ '2026-01-02 10:00:00.5'), (3, NULL, 'gift', NULL) "
+        "AS rows (id, amount, note, placed_at)"
+    )
+    session.sql("CREATE SCHEMA sales")
+    session.sql("CREATE TABLE sales.refunds USING parquet AS SELECT 7 AS id")
+    yield session
+    session.stop()
+
+
+def _export(path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(ORDERS)
+        connection.execute(f"COPY orders TO '{path}'")
+
+
+@pytest.fixture
+def impatient() -> dict[str, timedelta]:
+    """Give limits that end an endless statement soon."""
+    return {"query_timeout": timedelta(milliseconds=300)}

@@ -1,0 +1,250 @@
+"""CSV and Parquet files as tables."""
+
+import gzip
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sources import CsvOptions, QueryFailed, SourceSpec, TableNotFound, Unreachable, open_source
+from sources._contract import Source
+
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Give what writes a small CSV or Parquet file by its path."""
+
+    def make(path: str, query: str = "SELECT 1 AS id") -> None:
+        whole = tmp_path / path
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        quoted = str(whole).replace("'", "''")
+        with duckdb.connect() as connection:
+            connection.execute(f"COPY ({query}) TO '{quoted}'")
+
+    return make
+
+
+def spec(folder: Path, files: str, **rest: object) -> SourceSpec:
+    """Declare a source of files."""
+    return SourceSpec("lake", folder, files=files, **rest)  # type: ignore[arg-type]  # the tests' shorthand
+
+
+def count(source: Source, table: str) -> int:
+    """Count the rows of a table."""
+    [row] = source.fetch(source.compile(source.table(table).count().name("n")))
+    return int(row["n"])
+
+
+def test_each_file_is_a_table_named_after_its_stem(tmp_path: Path, write: Write) -> None:
+    """Files of both formats, of one folder or several, become tables; what is hidden or of another kind does not."""
+    for path in ("orders.csv", "deep/refunds.parquet", "deep/deeper/visits.tsv", ".hidden.csv", ".cache/x.csv"):
+        write(path)
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"id\n1\n2\n"))
+    (tmp_path / "notes.txt").write_text("id\n1\n")
+    write("_delta_log/00.checkpoint.parquet")
+    (tmp_path / "folder.csv").mkdir()
+    with open_source(spec(tmp_path, "**/*")) as source:
+        assert source.tables() == ["orders", "packed", "refunds", "visits"]
+        assert [count(source, table) for table in source.tables()] == [1, 2, 1, 1]
+
+
+def test_an_underscore_above_the_glob_hides_nothing(tmp_path: Path, write: Write) -> None:
+    """Only what the glob itself finds can lie in a table format's log."""
+    write("_mine/data/orders.csv")
+    with open_source(spec(tmp_path, "_mine/*/*.csv")) as source:
+        assert source.tables() == ["orders"]
+
+
+@pytest.mark.parametrize("name", ["orders.csv", "orders [1].csv", "it's.csv", "50%*?.csv", "日本.csv", 'a"; DROP.csv'])
+def test_any_file_name_is_read(tmp_path: Path, write: Write, name: str) -> None:
+    """Names with brackets, quotes and stars are names, neither patterns nor SQL."""
+    write(name)
+    write("other.csv")
+    with open_source(spec(tmp_path, name)) as source:
+        assert source.tables() == [name.removesuffix(".csv")]
+        assert count(source, name.removesuffix(".csv")) == 1
+
+
+def test_a_dotted_stem_is_a_whole_name(tmp_path: Path, write: Write) -> None:
+    """`sales.orders.parquet` is the table `sales.orders`."""
+    write("sales.orders.parquet")
+    with open_source(spec(tmp_path, "*.parquet")) as source:
+        assert count(source, "sales.orders") == 1
+        with pytest.raises(TableNotFound):
+            source.table("orders")
+
+
+@pytest.mark.parametrize("other", ["b/orders.csv", "a/orders.parquet", "b/ORDERS.csv"])
+def test_two_files_of_one_stem_are_an_error(tmp_path: Path, write: Write, other: str) -> None:
+    """Two files that would be one table are refused, both named; DuckDB's names know no case."""
+    write("a/orders.csv")
+    write(other)
+    with (
+        pytest.raises(Unreachable, match="would both be table '(orders|ORDERS)'.*or give 'table'"),
+        open_source(spec(tmp_path, "*/*")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("files", ["nothing/*.csv", "*.txt", "notes.txt", ".", ""])
+def test_no_file_is_told(tmp_path: Path, files: str) -> None:
+    """A glob that matches nothing readable is Unreachable, and says what was expected."""
+    (tmp_path / "notes.txt").write_text("id\n1\n")
+    expected = "no file matches .*; expected files ending in .csv"
+    with pytest.raises(Unreachable, match=expected), open_source(spec(tmp_path, files)):
+        pass
+
+
+def test_a_glob_is_one_table(tmp_path: Path, write: Write) -> None:
+    """With `table` all files are one table; columns are matched by name, a missing one is NULL."""
+    write("a.csv", "SELECT 1 AS id, 'x' AS note")
+    write("b.csv", "SELECT 'y' AS note, 2 AS id, true AS gift")
+    with open_source(spec(tmp_path, "*.csv", table="events")) as source:
+        assert source.tables() == ["events"]
+        events = source.table("events")
+        assert events.columns == ("id", "note", "gift")
+        rows = source.fetch(source.compile(events.order_by("id")))
+    assert rows == [{"id": 1, "note": "x", "gift": None}, {"id": 2, "note": "y", "gift": True}]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_folders_are_partitions(tmp_path: Path, write: Write, ending: str) -> None:
+    """Folders named `key=value` are columns of the table, typed."""
+    write(f"day=2026-01-01/shop=1/part.{ending}")
+    write(f"day=2026-01-02/shop=2/part.{ending}", "SELECT 2 AS id")
+    with open_source(spec(tmp_path, f"*/*/*.{ending}", table="events")) as source:
+        rows = source.fetch(source.compile(source.table("events").order_by("id")))
+    assert rows == [
+        {"id": 1, "day": date(2026, 1, 1), "shop": 1},
+        {"id": 2, "day": date(2026, 1, 2), "shop": 2},
+    ]
+
+
+def test_one_table_has_one_format(tmp_path: Path, write: Write) -> None:
+    """CSV and Parquet cannot be one table."""
+    write("a.csv")
+    write("b.parquet")
+    with pytest.raises(Unreachable, match="mixes CSV and Parquet"), open_source(spec(tmp_path, "*", table="events")):
+        pass
+
+
+def test_csv_options_are_obeyed(tmp_path: Path) -> None:
+    """Delimiter, header, types and the texts that mean NULL are as declared; an empty value is NULL as well."""
+    (tmp_path / "a.csv").write_text("001;NA;1\n002;;-\n")
+    options = CsvOptions({"column0": "VARCHAR", "column2": "DECIMAL(10,2)"}, ";", header=False, null_values=("NA", "-"))
+    with open_source(spec(tmp_path, "a.csv", csv=options)) as source:
+        rows = source.fetch(source.compile(source.table("a").order_by("column0")))
+        assert str(source.table("a").schema()["column2"]) == "decimal(10, 2)"
+    assert [row["column0"] for row in rows] == ["001", "002"]
+    assert [row["column1"] for row in rows] == [None, None]
+    assert rows[1]["column2"] is None
+
+
+def test_declared_types_go_to_the_files_that_have_the_columns(tmp_path: Path, write: Write) -> None:
+    """One declaration serves all files of a source; each takes the types of its own columns."""
+    write("a.csv", "SELECT 1 AS id")
+    write("b.csv", "SELECT 1 AS code")
+    with open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"code": "VARCHAR"}))) as source:
+        assert source.table("a").schema()["id"].is_integer()
+        assert source.table("b").schema()["code"].is_string()
+
+
+def test_a_type_for_no_column_is_told(tmp_path: Path, write: Write) -> None:
+    """A type declared for a column that the only table lacks is an error with the near name."""
+    write("a.csv", "SELECT 1 AS code")
+    with (
+        open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"cods": "VARCHAR"}))) as source,
+        pytest.raises(QueryFailed, match="csv.types names column 'cods', which no file has; did you mean 'code'"),
+    ):
+        source.table("a")
+
+
+def test_an_unknown_type_is_told(tmp_path: Path, write: Write) -> None:
+    """A type that DuckDB does not have is an error that points at `csv`."""
+    write("a.csv")
+    with (
+        open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"id": "STRNIG"}))) as source,
+        pytest.raises(QueryFailed, match="'a.csv' cannot be read: .*the csv options do not fit"),
+    ):
+        source.table("a")
+
+
+def test_a_broken_file_spoils_its_own_table_only(tmp_path: Path, write: Write) -> None:
+    """A Parquet file cut short fails as a table; the others are read."""
+    write("good.parquet")
+    (tmp_path / "bad.parquet").write_text("canary" * 10)
+    with open_source(spec(tmp_path, "*.parquet")) as source:
+        assert count(source, "good") == 1
+        with pytest.raises(QueryFailed, match="'bad.parquet' cannot be read: incomplete") as caught:
+            source.table("bad")
+        assert "canary" not in str(caught.value)
+        assert source.fetch("SELECT count(*) AS n FROM good") == [{"n": 1}]
+
+
+def test_a_value_that_breaks_the_detected_type_is_not_printed(tmp_path: Path) -> None:
+    """A word far down in a column of numbers fails the statement, points at csv.types and is not shown."""
+    (tmp_path / "a.csv").write_text("n\n" + "1\n" * 50_000 + "canary\n")
+    with open_source(spec(tmp_path, "a.csv")) as source:
+        numbers = source.table("a")
+        with pytest.raises(QueryFailed, match=r"does not fit.*csv\.types \(ConversionException\)") as caught:
+            source.fetch(source.compile(numbers.aggregate(total=numbers.n.sum())))
+        assert "canary" not in str(caught.value)
+
+
+def test_a_file_that_goes_away_is_unreachable(tmp_path: Path, write: Write) -> None:
+    """A file that was there when the pass began and is gone now is told as such."""
+    write("a.csv")
+    with open_source(spec(tmp_path, "a.csv")) as source:
+        source.table("a")
+        (tmp_path / "a.csv").unlink()
+        with pytest.raises(Unreachable, match="'a.csv' was there when the pass began and is gone now"):
+            source.fetch("SELECT count(*) AS n FROM a")
+
+
+def test_a_statement_may_name_any_table_of_the_source(tmp_path: Path, write: Write) -> None:
+    """Tables nobody has asked for by name are there for a statement of one's own, a broken neighbour notwithstanding."""
+    write("orders.csv", "SELECT 1 AS id")
+    write("refunds.csv", "SELECT 1 AS id")
+    (tmp_path / "bad.parquet").write_text("junk" * 10)
+    with open_source(spec(tmp_path, "*")) as source:
+        assert source.fetch("SELECT count(*) AS n FROM orders JOIN refunds USING (id)") == [{"n": 1}]
+        with pytest.raises(QueryFailed, match="names a table or function that does not exist"):
+            source.fetch("SELECT count(*) AS n FROM nowhere")
+
+
+def test_a_link_in_the_folder_is_followed(tmp_path: Path, write: Write) -> None:
+    """A linked file that the glob matches is one of the declared files, wherever it lies."""
+    write("elsewhere/real.csv")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "linked.csv").symlink_to(tmp_path / "elsewhere" / "real.csv")
+    with open_source(spec(tmp_path, "here/*.csv")) as source:
+        assert count(source, "linked") == 1
+
+
+def test_a_path_may_be_absolute_or_lead_up(tmp_path: Path, write: Write) -> None:
+    """Relative globs belong to the base, absolute ones to nobody."""
+    write("data/a.csv")
+    (tmp_path / "config").mkdir()
+    for files in (f"{tmp_path}/data/*.csv", "../data/*.csv", "../data/a.csv"):
+        with open_source(spec(tmp_path / "config", files)) as source:
+            assert count(source, "a") == 1
+
+
+@pytest.mark.reference_data
+def test_the_weather_table_is_read_as_published(reference_data: Path) -> None:
+    """The weather table has its published rows, NULLs and duplicate keys, and its hours are moments in UTC."""
+    declared = spec(reference_data, "nycflights13/*.csv", csv=CsvOptions(null_values=("NA",)))
+    with open_source(declared) as source:
+        weather = source.table("weather")
+        assert str(weather.schema()["time_hour"]).startswith("timestamp('UTC'")
+        assert weather.schema()["wind_gust"].is_floating()
+        nulls = {name: weather[name].isnull().sum() for name in ("wind_gust", "pressure", "wind_dir")}
+        [row] = source.fetch(source.compile(weather.aggregate(rows=weather.count(), **nulls)))
+        key = weather.group_by("origin", "year", "month", "day", "hour").aggregate(n=weather.count())
+        [twice] = source.fetch(source.compile(key.filter(key.n > 1).count().name("n")))
+    assert row == {"rows": 26_115, "wind_gust": 20_778, "pressure": 2_729, "wind_dir": 460}
+    assert twice == {"n": 3}
