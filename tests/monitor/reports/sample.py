@@ -101,7 +101,7 @@ def rows() -> tuple[Row, ...]:
             45,
             "sales.orders",
             Message(
-                "newest row {age:duration} old, limit {limit:duration}",
+                "the newest row is {age:duration} old, at most {limit:duration} allowed",
                 {"age": timedelta(hours=5, minutes=12), "limit": timedelta(hours=2)},
             ),
             severity=Severity.CRITICAL,
@@ -135,7 +135,7 @@ def rows() -> tuple[Row, ...]:
         row(
             40,
             "web.events",
-            Message("{rows:count} rows, expected at least {least:count}", {"rows": 41_203, "least": 90_000}),
+            Message("{rows:count} rows, at least {limit:count} expected", {"rows": 41_203, "limit": 90_000}),
             severity=Severity.WARNING,
             owner=None,
             cost=Fraction(9_800),
