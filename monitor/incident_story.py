@@ -51,6 +51,11 @@ def headline(incident: Incident) -> Text:
     return Text("  ".join(parts), "bold")
 
 
+def say_event(event: Event, zone: str) -> Text:
+    """Say what happened, when it was recorded and by whom, in one line."""
+    return Text(f"  {say_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+
+
 def tell(project: Project, incident: Incident, events: Sequence[Event]) -> Iterator[Text]:
     """Tell an incident as `tablewatch incident show` does."""
     figures = figures_of(project, [incident])[incident.id]
@@ -65,7 +70,7 @@ def tell(project: Project, incident: Incident, events: Sequence[Event]) -> Itera
         yield _line(label, said)
     yield Text(f"history ({zone})")
     for event in events:
-        yield Text(f"  {say_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+        yield say_event(event, zone)
     yield _line("now", ", ".join(verbs_of(incident)))
 
 

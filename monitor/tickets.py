@@ -14,6 +14,7 @@ from incidents import FoundBy, ImpossibleOrder, Resolution
 from monitor._problem import Problem
 from monitor.config import Config
 from monitor.moments import TimeReader, UnreadableTime
+from monitor.refusals import in_zone
 from monitor.reported import Reported, tidy, unknown_table
 
 T = TypeVar("T")
@@ -193,7 +194,7 @@ class TicketReader:
         try:
             told.changes(self.times.now)
         except ImpossibleOrder as error:
-            raise _Bad(str(error)) from None
+            raise _Bad(in_zone(str(error), self.times.zone)) from None
         found.assumed_zone += sum(moment is not None and moment.assumed for moment in moments.values())
         found.assumed_fixed += at["resolved"] is not None and resolution is None
         return told

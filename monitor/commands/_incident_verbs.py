@@ -210,7 +210,7 @@ def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
     from monitor.refusals import explained  # noqa: PLC0415 - as above
 
     actor = who(by)
-    with project.open_store() as store, explained():
+    with project.open_store() as store, explained(project.config.timezone):
         yield Desk(project, store, actor=actor)
 
 
@@ -222,14 +222,15 @@ def present(
     *,
     whole: bool = False,
 ) -> None:
-    """Show an incident: the whole sheet, or a line and what can be done now; as JSON always the whole."""
+    """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
     from monitor.incident_sheet import sheet_as_json, verbs_of  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.incident_story import headline, tell  # noqa: PLC0415 - as above
+    from monitor.incident_story import headline, say_event, tell  # noqa: PLC0415 - as above
 
     def draw(console: "Console") -> None:
         if not whole:
             console.print(headline(incident))
-            console.print(f"possible now: {', '.join(verbs_of(incident))}", style="dim")
+            console.print(say_event(events[-1], project.config.timezone))
+            console.print(f"  possible now: {', '.join(verbs_of(incident))}", style="dim")
             return
         for line in tell(project, incident, events):
             console.print(line)

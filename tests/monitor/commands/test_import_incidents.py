@@ -104,10 +104,10 @@ BAD = (
 )
 REASONS = {
     4: "table 'ordres' is not in the configuration; did you mean 'orders'?",
-    5: "occurred 2026-11-11 11:00:00+00:00 is after detected 2026-11-11 10:00:00+00:00",
-    6: "detected 2026-11-11 10:00:00+00:00 is after resolved 2026-11-11 09:00:00+00:00",
+    5: "occurred 2026-11-11 20:00:00+09:00 is after detected 2026-11-11 19:00:00+09:00",
+    6: "detected 2026-11-11 19:00:00+09:00 is after resolved 2026-11-11 18:00:00+09:00",
     7: "detected: '11/11/2026' is no time",
-    8: "detected 2027-01-01 00:00:00+00:00 is after now",
+    8: "detected 2027-01-01 09:00:00+09:00 is after now",
     9: "resolution: 'done' is not one of fixed, no-action, expected, false-positive, duplicate; severity: 'huge'",
     10: "no title; no detected; resolution without a resolved time",
     11: "is the same incident as line 2",

@@ -79,7 +79,7 @@ def test_the_same_report_twice_is_one_incident(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--occurred", "2026-11-21T10:10+09:00"), "incident.impossible_order", "occurred 2026-11-21 01:10:00+00:00"),
+        (("--occurred", "2026-11-21T10:10+09:00"), "incident.impossible_order", "occurred 2026-11-21 10:10:00+09:00"),
         (("--detected", "2026-11-20T19:00+09:00"), "incident.impossible_order", "is after now"),
         ((*OCCURRED, "--detected", "9h ago"), "incident.impossible_order", "is after detected"),
         (
