@@ -43,13 +43,13 @@ class Fault:
         return self.begins - self.patience < load and (self.ends is None or load < self.ends)
 
 
-HOURLY, SIX_HOURLY, DAILY = timedelta(hours=1), timedelta(hours=6), timedelta(days=1)
+TWO_HOURLY, SIX_HOURLY, DAILY = timedelta(hours=2), timedelta(hours=6), timedelta(days=1)
 
 LATE_LOAD = Fault(
     name="late-load",
     table="orders",
     check_id="orders.freshness",
-    interval=HOURLY,
+    interval=TWO_HOURLY,
     begins=at(1, "tue", "04:50"),
     ends=at(1, "tue", "11:50"),
     story="the loader hung after 02:50",
@@ -59,7 +59,7 @@ DUPLICATES = Fault(
     name="duplicate-orders",
     table="orders",
     check_id="orders.primary-key",
-    interval=HOURLY,
+    interval=TWO_HOURLY,
     begins=at(2, "thu", "14:50"),
     ends=at(2, "thu", "20:30"),
     story="a retried job loaded one batch twice",
@@ -68,7 +68,7 @@ NULLS = Fault(
     name="nulls-after-deploy",
     table="orders",
     check_id="orders.not-null",
-    interval=HOURLY,
+    interval=TWO_HOURLY,
     begins=at(3, "mon", "10:50"),
     ends=at(3, "tue", "09:50"),
     story="a deploy lost the customer of every new order",
@@ -96,7 +96,7 @@ TIMES_HUNDRED = Fault(
     name="amounts-times-100",
     table="orders",
     check_id=None,
-    interval=HOURLY,
+    interval=TWO_HOURLY,
     begins=at(5, "fri", "09:50"),
     ends=at(5, "fri", "16:28"),
     story="amounts arrived in sen instead of yen; no check looks at them, somebody in finance called",

@@ -138,7 +138,7 @@ class Shop:
                 )
 
     def _new_orders(self, now: datetime) -> list[tuple[int, int | None, int, str, str]]:
-        count = max(3, int(self._random.poisson(12 if 8 <= now.astimezone(self.start.tzinfo).hour <= 23 else 4)))
+        count = max(2, int(self._random.poisson(6 if 8 <= now.astimezone(self.start.tzinfo).hour <= 23 else 2)))
         ids = range(self.orders_made + 1, self.orders_made + count + 1)
         self.orders_made += count
         amounts = self._random.integers(8, 400, count) * 100
