@@ -44,7 +44,10 @@ class Worker:
     stand at the top of a module.
     """
 
-    prepare: Callable[[], None]
+    prepare: Callable[[], object]
+    recycle_after: int = 2000
+    """Calls after which another process is started: the library keeps some memory of each."""
+    _calls: int = field(default=0, init=False)
     _process: "Popen[bytes] | None" = field(default=None, init=False)
     _pipe: "Connection[Any, Any] | None" = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -68,8 +71,11 @@ class Worker:
         with self._lock:
             answered = False
             try:
+                if self._calls >= self.recycle_after:
+                    self._end()
                 if self._process is None:
                     self._start()
+                self._calls += 1
                 answer = self._ask(function, arguments, deadline)
                 answered = True
             finally:
@@ -78,7 +84,10 @@ class Worker:
             return answer
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if there is one, also amid a call of another thread: that call then says so."""
+        process = self._process
+        if process is not None:
+            process.kill()
         with self._lock:
             self._end()
 
@@ -93,7 +102,10 @@ class Worker:
         )
         theirs.close()
         self._pipe = ours
-        ready = self._ask(self.prepare, (), _START_WITHIN)
+        try:
+            ready = self._ask(self.prepare, (), _START_WITHIN)
+        except TimeoutError:
+            raise ChildProcessError(f"the worker did not start within {_START_WITHIN.seconds} s") from None
         if isinstance(ready, Raised):
             raise ChildProcessError(f"the worker could not start ({ready.classes[0]})")
 
@@ -115,6 +127,7 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
+        self._calls = 0
 
     def _forget(self) -> None:
         """Leave the process to the parent: a forked child starts its own."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def test_runs_in_a_process_of_its_own(worker):
     first = worker.call(os.getpid, deadline=SOON)
     second = worker.call(os.getpid, deadline=SOON)
     assert first == second == worker.pid != os.getpid()
+
+
+def test_is_recycled():
+    """After so many calls another process takes over, so that memory stays bounded."""
+    worker = Worker(prepare=os.getpid, recycle_after=2)
+    pids = [worker.call(os.getpid, deadline=SOON) for _ in range(4)]
+    worker.close()
+    assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
 def test_starts_on_first_use(worker):
@@ -65,6 +74,18 @@ def test_an_answer_that_came_too_late_is_not_taken_for_the_next(worker):
     with pytest.raises(TimeoutError):
         worker.call(time.sleep, 3600, deadline=timedelta(0))
     assert worker.call(len, "abc", deadline=SOON) == 3
+
+
+def test_can_be_closed_amid_a_call_of_another_thread(worker):
+    """Closing does not wait for a call under way; that call says that the process ended."""
+    worker.call(os.getpid, deadline=SOON)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(worker.call, time.sleep, 3600, deadline=timedelta(hours=1))
+        while not worker._lock.locked():
+            pass
+        worker.close()
+        with pytest.raises(ChildProcessError, match="status -9"):
+            asked.result()
 
 
 def test_does_not_hear_interrupts(worker):
