@@ -228,6 +228,19 @@ def test_a_run_from_before_the_detection_closes_nothing():
     assert life.newest.state is State.OPEN
 
 
+def test_a_run_at_the_very_moment_says_nothing_about_after():
+    """A fail measured when data was delivered again reopens nothing; a pass measured at the detection begins no streak."""
+    life = Life(Policy(resolve_after=1)).run("PF")
+    life.record(Resolved(at(30), Resolution.FIXED), 30)
+    life.run("F", start=30)
+    assert life.reasons[-1] is Reason.SUPERSEDED
+    life.record(Reopened(Episode(Onset(at(40), at(40), at(40), OccurrenceMethod.PERSON), at(40))), 40)
+    life.run("P", start=40)
+    assert life.reasons[-1] is Reason.SUPERSEDED
+    life.run("P", start=50)
+    assert life.newest.last.resolved_at == at(50)
+
+
 def test_without_a_passing_run_nobody_knows_when_it_began():
     """First observation: it occurred at the first failing run; the interval reaches back to the start of monitoring."""
     life = Life(Policy(open_after=2)).run("UFF")
