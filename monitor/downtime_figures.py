@@ -1,6 +1,6 @@
 """Measure the data downtime of a window from the store: the figures, their cost, and how they split up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -10,9 +10,9 @@ import numpy as np
 from incidents import (
     Cost,
     Downtime,
-    Gap,
     Maintenance,
     Spans,
+    Watch,
     Window,
     from_us,
     gaps_after,
@@ -22,6 +22,7 @@ from incidents import (
     price_by,
     unobserved,
 )
+from incidents._spans import Ints
 from monitor.grouping import GROUPINGS, days_of
 from monitor.wiring import Project
 from store import View
@@ -65,7 +66,7 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
     tables = look.grouped(window, "table")
     parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
     whole = look.measured(window)
-    persons = look.grouped(window, "check")
+    by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
     open_ids = [one.id for one in whole.open]
     rows = np.searchsorted(spans.incident, open_ids)
     watches = view.watches()
@@ -75,8 +76,8 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
         by=by,
         parts=parts,
         tables=tables,
-        unobserved=_unobserved(project, view, window=window, as_of_us=as_of_us),
-        found_by_person=sum(part.downtime.n for part in persons if part.key is None),
+        unobserved=_unobserved(project, view, watches, window=window, as_of_us=as_of_us),
+        found_by_person=0 if by_person is None else by_person.n,
         table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
         ever_checked=bool(watches),
     )
@@ -92,6 +93,9 @@ class _Survey:
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
+    def measured_by(self, window: Window, group: Ints) -> Mapping[int, Downtime]:
+        return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+
     def priced(self, window: Window) -> Cost | None:
         if not self.project.priced:
             return None
@@ -101,7 +105,7 @@ class _Survey:
     def grouped(self, window: Window, by: str) -> tuple[Part, ...]:
         """Give the groups that have any downtime, the costliest first."""
         labels, group = GROUPINGS[by](self.spans, self.project.config)
-        found = measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+        found = self.measured_by(window, group)
         costs: Mapping[int, Cost] = {}
         if self.project.priced:
             pricing = self.project.pricing
@@ -129,22 +133,18 @@ def _weight(part: Part) -> tuple[Fraction, int, bool, str]:
     return -amount, -part.downtime.downtime, part.key is None, part.key or ""
 
 
-def known_gaps(project: Project, view: View, window: Window, *, as_of_us: int) -> Sequence[Gap]:
-    """Give the times in which checks saw nothing: those on record that touch a window, and those that still last."""
-    lasting: list[Gap] = []
-    watches = view.watches()
-    for table in project.config.tables:
-        period = table.schedule.longest_period() if table.schedule is not None else None
-        for check in table.checks:
-            watch = watches.get(table.check_id(check))
-            lasting += gaps_after(watch, table=table.name, until=from_us(as_of_us), period=period)
-    return [*view.gaps(from_us(window.start_us), from_us(window.end_us)), *lasting]
-
-
-def _unobserved(project: Project, view: View, *, window: Window, as_of_us: int) -> Mapping[str, int]:
+def _unobserved(
+    project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
+) -> Mapping[str, int]:
+    """Give how long each table was not looked at: the gaps that are on record, and those that still last."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return {}
     seen = Window(window.start_us, end_us)
-    gaps = known_gaps(project, view, seen, as_of_us=as_of_us)
+    gaps = view.gaps(from_us(seen.start_us), from_us(seen.end_us))
+    for table in project.config.tables:
+        period = table.schedule.longest_period() if table.schedule is not None else None
+        for check in table.checks:
+            watch = watches.get(table.check_id(check))
+            gaps += gaps_after(watch, table=table.name, until=from_us(as_of_us), period=period)
     return {table: one.time for table, one in unobserved(gaps, seen).items()}
