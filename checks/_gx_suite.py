@@ -188,7 +188,8 @@ def _keep(imported: Imported, check: dict[str, Any], *, name: str) -> bool:
         kind.model_validate(check)
     except ValidationError as error:
         first = error.errors()[0]
-        imported.left_out.append(Note(name, first["msg"].removeprefix("Value error, ")))
+        text = first["msg"].removeprefix("Value error, ").removeprefix(f"{name} cannot be used: ")
+        imported.left_out.append(Note(name, text))
         return False
     imported.checks.append(check)
     return True
