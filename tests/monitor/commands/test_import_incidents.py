@@ -1,6 +1,7 @@
 """`tablewatch import incidents`: the history of a ticket system."""
 
 import csv
+import secrets
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -228,6 +229,25 @@ def test_files_that_are_no_text(terminal: Terminal) -> None:
     (error,) = terminal.refused("import", "incidents", "tickets.csv")
     assert "not a text in UTF-8" in error["message"]
     assert "CSV UTF-8" in error["hint"]
+
+
+@pytest.mark.postgres
+def test_history_is_imported_into_postgresql(terminal: Terminal, postgres_url: str) -> None:
+    """A team's store on PostgreSQL takes the same import, once, and the same verbs."""
+    psycopg = pytest.importorskip("psycopg")
+    name = f"imported_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    address = f"{postgres_url.rpartition('/')[0]}/{name}"
+    terminal.configure(**{"sqlite:///store.db": address})
+    _write(terminal, HEADER + GOOD)
+    assert terminal.json("import", "incidents", "tickets.csv", *MAPS)["imported"] == 2
+    assert terminal.json("import", "incidents", "tickets.csv", *MAPS)["known"] == 2
+    assert terminal.json("incident", "open", "--table", "orders", "--title", "x", "--occurred", "1h ago")["id"] == 3
+    assert terminal.json("incident", "resolve", "3", "--as", "fixed")["state"] == "resolved"
+    assert terminal.json("downtime", "--by", "owner")["n"] == 3
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 _STOP = "SELECT RAISE(ABORT, 'no room')"
