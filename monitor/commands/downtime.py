@@ -28,11 +28,7 @@ class By(StrEnum):
 
 _LENGTH = timedelta(days=28)
 
-app = typer.Typer(
-    help="Show data downtime, N x (TTD + TTR), and its cost.",
-    invoke_without_command=True,
-    rich_help_panel="Incidents and cost",
-)
+app = typer.Typer(invoke_without_command=True, rich_help_panel="Incidents and cost")
 
 
 @app.callback()
