@@ -12,17 +12,22 @@ Errors of this room:
     └── CatalogError        a file of this room does not end in `CHECK: Final[type[Check]] = ...`
 """
 
+# Ibis is only named in annotations, so that `import checks` stays cheap.
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
-import ibis.expr.types as ir
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from checks._message import Message
 from checks._names import did_you_mean
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 

@@ -69,6 +69,9 @@ _WORD: Final = re.compile(r"[^\W\d][\w$]*( [^\W\d]\w*)*")
 
 _WORDS: Final = {exp.Condition: "one boolean expression", exp.Query: "one SELECT"}
 
+_UNREADABLE: Final = (SqlglotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""How sqlglot says that it cannot read a text: as an error, or, for odd texts, by falling over them."""
+
 _QUERY_BEGINS: Final = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM}
 
 _STRANGERS: Final = {
@@ -137,15 +140,19 @@ def write(tree: exp.Expr, *, what: str, start: type[exp.Expr], dialect: str) -> 
         text = tree.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
         if _parse(text, what=what, start=start, dialect=dialect) == tree:
             return text
-    except SqlglotError as error:
-        raise Misconfigured(f"'{what}' says what {dialect} cannot: {str(error).splitlines()[0]}") from None
+    except _UNREADABLE as error:
+        reason = f": {str(error).splitlines()[0]}" if isinstance(error, SqlglotError) else ""
+        raise Misconfigured(f"'{what}' says what {dialect} cannot{reason}") from None
     except RecursionError:
         raise Misconfigured(f"'{what}' is nested too deeply; write it more simply") from None
     raise Misconfigured(f"'{what}' cannot be written out unambiguously; add parentheses or write it more simply")
 
 
 def _parse(text: str, *, what: str, start: type[exp.Expr], dialect: str) -> exp.Expr:
-    language = Dialect.get_or_raise(dialect)
+    try:
+        language = Dialect.get_or_raise(dialect)
+    except ValueError:
+        raise Misconfigured(f"'{what}' cannot be read: SQL of '{dialect}' is not known here") from None
     try:
         tokens = list(language.tokenize(text))
         if tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -161,15 +168,16 @@ def _parse(text: str, *, what: str, start: type[exp.Expr], dialect: str) -> exp.
             trees = language.parser().parse(tokens, text)
         else:
             trees = language.parser().parse_into(start, tokens, text)
-    except SqlglotError as error:
+    except _UNREADABLE as error:
         raise Misconfigured(f"'{what}' is not {_WORDS[start]} in the dialect {dialect}{_place(error)}") from None
-    tree = trees[0]
-    if len(trees) != 1 or not isinstance(tree, start):
-        raise Misconfigured(f"'{what}' is not {_WORDS[start]}")
-    return tree
+    match trees:
+        case [tree] if isinstance(tree, start):
+            return tree
+        case _:
+            raise Misconfigured(f"'{what}' is not {_WORDS[start]}")
 
 
-def _place(error: SqlglotError) -> str:
+def _place(error: Exception) -> str:
     first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     return f" (line {first['line']}, column {first['col']})" if first.get("line") else ""
 

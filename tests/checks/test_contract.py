@@ -1,5 +1,7 @@
 """The values that checks take and give."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import ibis
@@ -130,3 +132,14 @@ def test_where_is_refused_where_it_means_nothing():
 def test_did_you_mean(seen, known, hint):
     """The nearest known name is suggested, if any is near."""
     assert did_you_mean(seen, known) == hint
+
+
+def test_cheap_to_import():
+    """Naming a check's values does not import the engines behind its expressions."""
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, checks; print('ibis' in sys.modules, 'sqlglot' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded.stdout.split() == ["False", "False"]

@@ -276,7 +276,21 @@ def test_is_stable(text, dialect):
     assert predicate(once, dialect) == once
 
 
-@given(st.text(max_size=60), st.sampled_from(DIALECTS))
+FRAGMENTS = (
+    "id ok ( ) ( ) , * = <> < + - / || [ ] { } ' \" ` -- /* */ ? : :: -> 1 0.5 'x' and or not null true is in like "
+    "between case when then else end cast as date interval select from where group order limit union exists any all "
+    "over filter array coalesce extract year at time zone collate escape $$x$$ e'x' x'00' n'x' @@x :x \\ date_add rlike"
+).split(" ")
+TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(FRAGMENTS), max_size=12).map(" ".join))
+
+
+@given(TEXTS, st.sampled_from(DIALECTS))
 def test_any_text_is_taken_or_refused(text, dialect):
     """No text breaks the reader."""
     _is_taken(text, dialect)
+
+
+def test_unknown_dialect():
+    """SQL of an engine that cannot be read is refused, not guessed."""
+    with pytest.raises(Misconfigured, match="SQL of 'klingon' is not known here"):
+        predicate("id = 1", "klingon")
