@@ -6,6 +6,7 @@ Views can still be made under the lock, since they live in memory. What the lock
 files, or to the write-ahead log beside a database file) is closed by running nothing but a single SELECT.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
@@ -55,7 +56,9 @@ class DuckdbSource(EngineSource):
         return Rows(columns, cursor.fetchall())
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
-        return self._execute(sql).df()
+        with warnings.catch_warnings():  # for times with a zone, DuckDB drops a column in a way that pandas 3 warns of
+            warnings.filterwarnings("ignore", "The inplace keyword in DataFrame.drop")
+            return self._execute(sql).df()
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         statements = self._connection.extract_statements(sql)
