@@ -4,12 +4,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, ScalarSelect, Select, Subquery, Text, func, or_, select, type_coerce, union_all
+from sqlalchemy import (
+    Connection,
+    Row,
+    ScalarSelect,
+    Select,
+    Subquery,
+    Text,
+    func,
+    literal,
+    or_,
+    select,
+    type_coerce,
+    union_all,
+)
 
 from checks import Earlier, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._given import given
 from store._rows import IncidentRow, MeasurementRow, RunRow, columns_of
+from store._types import WHOLE
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]
@@ -18,6 +32,7 @@ _M: Final = MeasurementRow.__table__.c
 _NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
 _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
 _US: Final = timedelta(microseconds=1)
+_BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
 def message_as_json(message: Message) -> Mapping[str, Any]:
@@ -52,24 +67,38 @@ def newest(wanted: Subquery, *conditions: Any) -> ScalarSelect[Any]:
     return found.order_by(*_NEWEST_FIRST).limit(1).correlate(wanted).scalar_subquery()
 
 
-def accepted(wanted: Subquery, *conditions: Any) -> Select[Any]:
+def accepted(wanted: Subquery) -> Select[Any]:
     """Give the ids of at most three measurements of each wanted check; the newest of them is its accepted one.
+
+    Only those before `at_us` count, if the wanted checks come with one.
 
     A measurement is accepted when it passed; when it was the first look at the columns of a table (nothing to compare
     with, so the check was unknown for lack of data); or when a person then said that what it found was expected.
     """
-    incident = IncidentRow.__table__.c
-    expected_until = (
-        select(func.max(incident.ended_at))
-        .where(incident.check_id == wanted.c.check_id, incident.resolution == Resolution.EXPECTED)
-        .correlate(wanted)
-        .scalar_subquery()
+    incident, passing = IncidentRow.__table__.c, MeasurementRow.__table__.alias("passing").c
+    at = wanted.c.get("at_us")
+    before = [] if at is None else [_M.measured_at < at]
+    passed_before = [] if at is None else [passing.measured_at < at]
+    expected_until = select(func.max(incident.ended_at)).where(
+        incident.check_id == wanted.c.check_id, incident.resolution == Resolution.EXPECTED
     )
-    has_columns = type_coerce(_M.observed, Text).like('%"columns":%')  # canonical JSON has no space before the colon
+    passed_at = (
+        select(passing.measured_at)
+        .where(passing.check_id == wanted.c.check_id, passing.status == Status.PASS, *passed_before)
+        .order_by(passing.measured_at.desc())
+        .limit(1)
+    )
+    first_look = (
+        _M.status == Status.UNKNOWN,
+        _M.reason == UnknownReason.NO_DATA,
+        type_coerce(_M.observed, Text).like('%"columns":%'),  # canonical JSON has no space before the colon
+        _M.measured_at > func.coalesce(passed_at.correlate(wanted).scalar_subquery(), _BEFORE_ALL),  # spares old rows
+    )
+    until = expected_until.correlate(wanted).scalar_subquery()
     candidates = (
-        newest(wanted, _M.status == Status.PASS, *conditions),
-        newest(wanted, _M.status == Status.UNKNOWN, _M.reason == UnknownReason.NO_DATA, has_columns, *conditions),
-        newest(wanted, _M.status != Status.UNKNOWN, _M.measured_at <= expected_until, *conditions),
+        newest(wanted, _M.status == Status.PASS, *before),
+        newest(wanted, *first_look, *before),
+        newest(wanted, _M.status != Status.UNKNOWN, _M.measured_at <= until, *before),
     )
     return select(union_all(*(select(one.label("id")).select_from(wanted) for one in candidates)).subquery().c.id)
 
@@ -124,7 +153,7 @@ def _add_accepted(connection: Connection, at: Mapping[str, datetime], found: dic
     if not at:
         return
     wanted = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
-    ids = accepted(wanted, _M.measured_at < wanted.c.at_us)
+    ids = accepted(wanted)
     last = {
         row.check_id: row for row in connection.execute(select(*_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
     }

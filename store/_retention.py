@@ -66,7 +66,12 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     other = _INCIDENT.alias("other")
     named = exists().where(or_(other.c.root == _INCIDENT.c.id, other.c.merged_into == _INCIDENT.c.id))
     touched_since = exists().where(_EVENT.c.incident_id == _INCIDENT.c.id, _EVENT.c.recorded_at >= before)
-    old = select(_INCIDENT.c.id).where(_INCIDENT.c.ended_at < before, ~touched_since, ~named)
+    old = select(_INCIDENT.c.id).where(
+        _INCIDENT.c.detected_at < before,  # an index knows this one
+        _INCIDENT.c.ended_at < before,
+        ~touched_since,
+        ~named,
+    )
     ids = connection.scalars(old.order_by(_INCIDENT.c.detected_at).limit(_BATCH)).all()
     if not ids:
         return 0

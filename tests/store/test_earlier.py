@@ -37,10 +37,19 @@ def test_what_is_too_far_from_an_age_is_not_shown(store: Store, off: timedelta, 
 
 
 def test_unknown_and_later_measurements_are_not_shown(store: Store) -> None:
-    """What could not be evaluated is no past, and neither is the present measurement nor what followed."""
+    """What timed out or broke is no past, and neither is the present measurement nor what followed."""
     measure(store, (AT - WEEK, Status.UNKNOWN), (AT, Status.PASS), (AT + HOUR, Status.PASS))
     with store.reading() as view:
         assert view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK, HOUR), accepted=True)) == []
+
+
+def test_history_begins_with_nothing_to_compare_with(store: Store) -> None:
+    """A check that compares with its past was at first unknown for lack of data; what it measured then is its past."""
+    one = run(at=AT - WEEK)
+    with store.writing() as book:
+        book.add_runs([one], [result(one, "volume", Status.UNKNOWN, reason=UnknownReason.NO_DATA)])
+        shown = book.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
+    assert shown == [Past(AT - WEEK, Status.UNKNOWN, {"rows": 3}, age=WEEK)]
 
 
 def test_each_check_is_shown_its_own_past(store: Store) -> None:
@@ -85,6 +94,19 @@ def test_the_first_look_at_columns_is_accepted(store: Store) -> None:
             book.add_runs([one], [result(one, "schema", Status.UNKNOWN, reason=reason, observed=observed)])
         shown = book.earlier("crm.customers.schema", AT, Earlier(accepted=True))
     assert shown == [Past(AT - 3 * HOUR, Status.UNKNOWN, {"columns": {"id": "int64"}}, accepted=True)]
+
+
+def test_a_look_at_columns_after_a_pass_is_accepted(store: Store) -> None:
+    """A table that was made anew is looked at as for the first time; that look, the newest, is the accepted one."""
+    measure(store, (AT - 3 * HOUR, Status.PASS), name="schema")
+    anew = run(at=AT - 2 * HOUR)
+    look = result(anew, "schema", Status.UNKNOWN, reason=UnknownReason.NO_DATA, observed={"columns": {"id": "int64"}})
+    with store.writing() as book:
+        book.add_runs([anew], [look])
+    measure(store, (AT + HOUR, Status.PASS), name="schema")
+    with store.reading() as view:
+        shown = [view.earlier("crm.customers.schema", at, Earlier(accepted=True)) for at in (AT, AT + 2 * HOUR)]
+    assert [past.measured_at for (past,) in shown] == [AT - 2 * HOUR, AT + HOUR]
 
 
 @pytest.mark.parametrize(("resolution", "accepted"), [(Resolution.EXPECTED, [1]), (Resolution.FALSE_POSITIVE, [0])])

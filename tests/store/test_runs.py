@@ -177,6 +177,15 @@ def test_results_of_one_run_are_unique_by_check(store: Store) -> None:
         book.add_runs([one], [result(one), result(one)])
 
 
+def test_results_of_a_time_are_counted_by_status(store: Store) -> None:
+    """What checks found in the runs of a time is counted by status; what begins at its end is not in it."""
+    measure(store, *((AT + number * HOUR, status) for number, status in enumerate([*Status, Status.PASS])))
+    with store.reading() as view:
+        assert view.results_by_status(AT, AT + 4 * HOUR) == dict.fromkeys(Status, 1)
+        assert view.results_by_status(AT + HOUR, AT + 9 * HOUR)[Status.PASS] == 1
+        assert view.results_by_status(AT + 9 * HOUR, AT + 10 * HOUR) == {}
+
+
 def test_counts_count(store: Store) -> None:
     """The counts are those of what was written."""
     measure(store, (AT, Status.PASS), (AT + HOUR, Status.FAIL))
