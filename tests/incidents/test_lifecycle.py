@@ -229,7 +229,7 @@ def test_a_run_from_before_the_detection_closes_nothing():
 
 
 def test_a_run_at_the_very_moment_says_nothing_about_after():
-    """A fail measured when data was delivered again reopens nothing; a pass measured at the detection begins no streak."""
+    """A fail measured at the resolution reopens nothing; a pass measured at the detection begins no streak."""
     life = Life(Policy(resolve_after=1)).run("PF")
     life.record(Resolved(at(30), Resolution.FIXED), 30)
     life.run("F", start=30)
