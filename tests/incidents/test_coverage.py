@@ -84,6 +84,7 @@ def test_gaps_side_by_side_are_one():
     assert first.joined(gap(50, 90, "timeout")) == gap(0, 90, "timeout")
     assert first.joined(gap(20, 40, "timeout")) == first
     assert first.joined(gap(51, 90, "timeout")) is None
+    assert gap(10, 50).joined(gap(0, 20)) is None, "what came before is not what goes on"
     assert first.joined(gap(50, 90)) is None
     assert first.joined(gap(50, 90, "timeout", check="orders.key")) is None
 

@@ -48,6 +48,13 @@ def test_an_alternating_check_flaps_after_four_changes():
     assert is_flapping("FPFPF", before=False)
 
 
+def test_twenty_percent_is_flapping():
+    """Two old and two new changes weigh exactly a fifth, and that is enough."""
+    recent = "PF" + "P" * 17 + "FP"
+    assert share_of_change(recent) == Fraction(20, 100)
+    assert is_flapping(recent, before=False)
+
+
 def test_a_stable_check_stops_to_flap():
     """Twenty equal results after a change end flapping."""
     assert not is_flapping("F" + "P" * 20, before=True)

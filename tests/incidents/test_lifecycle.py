@@ -280,6 +280,15 @@ def test_a_person_closes_what_a_person_reported():
         assert life.reasons[-1] is Reason.JOINED
 
 
+def test_a_check_does_not_relapse_into_what_a_person_reported():
+    """A fail soon after a person's incident of the same fingerprint was resolved is the check's own, new incident."""
+    life = Life()
+    life.record(opened(check_id=None), 5)
+    life.record(Resolved(at(8), Resolution.FIXED), 8)
+    life.run("F")
+    assert [incident.check_id for incident in life.incidents] == [None, "orders.fresh"]
+
+
 def test_runs_out_of_order_are_ignored():
     """A run that measured no later than the newest known one changes nothing at all."""
     life = Life().run("PP")
