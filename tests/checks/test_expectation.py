@@ -7,15 +7,18 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import ibis
+import psycopg
 import pytest
 from pydantic import ValidationError
 
-from checks import Context, Measurement, Misconfigured, Status, UnknownReason
+from checks import Context, Frame, Measurement, Misconfigured, Status, UnknownReason
 from checks._gx import Declared, GxRequest, close, evaluate, validate
 from checks._judge import judge
 from checks.expectation import Expectation
 from checks.not_null import NotNull
+from sources import SourceSpec, open_source
 from tests.checks.gx_tables import NOW, Tables, no_clock, sqlite_tables
 
 _ROWS = """
@@ -271,6 +274,51 @@ def test_an_unreachable_server_is_unreachable():
     )
     assert found["reason"] is UnknownReason.UNREACHABLE
     assert "password" not in str(found)
+
+
+@pytest.mark.postgres
+def test_a_statement_that_the_server_ends_is_a_timeout(postgres_url):
+    """When PostgreSQL itself ends a statement, the worker lives on and the outcome is `unknown(timeout)`."""
+    impatient = f"{postgres_url}?options=-c%20statement_timeout%3D200"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE OR REPLACE VIEW slow AS SELECT pg_sleep(30)::text AS email")
+        tables = Tables("server", "postgres", ibis.postgres.from_connection(connection), impatient)
+        asked = check("ExpectColumnValuesToMatchRegex", **_EMAIL)
+        request = GxRequest.of(asked, tables, relation="slow", frame=Frame(("email",), 10))
+        found = evaluate(request, deadline=timedelta(seconds=60))
+        connection.execute("DROP VIEW slow")
+    assert found["reason"] is UnknownReason.TIMEOUT
+    assert "QueryCanceled" in str(found["message"])
+
+
+def test_files_hand_over_columns_of_every_type(tmp_path):
+    """Times with a zone, decimals, days and large numbers beside NULL reach Great Expectations from a file."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT * FROM (VALUES "
+            "(1.25::DECIMAL(9,2), DATE '2026-11-20', TIMESTAMPTZ '2026-11-20 09:00:00Z', 9007199254740993), "
+            "(2.50, NULL, NULL, 9007199254740992), (NULL, NULL, NULL, NULL)) t(price, day, arrived, number)) "
+            f"TO '{tmp_path / 'all.parquet'}' (FORMAT parquet)"
+        )
+    asked = {
+        "price": check("ExpectColumnSumToBeBetween", column="price", min_value=3.75, max_value=3.75),
+        "day": check("ExpectColumnValuesToNotBeNull", column="day"),
+        "arrived": check("ExpectColumnValuesToNotBeNull", column="arrived", mostly=0.3),
+        "number": check("ExpectColumnValuesToBeUnique", column="number"),
+    }
+    with open_source(SourceSpec("files", tmp_path, files="*.parquet")) as source:
+        found = {
+            name: evaluate(
+                GxRequest.of(one, source, relation="all", frame=Frame((name,), 10)), deadline=source.query_timeout
+            )
+            for name, one in asked.items()
+        }
+    assert {name: one["met"] for name, one in found.items()} == {
+        "price": True,
+        "day": False,
+        "arrived": True,
+        "number": True,
+    }
 
 
 @pytest.mark.parametrize(
