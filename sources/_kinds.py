@@ -2,9 +2,8 @@
 
 # ruff: noqa: PLC0415 - each kind loads a heavy engine, so only the one that is asked for is imported
 
-from urllib.parse import urlsplit
-
 from sources._contract import Source, Unreachable
+from sources._place import scheme_of
 from sources._spec import SourceSpec
 
 
@@ -32,7 +31,7 @@ def _of_its_kind(spec: SourceSpec) -> Source:
         from sources.spark import Spark
 
         return Spark(spec)
-    match urlsplit(spec.url or "").scheme.split("+")[0]:
+    match scheme_of(spec.url or "").split("+")[0]:
         case "sqlite":
             from sources.sqlite import Sqlite
 

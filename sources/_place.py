@@ -1,10 +1,17 @@
-"""Find the file that a URL names."""
+"""Find what a URL names: its kind, and the file."""
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sources._contract import Unreachable
 from sources._spec import SourceSpec
+
+
+def scheme_of(url: str) -> str:
+    """Give what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    return found[1].lower() if found else ""
 
 
 def file_of(spec: SourceSpec) -> Path:

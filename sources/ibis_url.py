@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import ibis
 import ibis.expr.types as ir
@@ -19,6 +18,7 @@ from ibis.util import backend_entry_points
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, Unreachable
 from sources._engine import Rows
 from sources._names import did_you_mean
+from sources._place import scheme_of
 from sources._select import refuse_other_statements
 from sources._unlisted import UnlistedSource
 
@@ -63,8 +63,10 @@ class IbisUrl(UnlistedSource):
         return _Reworded(self._why_failed)
 
     def _why_closed(self, error: BaseException) -> SourceError | None:
-        scheme = urlsplit(self._spec.url or "").scheme
+        scheme = scheme_of(self._spec.url or "")
         known = {entry.name for entry in backend_entry_points()}
+        if not scheme:
+            return Unreachable(f"source '{self.name}': its URL does not begin with an engine; expected ENGINE://...")
         if scheme not in known:
             hint = did_you_mean(scheme, known)
             return Unreachable(f"source '{self.name}': Ibis knows no engine '{scheme}'{hint}")

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import ibis
 import psycopg
 from ibis.backends.sql import SQLBackend
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._engine import EngineSource, Entry, Rows
@@ -33,30 +33,29 @@ class Postgresql(EngineSource):
 
     def sqlalchemy_url(self) -> str | None:
         """Give a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
-        parts = urlsplit(self._url)
-        if "," in parts.netloc:
+        parameters = {name: str(value) for name, value in conninfo_to_dict(self._url).items()} | self._settings
+        if "," in parameters.get("host", ""):
             return None
-        query = dict(parse_qsl(parts.query)) | self._settings
-        return f"postgresql+psycopg://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote)}"
+        user, password, database = (quote(parameters.pop(name, ""), safe="") for name in ("user", "password", "dbname"))
+        login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+        return f"postgresql+psycopg://{login}/{database}?{urlencode(parameters, quote_via=quote)}"
 
     @property
     def _url(self) -> str:
-        _, _, rest = (self._spec.url or "").partition("://")
-        return f"postgresql://{rest}"
+        return f"postgresql://{(self._spec.url or '').partition('://')[2]}"
 
     @property
     def _settings(self) -> dict[str, str]:
-        given = dict(parse_qsl(urlsplit(self._url).query))
+        given = conninfo_to_dict(self._url).get("options")
         wanted = {
             "default_transaction_read_only": "on",
-            "statement_timeout": str(_ms(self.query_timeout)),
-            "lock_timeout": str(_ms(self._spec.lock_timeout)),
+            "statement_timeout": _ms(self.query_timeout),
+            "lock_timeout": _ms(self._spec.lock_timeout),
             "TimeZone": "UTC",
         }
-        options = [given["options"]] if "options" in given else []
-        options += [f"-c {name}={value}" for name, value in wanted.items()]
+        ours = [f"-c {name}={value}" for name, value in wanted.items()]
         return {
-            "options": " ".join(options),
+            "options": " ".join([str(given), *ours] if given else ours),  # of one setting the last word holds
             "connect_timeout": str(max(2, math.ceil(self._spec.connect_timeout.total_seconds()))),  # libpq's least is 2
             "application_name": "tablewatch",
             **_LOST_NETWORK,

@@ -51,7 +51,7 @@ def _server(programs: Path) -> Iterator[str]:
         port = _free_port()
         with (data / "postgresql.conf").open("a") as settings:
             settings.write(f"{_SAFE}port={port}\nunix_socket_directories='{folder}'\n")
-        control = [programs / "pg_ctl", "--pgdata", str(data), "--silent", "--wait"]
+        control = (programs / "pg_ctl", "--pgdata", data, "--silent", "--wait")
         _run(account, *control, f"--log={folder / 'log'}", "start")
         try:
             yield f"postgresql://tablewatch:{PASSWORD}@127.0.0.1:{port}/postgres"
@@ -70,9 +70,16 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 
 def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
-    who = {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     subprocess.run(  # noqa: S603 - the command is ours
-        command, cwd="/", check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **who
+        command,
+        cwd="/",
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        user=account and account.pw_uid,
+        group=account and account.pw_gid,
+        extra_groups=account and [],
     )
 
 

@@ -18,7 +18,8 @@ settings.load_profile("house")
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
     """Give the folder of reference data, or skip."""
-    folder = Path(os.environ.get("TABLEWATCH_REFERENCE_DATA", Path(__file__).resolve().parents[1].parent / "shared" / "data"))
+    beside = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+    folder = Path(os.environ.get("TABLEWATCH_REFERENCE_DATA", beside))
     if not folder.is_dir():
-        pytest.skip(f"the reference data is not here; expected beside the repository in {folder.name}/ or at TABLEWATCH_REFERENCE_DATA")
+        pytest.skip("no reference data: expected beside the repository, or where TABLEWATCH_REFERENCE_DATA says")
     return folder

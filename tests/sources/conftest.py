@@ -142,8 +142,9 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     session.sql(
-        "CREATE TABLE orders USING parquet AS SELECT id, CAST(amount AS DECIMAL(10, 2)) AS amount, note, placed_at FROM "
-        "VALUES (1, 10.50, NULL, TIMESTAMP_NTZ '2026-01-01 10:00:00'), "
+        "CREATE TABLE orders USING parquet AS "
+        "SELECT id, CAST(amount AS DECIMAL(10, 2)) AS amount, note, placed_at FROM VALUES "
+        "(1, 10.50, NULL, TIMESTAMP_NTZ '2026-01-01 10:00:00'), "
         "(2, 0.25, 'late', TIMESTAMP_NTZ '2026-01-02 10:00:00.5'), (3, NULL, 'gift', NULL) "
         "AS rows (id, amount, note, placed_at)"
     )

@@ -1,7 +1,7 @@
 """What every kind of source promises, tried on each."""
 
 import traceback
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -46,12 +46,12 @@ def test_an_expression_is_compiled_and_measured(place: Place) -> None:
     """What Ibis says about a table runs in the engine and gives the numbers."""
     with place.open() as source:
         orders = source.table("orders")
-        wanted = orders.aggregate(rows=orders.count(), missing=orders.note.isnull().sum(), newest=orders.placed_at.max())
+        wanted = orders.aggregate(
+            rows=orders.count(), missing=orders.note.isnull().sum(), newest=orders.placed_at.max()
+        )
         [row] = source.fetch(source.compile(wanted))
     assert (row["rows"], row["missing"]) == (3, 1)
-    newest = row["newest"]
-    newest = datetime.fromisoformat(newest) if isinstance(newest, str) else newest
-    assert newest == datetime(2026, 1, 2, 10, 0, 0, 500_000)
+    assert str(row["newest"]).rstrip("0") == "2026-01-02 10:00:00.5"
 
 
 def test_tables_are_named(place: Place) -> None:
@@ -71,7 +71,7 @@ def test_a_schema_stands_before_the_dot(place: Place) -> None:
 
 def test_an_unknown_table_is_not_found_and_the_near_one_is_named(place: Place) -> None:
     """A misspelt table is TableNotFound, with the name that was probably meant."""
-    with place.open() as source, pytest.raises(TableNotFound, match="table 'ordres' not found.*did you mean 'orders'"):
+    with place.open() as source, pytest.raises(TableNotFound, match=r"table 'ordres' not found.*did you mean 'orders'"):
         source.table("ordres")
 
 
@@ -98,14 +98,14 @@ def test_an_endless_statement_is_stopped(place: Place, impatient: dict[str, time
     if place.endless is None:
         pytest.skip("this kind sets no timeout of its own")
     with place.open(**impatient) as source:
-        with pytest.raises(TimedOut, match="no answer within 0.3 s; see query_timeout"):
+        with pytest.raises(TimedOut, match=r"no answer within 0.3 s; see query_timeout"):
             source.fetch(place.endless)
         patient = source.fetch("SELECT 1 AS one")
     assert patient == [{"one": 1}]
 
 
 def test_a_failing_statement_is_told_in_our_words(place: Place) -> None:
-    """An error names the source and the driver's class, never a value of the table, and hides the driver's own error."""
+    """An error names the source and the driver's class, and hides the driver's own error."""
     statement = "SELECT 1 / 0 AS n, nosuchcolumn_canary FROM orders"
     with place.open() as source, pytest.raises(SourceError) as caught:
         source.fetch(statement)
@@ -141,7 +141,7 @@ def test_a_frame_holds_the_named_columns_and_one_row_more(place: Place) -> None:
 
 def test_a_frame_of_an_unknown_column_names_the_near_one(place: Place) -> None:
     """A column that is not there is told with the one that was probably meant."""
-    with place.open() as source, pytest.raises(QueryFailed, match="column 'nots' not found.*did you mean 'note'"):
+    with place.open() as source, pytest.raises(QueryFailed, match=r"column 'nots' not found.*did you mean 'note'"):
         source.frame("orders", ["nots"], 1)
 
 

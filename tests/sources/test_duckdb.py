@@ -1,4 +1,7 @@
-"""What a locked DuckDB connection refuses, tried on the connection itself: behind the door that takes one SELECT only."""
+"""What a locked DuckDB connection refuses.
+
+It is tried on the connection itself, behind the door that takes one SELECT only.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

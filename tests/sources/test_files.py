@@ -84,7 +84,7 @@ def test_two_files_of_one_stem_are_an_error(tmp_path: Path, write: Write, other:
     write("a/orders.csv")
     write(other)
     with (
-        pytest.raises(Unreachable, match="would both be table '(orders|ORDERS)'.*or give 'table'"),
+        pytest.raises(Unreachable, match=r"would both be table '(orders|ORDERS)'.*or give 'table'"),
         open_source(spec(tmp_path, "*/*")),
     ):
         pass
@@ -158,7 +158,7 @@ def test_a_type_for_no_column_is_told(tmp_path: Path, write: Write) -> None:
     write("a.csv", "SELECT 1 AS code")
     with (
         open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"cods": "VARCHAR"}))) as source,
-        pytest.raises(QueryFailed, match="csv.types names column 'cods', which no file has; did you mean 'code'"),
+        pytest.raises(QueryFailed, match=r"csv.types names column 'cods', which no file has; did you mean 'code'"),
     ):
         source.table("a")
 
@@ -168,7 +168,7 @@ def test_an_unknown_type_is_told(tmp_path: Path, write: Write) -> None:
     write("a.csv")
     with (
         open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"id": "STRNIG"}))) as source,
-        pytest.raises(QueryFailed, match="'a.csv' cannot be read: .*the csv options do not fit"),
+        pytest.raises(QueryFailed, match=r"'a.csv' cannot be read: .*the csv options do not fit"),
     ):
         source.table("a")
 
@@ -179,7 +179,7 @@ def test_a_broken_file_spoils_its_own_table_only(tmp_path: Path, write: Write) -
     (tmp_path / "bad.parquet").write_text("canary" * 10)
     with open_source(spec(tmp_path, "*.parquet")) as source:
         assert count(source, "good") == 1
-        with pytest.raises(QueryFailed, match="'bad.parquet' cannot be read: incomplete") as caught:
+        with pytest.raises(QueryFailed, match=r"'bad.parquet' cannot be read: incomplete") as caught:
             source.table("bad")
         assert "canary" not in str(caught.value)
         assert source.fetch("SELECT count(*) AS n FROM good") == [{"n": 1}]
@@ -201,12 +201,12 @@ def test_a_file_that_goes_away_is_unreachable(tmp_path: Path, write: Write) -> N
     with open_source(spec(tmp_path, "a.csv")) as source:
         source.table("a")
         (tmp_path / "a.csv").unlink()
-        with pytest.raises(Unreachable, match="'a.csv' was there when the pass began and is gone now"):
+        with pytest.raises(Unreachable, match=r"'a.csv' was there when the pass began and is gone now"):
             source.fetch("SELECT count(*) AS n FROM a")
 
 
 def test_a_statement_may_name_any_table_of_the_source(tmp_path: Path, write: Write) -> None:
-    """Tables nobody has asked for by name are there for a statement of one's own, a broken neighbour notwithstanding."""
+    """Tables that nobody has asked for are there for a statement of one's own, whatever their neighbours are."""
     write("orders.csv", "SELECT 1 AS id")
     write("refunds.csv", "SELECT 1 AS id")
     (tmp_path / "bad.parquet").write_text("junk" * 10)

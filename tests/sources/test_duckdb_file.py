@@ -1,0 +1,166 @@
+"""DuckDB database files, which others own and write."""
+
+import subprocess
+import sys
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sources import PermissionDenied, SourceSpec, TimedOut, Unreachable, open_source
+from sources._contract import Source
+
+# the first three blocks of a file written by DuckDB 2.0.0: its headers
+OF_DUCKDB_2 = (
+    "eNrt2T0KwmAMgOHPn0HB1UUEZwdr8QdHhdbJWReLyGf1CNJBEBwdPIdTh15B7BkKPYDi0COoQymCWBFBqPA+S0gCGbKFBLLuuZPzSh9qg1NG"
+    "fGTZUFRFje+b7dZMynnTXLyfU1yP8tPNbmtcDj3f2V8FAAAAAAD4Ca9jWeWx3k29bqcf9WwYcmHoszoAAAAAAP5G9VjSaoWKHeW3J+KL+5//"
+    "PwAAAAAAyXIHvms1sw=="
+)
+DIE = "import duckdb, os, sys; duckdb.connect(sys.argv[1]).execute('INSERT INTO orders VALUES (2)'); os._exit(0)"
+HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Give a database file with one table."""
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE orders AS SELECT 1 AS id")
+    return path
+
+
+def source_of(path: Path, wait: float = 0) -> Source:
+    """Declare the source."""
+    spec = SourceSpec("shop", path.parent, url=f"duckdb:///{path.name}", lock_timeout=timedelta(seconds=wait))
+    return open_source(spec)
+
+
+@contextmanager
+def held_by_its_owner(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Let another process hold the file open for writing."""
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:  # noqa: S603 - ours
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"held\n"
+        yield owner
+        owner.communicate()
+
+
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
+    """A file that is not there is Unreachable, and is not there afterwards either."""
+    with pytest.raises(Unreachable, match=r"does not exist; expected a database file, none is created"):
+        source_of(tmp_path / "shop.duckdb").__enter__()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"canary" * 1000, b"SQLite format 3\0" * 300])
+def test_another_format_is_told(tmp_path: Path, content: bytes) -> None:
+    """A file of another format is told as such."""
+    (tmp_path / "shop.duckdb").write_bytes(content)
+    with pytest.raises(Unreachable, match=r"'shop.duckdb' is not a DuckDB file") as caught:
+        source_of(tmp_path / "shop.duckdb").__enter__()
+    assert "canary" not in str(caught.value)
+
+
+def test_a_file_of_a_newer_duckdb_names_both_versions(tmp_path: Path) -> None:
+    """A file that a newer DuckDB wrote says who wrote it and who tries to read it."""
+    (tmp_path / "shop.duckdb").write_bytes(zlib.decompress(b64decode(OF_DUCKDB_2)))
+    told = f"'shop.duckdb' was written by DuckDB 2.0.0 and cannot be read by DuckDB {duckdb.__version__} here"
+    with pytest.raises(Unreachable, match=told):
+        source_of(tmp_path / "shop.duckdb").__enter__()
+
+
+def test_a_file_that_its_owner_holds_is_unreachable(shop: Path) -> None:
+    """While its owner has it open for writing nobody else reads it; the owner's process is named."""
+    with held_by_its_owner(shop) as owner:
+        told = f"'shop.duckdb' is held open for writing by process {owner.pid}"
+        with pytest.raises(Unreachable, match=told):
+            source_of(shop).__enter__()
+
+
+def test_a_file_that_its_owner_lets_go_is_waited_for(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source tries again until lock_timeout is over."""
+    with held_by_its_owner(shop) as owner:
+        monkeypatch.setattr("sources.duckdb_file.time.sleep", lambda _: owner.communicate())
+        with source_of(shop, wait=60) as source:
+            assert source.tables() == ["orders"]
+
+
+def test_a_file_that_this_process_writes_is_unreachable(shop: Path) -> None:
+    """DuckDB shares a file within a process only between equal settings."""
+    with (
+        duckdb.connect(str(shop)),
+        pytest.raises(Unreachable, match="is open in this process with other settings"),
+    ):
+        source_of(shop).__enter__()
+
+
+def test_the_owner_writes_again_after_the_pass(shop: Path) -> None:
+    """When the pass is over the file is let go."""
+    with source_of(shop) as source:
+        assert source.tables() == ["orders"]
+    with held_by_its_owner(shop):
+        pass
+
+
+def test_what_only_the_log_has_is_read_and_the_log_left_alone(shop: Path) -> None:
+    """Rows of an owner that died before its checkpoint are read; reading does not move them into the file."""
+    subprocess.run([sys.executable, "-c", DIE, str(shop)], check=True)  # noqa: S603 - ours
+    log = shop.with_suffix(".duckdb.wal")
+    before = log.read_bytes()
+    with source_of(shop) as source:
+        assert source.fetch("SELECT count(*) AS n FROM orders") == [{"n": 2}]
+    assert log.read_bytes() == before
+
+
+def test_names_of_any_kind_and_schema_are_found(shop: Path) -> None:
+    """A dotted name is tried whole first; names that look like SQL are names."""
+    nasty = 'x"; DROP TABLE orders; --'
+    quoted = nasty.replace('"', '""')
+    with duckdb.connect(str(shop)) as connection:
+        connection.execute('CREATE TABLE "sales.orders" AS SELECT 10 AS id')
+        connection.execute("CREATE SCHEMA sales; CREATE TABLE sales.orders AS SELECT 20 AS id")
+        connection.execute(f'CREATE SCHEMA "{quoted}"; CREATE TABLE "{quoted}"."select" AS SELECT 30 AS "a""b"')
+    with source_of(shop) as source:
+        for name, expected in (("sales.orders", 10), ("main.orders", 1), (f"{nasty}.select", 30)):
+            found = source.table(name)
+            [row] = source.fetch(source.compile(found.select(n=found[found.columns[0]])))
+            assert row == {"n": expected}
+        assert len(source.frame(f"{nasty}.select", ['a"b'], 5)) == 1
+
+
+def test_a_view_on_outside_files_is_denied(shop: Path) -> None:
+    """A view of the file may not lead out of it."""
+    (shop.parent / "outside.csv").write_text("id\n1\n")
+    with duckdb.connect(str(shop)) as connection:
+        connection.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{shop.parent}/outside.csv')")
+    with (
+        source_of(shop) as source,
+        pytest.raises(PermissionDenied, match="reaches for files or settings that are locked"),
+    ):
+        source.table("outside")
+
+
+def test_a_view_that_never_ends_is_stopped(shop: Path) -> None:
+    """What the file itself defines is under query_timeout as well."""
+    with duckdb.connect(str(shop)) as connection:
+        endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n % 1000 + 1 FROM r) SELECT count(*) AS n FROM r"
+        connection.execute(f"CREATE VIEW endless AS {endless}")
+    spec = SourceSpec("shop", shop.parent, url="duckdb:///shop.duckdb", query_timeout=timedelta(milliseconds=200))
+    with open_source(spec) as source, pytest.raises(TimedOut):
+        source.frame("endless", ["n"], 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["duckdb://", "duckdb:///", "duckdb://shop.duckdb", "duckdb:///shop.duckdb?read_only=0"]
+)
+def test_a_url_without_a_file_is_told(shop: Path, url: str) -> None:
+    """In-memory databases, hosts and options are no file."""
+    source = open_source(SourceSpec("shop", shop.parent, url=url))
+    with pytest.raises(Unreachable, match="its URL names no file; expected duckdb:///FOLDER/FILE"):
+        source.__enter__()

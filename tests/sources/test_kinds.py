@@ -1,0 +1,91 @@
+"""Which kind of source a declaration leads to."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sources import CsvOptions, SourceSpec, Unreachable, did_you_mean, open_source
+
+HEAVY = ("ibis", "pandas", "duckdb", "sqlglot", "sqlite3", "psycopg", "pyspark", "numpy", "pyarrow")
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ({"files": "*.csv"}, "Files"),
+        ({"url": "sqlite:///a.db"}, "Sqlite"),
+        ({"url": "duckdb:///a.duckdb"}, "DuckdbFile"),
+        ({"url": "DUCKDB:///a.duckdb"}, "DuckdbFile"),
+        ({"url": "mysql://localhost/a"}, "IbisUrl"),
+        ({"url": "a.duckdb"}, "IbisUrl"),
+    ],
+)
+def test_the_kind_follows_from_what_is_declared(place: dict[str, str], kind: str) -> None:
+    """Files, SQLite, DuckDB and everything else each have a kind of their own."""
+    assert type(open_source(SourceSpec("s", Path(), **place))).__name__ == kind  # type: ignore[arg-type]  # by name
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_postgresql_goes_by_several_names(scheme: str) -> None:
+    """The schemes that people write for PostgreSQL all lead there."""
+    pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
+    assert type(open_source(SourceSpec("s", Path(), url=f"{scheme}://localhost/a"))).__name__ == "Postgresql"
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "told"),
+    [
+        ("psycopg", {"url": "postgresql://u:canary@localhost/a"}, r"needs psycopg.*install 'tablewatch\[postgres\]'"),
+        ("pyspark", {"spark": "sc://localhost/;token=canary"}, r"needs pyspark.*install 'tablewatch\[spark\]'"),
+    ],
+)
+def test_a_missing_driver_says_what_to_install(
+    module: str, place: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its driver a source names the extra to install, and keeps the secret of its address."""
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    for name in ("postgresql", "spark"):
+        monkeypatch.delitem(sys.modules, f"sources.{name}", raising=False)
+    with pytest.raises(Unreachable, match=told) as caught:
+        open_source(SourceSpec("s", Path(), **place))  # type: ignore[arg-type]  # by name
+    assert "canary" not in str(caught.value)
+
+
+def test_importing_the_room_is_cheap() -> None:
+    """No engine and no frame library is loaded before a source is opened."""
+    script = f"import sys, sources; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)  # noqa: S603 - ours
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "place", [{}, {"files": "a", "url": "b"}, {"url": "a", "spark": "b"}, {"url": "a", "table": "t"}]
+)
+def test_a_source_is_in_exactly_one_place(place: dict[str, str]) -> None:
+    """None or two of files, url and spark are refused, and a table's name goes with files only."""
+    with pytest.raises(ValueError, match="source 's'"):
+        SourceSpec("s", Path(), **place)  # type: ignore[arg-type]  # by name
+
+
+def test_a_declaration_keeps_its_secret_and_travels() -> None:
+    """A declaration shows no URL, and reaches a worker process as it is."""
+    for spec in (
+        SourceSpec("s", Path(), url="postgresql://u:canary@localhost/a"),
+        SourceSpec("s", Path(), spark="sc://localhost/;token=canary"),
+        SourceSpec("s", Path(), files="*.csv", csv=CsvOptions({"a": "DATE"})),
+    ):
+        assert "canary" not in repr(spec)
+        assert pickle.loads(pickle.dumps(spec)) == spec  # noqa: S301 - our own bytes
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    """A near name is suggested in its own spelling, a far one is not."""
+    assert did_you_mean("emial", ["Email", "phone"]) == "; did you mean 'Email'?"
+    assert did_you_mean("zzz", ["Email"]) == ""
+    assert did_you_mean("a", []) == ""
