@@ -1,0 +1,148 @@
+"""The weekly report over a store with a million incidents of three years, in one process and as the command."""
+
+import random
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks._measure import Cost, measure, median, table
+from incidents import to_us
+from monitor.config import load
+from monitor.reports.build import build_weekly
+from monitor.reports.gather import gather
+from monitor.reports.render import as_html
+from monitor.reports.week import Week
+from monitor.voice import BabelVoice
+from monitor.wiring import Project
+from store import open_store
+
+INCIDENTS, TABLES, CHECKS, OWNERS, RUNS = 1_000_000, 1000, 5, 20, 5
+END = datetime(2026, 11, 16, tzinfo=UTC)
+START = END - timedelta(days=3 * 365)
+WEEK, ZONE = "2026-W46", "Asia/Tokyo"
+HEAD = """version: 1
+project: million
+timezone: Asia/Tokyo
+sources: {s: {url: "sqlite:///source.db"}}
+cost:
+  currency: JPY
+  tiers: {gold: {per_hour: 120000}, silver: {per_hour: 30000}, bronze: {per_hour: 3000}}
+  business_hours: {days: mon-fri, start: "09:00", end: "19:00", outside_factor: 0.2}
+"""
+INCIDENT = (
+    "INSERT INTO incident (id, fingerprint, table_name, check_id, kind, severity, title, title_values, found_by, state,"
+    " resolution, detected_us, ended_us, regressed, flapping)"
+    " VALUES (?, ?, ?, ?, 'quality', ?, '{rows:count} rows', '{\"rows\":41203}', ?, ?, ?, ?, ?, 0, 0)"
+)
+EPISODE = (
+    "INSERT INTO episode (incident_id, number, occurred_us, earliest_us, latest_us, method, detected_us, resolved_us)"
+    " VALUES (?, 0, ?, ?, ?, 'last-good-run', ?, ?)"
+)
+WATCH = (
+    "INSERT INTO check_state (check_id, monitored_since_us, last_run_us, last_status, fail_streak, pass_streak, recent,"
+    " flapping) VALUES (?, ?, ?, 'pass', 0, 1, 'P', 0)"
+)
+
+
+def main() -> None:
+    """Print what the report takes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _configure(folder)
+        _fill(folder / "store.db")
+        inside = _in_process(folder)
+        page = folder / "report.html"
+        config = str(folder / "tablewatch.yaml")
+        command = [
+            sys.executable,
+            "-m",
+            "monitor",
+            "report",
+            "weekly",
+            "-c",
+            config,
+            "--week",
+            WEEK,
+            "--out",
+            str(page),
+        ]
+        outside = [_wall(command) for _ in range(RUNS)]
+        size = page.stat().st_size
+    rows = [
+        (f"read the store, build, render (median of {RUNS})", f"{inside.wall:.2f}", f"{inside.cpu:.2f}"),
+        (f"the command, from start to file (median of {RUNS})", f"{median(outside).wall:.2f}", ""),
+    ]
+    print(
+        f"**The weekly report: {INCIDENTS:,} incidents of three years, {TABLES} tables.** A page of {size:,} bytes.\n"
+    )
+    print(table(("work", "wall s", "cpu s"), rows))
+    print(f"\nMost memory of the command: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3:.0f} MB")
+
+
+def _in_process(folder: Path) -> Cost:
+    project = Project(load(folder / "tablewatch.yaml"))
+    voice, week = BabelVoice("ja", ZONE), Week.parse(WEEK, ZONE)
+
+    def work() -> None:
+        with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as view:
+            report = build_weekly(gather(project, view, week, END), week)
+        as_html(report, voice)
+
+    return median([measure(work) for _ in range(RUNS)])
+
+
+def _wall(command: list[str]) -> Cost:
+    return measure(lambda: subprocess.run(command, check=True, capture_output=True))  # noqa: S603 - our own command
+
+
+def _configure(folder: Path) -> None:
+    lines = ["owners:", *(f"  o{number}: {{name: Team {number}}}" for number in range(OWNERS)), "tables:"]
+    for number in range(TABLES):
+        tier = ("gold", "silver", "bronze")[number % 3]
+        lines.append(f"  - {{name: t{number}, source: s, owner: o{number % OWNERS}, tier: {tier}, checks: [")
+        lines.append(", ".join(f"{{type: not_null, id: c{check}, columns: [a]}}" for check in range(CHECKS)) + "]}")
+    storage = f'storage: {{url: "sqlite:///{folder}/store.db"}}\n'
+    (folder / "tablewatch.yaml").write_text(HEAD + storage + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _fill(database: Path) -> None:
+    open_store(f"sqlite:///{database}").close()
+    connection = sqlite3.connect(database)
+    with connection:
+        incidents = list(_incidents())
+        connection.executemany(INCIDENT, [incident for incident, _ in incidents])
+        connection.executemany(EPISODE, [episode for _, episode in incidents])
+        checks = [f"t{number}.c{check}" for number in range(TABLES) for check in range(CHECKS)]
+        connection.executemany(WATCH, [(check, to_us(START), to_us(END)) for check in checks])
+    connection.close()
+
+
+def _incidents() -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Give incidents spread evenly over three years; those at the end still last."""
+    chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
+    start, end, hour = to_us(START), to_us(END), 3_600_000_000
+    for number in range(1, INCIDENTS + 1):
+        occurred = start + (end - start) * number // INCIDENTS - hour
+        detected = min(occurred + int(chance.expovariate(1 / (2 * hour))), end)
+        resolved = detected + int(chance.expovariate(1 / (6 * hour)))
+        over = resolved < end
+        person, good = chance.random() < 0.02, chance.random() < 0.9
+        name = f"t{chance.randrange(TABLES)}"
+        ended = ("fixed" if good else "false-positive", resolved) if over else (None, None)
+        check = None if person else f"{name}.c{number % CHECKS}"
+        severity = ("info", "warning", "error", "critical")[number % 4]
+        words = ("person" if person else "check", "resolved" if over else "open", ended[0], detected, ended[1])
+        yield (
+            (number, f"f{number}", name, check, severity, *words),
+            (number, occurred, occurred - hour, detected, detected, ended[1]),
+        )
+
+
+if __name__ == "__main__":
+    main()
