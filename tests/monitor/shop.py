@@ -66,7 +66,6 @@ def build_shop(folder: Path, checks: str = CHECKS) -> Shop:
     shop = Shop(folder, SimulatedClock(NOW))
     shop.config.write_text(CONFIG.format(folder=folder, checks=checks), encoding="utf-8")
     shop.sql("CREATE TABLE orders (id INTEGER, customer TEXT, amount REAL, loaded_at TEXT)")
-    shop.sql(
-        "INSERT INTO orders VALUES (?, ?, ?, ?)", [(1, "ann", 5.0, "2026-11-20 08:00"), (2, "bob", 7.0, "2026-11-20 08:30")]
-    )
+    rows = [(1, "ann", 5.0, "2026-11-20 08:00"), (2, "bob", 7.0, "2026-11-20 08:30")]
+    shop.sql("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
     return shop
