@@ -20,7 +20,7 @@ import pandas as pd
 from checks._contract import Check, Frame, Misconfigured, UnknownReason
 from checks._gx_arguments import runnable, snake_case
 from checks._gx_errors import raised_classes, reason_of
-from checks._gx_registry import NO_PROVIDER, OURS, make, problem
+from checks._gx_registry import OURS, make, no_provider, problem
 from checks._gx_worker import Raised, Worker
 from checks._message import Message
 from checks.expectation import Expectation
@@ -90,7 +90,7 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
         frame = frame.head(0)
     if len(frame) > request.frame.max_rows:
         text = "more than {rows:count} rows, the most this source hands to Great Expectations (expectation_rows)"
-        return _no_verdict(UnknownReason.MISCONFIGURED, text, {"rows": request.frame.max_rows})
+        return _no_verdict(UnknownReason.MISCONFIGURED, Message(text, {"rows": request.frame.max_rows}))
     return _ask(request, frame, deadline)
 
 
@@ -124,11 +124,11 @@ def _ask(request: GxRequest, table: _SqlTable | pd.DataFrame, deadline: timedelt
         answer = _WORKER.call(_evaluate, request.expectation, kwargs, table, deadline=deadline)
     except TimeoutError:
         text = "no answer from Great Expectations within {deadline:duration} (query_timeout of the source)"
-        return _no_verdict(UnknownReason.TIMEOUT, text, {"deadline": deadline.total_seconds()})
+        return _no_verdict(UnknownReason.TIMEOUT, Message(text, {"deadline": deadline.total_seconds()}))
     except Misconfigured as error:
-        return _no_verdict(UnknownReason.MISCONFIGURED, "{problem}", {"problem": str(error)})
+        return _no_verdict(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
     except ChildProcessError as error:
-        return _no_verdict(UnknownReason.BUG, "{problem}", {"problem": str(error)})
+        return _no_verdict(UnknownReason.BUG, Message("{problem}", {"problem": str(error)}))
     if isinstance(answer, Raised):
         return _could_not(request.expectation, answer.classes, table)
     return dict(answer)
@@ -137,16 +137,17 @@ def _ask(request: GxRequest, table: _SqlTable | pd.DataFrame, deadline: timedelt
 def _could_not(expectation: str, classes: tuple[str, ...], table: _SqlTable | pd.DataFrame) -> Mapping[str, Any]:
     if "MetricProviderError" in classes:
         route = "sql" if isinstance(table, _SqlTable) else "frame"
-        return _no_verdict(UnknownReason.MISCONFIGURED, NO_PROVIDER[route], {"name": expectation})
+        return _no_verdict(UnknownReason.MISCONFIGURED, no_provider(expectation, route))
     reason = reason_of(classes, sqlite=isinstance(table, _SqlTable) and table.url.startswith("sqlite"))
-    text = "Great Expectations could not evaluate {expectation} ({error})"
+    values = {"expectation": expectation, "error": classes[0]}
     if reason is UnknownReason.MISCONFIGURED:
         text = "{expectation} does not fit this table ({error}); compare its arguments with the types of the columns"
-    return _no_verdict(reason, text, {"expectation": expectation, "error": classes[0]})
+        return _no_verdict(reason, Message(text, values))
+    return _no_verdict(reason, Message("Great Expectations could not evaluate {expectation} ({error})", values))
 
 
-def _no_verdict(reason: UnknownReason, text: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"reason": reason, "message": Message(text, values)}
+def _no_verdict(reason: UnknownReason, message: Message) -> Mapping[str, Any]:
+    return {"reason": reason, "message": message}
 
 
 # --- answering, in the worker -----------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ def _evaluate(name: str, kwargs: Mapping[str, Any], table: _SqlTable | pd.DataFr
     try:
         expectation = make(_library(), name, kwargs)
     except Misconfigured as error:
-        return _no_verdict(UnknownReason.MISCONFIGURED, "{problem}", {"problem": str(error)})
+        return _no_verdict(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
     try:
         with _batch(table) as batch:
             if "row_condition" in kwargs and not _has_rows(batch, kwargs):

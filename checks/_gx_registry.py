@@ -10,15 +10,20 @@ from typing import Any, Final
 
 from checks._contract import Misconfigured
 from checks._gx_arguments import snake_case
+from checks._message import Message
 from checks._names import did_you_mean
 
 OURS: Final = "checks._gx_custom"
 """The module of our own expectations."""
 
-NO_PROVIDER: Final = {
-    "sql": "{name} has no implementation for SQL databases; it works on files and DuckDB only",
-    "frame": "{name} has no implementation for frames; it works on SQLite and PostgreSQL only",
-}
+
+def no_provider(name: str, route: str) -> Message:
+    """Say that an expectation cannot be evaluated on a route, and where it can."""
+    if route == "sql":
+        text = "{expectation} has no implementation for SQL databases; it works on files and DuckDB only"
+        return Message(text, {"expectation": name})
+    text = "{expectation} has no implementation for frames; it works on SQLite and PostgreSQL only"
+    return Message(text, {"expectation": name})
 
 
 def make(gx: Any, name: str, kwargs: Mapping[str, Any]) -> Any:
@@ -73,7 +78,7 @@ def problem(gx: Any, name: str, kwargs: Mapping[str, Any], route: str | None) ->
         expectation = make(gx, name, kwargs)
     except Misconfigured as error:
         return str(error)
-    return None if route is None or _has_providers(gx, expectation, route) else NO_PROVIDER[route].format(name=name)
+    return None if route is None or _has_providers(gx, expectation, route) else str(no_provider(name, route))
 
 
 def _has_providers(gx: Any, expectation: Any, route: str) -> bool:

@@ -109,10 +109,10 @@ class Expectation(CheckParameters):
             return Message("{expectation} does not hold", {"expectation": self._title})
         values = {"expectation": self._title, "violations": violations, "elements": elements}
         if elements is None:
-            many, one = "{expectation}: {violations:count} rows break it", "{expectation}: one row breaks it"
-        else:
-            many = "{expectation}: {violations:count} of {elements:count} rows break it"
-            one = "{expectation}: one of {elements:count} rows breaks it"
+            one = "{expectation}: one row breaks it"
+            return Message("{expectation}: {violations:count} rows break it", values, one=one, counted="violations")
+        many = "{expectation}: {violations:count} of {elements:count} rows break it"
+        one = "{expectation}: one of {elements:count} rows breaks it"
         return Message(many, values, one=one, counted="violations")
 
 
