@@ -77,7 +77,8 @@ class _Decision:
         judged = [(looked, list(_judge_table(looked, history))) for looked in batch]
         ids = [result.check_id for _, results in judged for result in results]
         self._watches = dict(self._book.watches(ids))
-        self._incidents = dict(self._book.latest_incidents(ids))
+        latest = self._book.latest_incidents(ids)
+        self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
         runs: list[Run] = []
         facts: list[Result] = []
         gaps: list[Gap] = []
@@ -116,6 +117,13 @@ class _Decision:
         incident = self._incidents.get(identity.fingerprint)
         lasts = incident is not None and incident.state is not State.RESOLVED
         return replace(result, incident=incident.id if incident is not None and lasts else None)
+
+    def _unmerged(self, incident: Incident) -> Incident:
+        """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""
+        speaks = incident
+        while speaks.merged_into is not None:
+            speaks = self._book.incident(speaks.merged_into)
+        return incident if speaks.state is State.RESOLVED else speaks
 
     def _write(self, fingerprint: str, change: Change, recorded_at: datetime) -> None:
         if isinstance(change, Opened):

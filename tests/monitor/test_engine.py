@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from checks import Severity, Status
-from incidents import Resolution, State
+from incidents import Resolution, State, verbs
 from monitor.engine import Engine
 from monitor.look import look, retire
 from monitor.selector import select
@@ -141,3 +141,18 @@ def test_the_published_shape_of_a_pass(shop):
         "check_id", "table", "type", "kind", "status", "severity", "observed", "expected",
         "message", "reason", "incident", "owner", "duration_s",
     }  # fmt: skip
+
+
+def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
+    """A check whose incident was merged into another opens no new one as long as that other lasts."""
+    with shop.project().open_store() as store:
+        shop.sql("INSERT INTO orders VALUES (1, NULL, 1.0, '2026-11-20 09:30')")
+        _look(shop, store)
+        keys, nulls = sorted(_incidents(store), key=lambda incident: incident.check_id, reverse=True)
+        with store.writing() as book:
+            merged = verbs.merge(nulls, keys, lookup=book.incident)
+            book.append(nulls, [merged], recorded_at=shop.clock.now(), actor="someone")
+        shop.clock.advance(timedelta(hours=1))
+        report = _look(shop, store)
+        assert [one.incident for one in report.results] == [keys.id, keys.id]
+        assert len(_incidents(store)) == 2
