@@ -24,6 +24,9 @@ WRITER_LOCK: Final = 0x7461_626C_6577_6174  # "tablewat": one writer at a time o
 FAILED: Final = "a statement failed"
 """Set in a writing connection's `info` when one did."""
 
+BEGIN_TRIES: Final = 4
+"""How often a writer tries to begin: SQLite also says busy at once, while it recovers or closes a log."""
+
 _READERS: Final = 8
 _WAL_BYTES_KEPT: Final = 64 * 2**20
 
@@ -64,13 +67,12 @@ def address_of(url: str) -> Address:
 
 
 def writer_engine(address: Address, *, patience: timedelta, checkpoints: bool) -> Engine:
-    """Connect for writing: one connection, one writer at a time."""
+    """Connect for writing: one writer at a time. A BEGIN waits for a part of the patience only: try again."""
     if address.file is None:
         engine = _postgres_engine(address, patience=patience, writes=True)
     else:
-        engine = _sqlite_engine(
-            address, _Pragmas(patience, checkpoints=checkpoints), begin="BEGIN IMMEDIATE", connections=1
-        )
+        pragmas = _Pragmas(patience / BEGIN_TRIES, checkpoints=checkpoints)
+        engine = _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, patience=patience)
     event.listen(engine, "handle_error", _remember_failure)
     return engine
 
@@ -79,28 +81,30 @@ def reader_engine(address: Address, *, patience: timedelta) -> Engine:
     """Connect for reading: each transaction sees one state, and cannot write."""
     if address.file is None:
         return _postgres_engine(address, patience=patience, writes=False)
-    return _sqlite_engine(address, _Pragmas(patience, query_only=True), begin="BEGIN", connections=_READERS)
+    pragmas = _Pragmas(patience, query_only=True)
+    return _sqlite_engine(address, pragmas, begin="BEGIN", connections=_READERS, patience=patience)
 
 
 def migration_engine(address: Address, *, patience: timedelta) -> Engine:
     """Connect for changing tables: like a writer, but without foreign keys, which a rebuilt table would trip over."""
     if address.file is None:
         return _postgres_engine(address, patience=patience, writes=True)
-    return _sqlite_engine(address, _Pragmas(patience, foreign_keys=False), begin="BEGIN IMMEDIATE", connections=1)
+    pragmas = _Pragmas(patience, foreign_keys=False)
+    return _sqlite_engine(address, pragmas, begin="BEGIN IMMEDIATE", connections=1, patience=patience)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pragmas:
     """What SQLite is told on each new connection; most of it lasts for the connection only."""
 
-    patience: timedelta
+    wait: timedelta
     checkpoints: bool = False
     query_only: bool = False
     foreign_keys: bool = True
 
     def statements(self) -> tuple[str, ...]:
         return (
-            f"busy_timeout = {self.patience // timedelta(milliseconds=1)}",  # first: the next one may have to wait
+            f"busy_timeout = {self.wait // timedelta(milliseconds=1)}",  # first: the next one may have to wait
             "journal_mode = WAL",
             "synchronous = FULL",
             f"foreign_keys = {'ON' if self.foreign_keys else 'OFF'}",
@@ -125,12 +129,12 @@ class _Pragmas:
             cursor.close()
 
 
-def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connections: int) -> Engine:
+def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connections: int, patience: timedelta) -> Engine:
     engine = create_engine(
         address.url,
         pool_size=connections,
         max_overflow=0,
-        pool_timeout=pragmas.patience.total_seconds(),
+        pool_timeout=patience.total_seconds(),
         hide_parameters=True,
     )
     event.listen(engine, "connect", pragmas.apply)
@@ -139,7 +143,7 @@ def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connectio
 
 
 def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> Engine:
-    wait = patience // timedelta(milliseconds=1)
+    wait = patience / BEGIN_TRIES // timedelta(milliseconds=1)
     try:
         engine = create_engine(
             address.url,

@@ -23,6 +23,9 @@ from store._store import Store
 CHECKED_WHOLE: Final = 64 * 2**20
 """Files up to this size (bytes) are checked page by page at every opening: 0.2 s at most."""
 
+OLDEST_SQLITE: Final = (3, 38, 0)
+"""The first that has STRICT tables and JSON for certain."""
+
 PATIENCE: Final = timedelta(seconds=20)
 
 
@@ -45,6 +48,9 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
         StoreBusy: somebody else is changing its tables right now.
     """
     address = address_of(url)
+    if address.file is not None and sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        raise StoreUnavailable(f"this Python has SQLite {sqlite3.sqlite_version}; the store needs {oldest} or newer")
     with in_our_words(address.name):
         if address.file is not None:
             _make_file(address, address.file, patience)

@@ -10,14 +10,12 @@ from typing import Self
 from sqlalchemy import Connection, Engine, Transaction
 
 from store._book import Book
-from store._engines import FAILED, Address, reader_engine, writer_engine
+from store._engines import BEGIN_TRIES, FAILED, Address, reader_engine, writer_engine
 from store._errors import StoreBusy, StoreError, in_our_words
 from store._rebuild import Discrepancy, compare_with_events
 from store._retention import Pruned
 from store._schema import revision_of
 from store._view import View
-
-_TRIES = 4
 
 
 class Store:
@@ -30,7 +28,7 @@ class Store:
         self.name = address.name
         """Where it is, without a password."""
         self._process = os.getpid()
-        self._writer = writer_engine(address, patience=patience / _TRIES, checkpoints=checkpoints)
+        self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
         self._reader = reader_engine(address, patience=patience)
 
     def __enter__(self) -> Self:
@@ -113,8 +111,8 @@ class Store:
 
 
 def _patiently(begin: Callable[[], Transaction], name: str) -> Transaction:
-    """Begin. Each try waits by itself, but SQLite also says busy at once while it recovers or closes a log."""
-    for _ in range(_TRIES - 1):
+    """Begin, trying a few times: each try waits by itself."""
+    for _ in range(BEGIN_TRIES - 1):
         try:
             with in_our_words(name):
                 return begin()

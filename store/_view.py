@@ -28,7 +28,7 @@ _GAP: Final = GapRow.__table__.c
 
 
 class View:
-    """What the store knew when the transaction began. Gives core values, never rows."""
+    """What the store knew when this was first asked. Gives core values, never rows."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

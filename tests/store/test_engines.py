@@ -30,7 +30,12 @@ FOR_ALL = {
     "journal_size_limit": 64 * 2**20,
     "query_only": 0,
 }
-OWN = {"daemon": {"wal_autocheckpoint": 1000}, "reader": {"query_only": 1}, "migration": {"foreign_keys": 0}}
+OWN = {
+    "writer": {"busy_timeout": 1250},  # one of four tries
+    "daemon": {"busy_timeout": 1250, "wal_autocheckpoint": 1000},
+    "reader": {"query_only": 1},
+    "migration": {"foreign_keys": 0},
+}
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -108,5 +113,5 @@ def test_postgresql_has_the_settings_that_keep_data(postgres_url: str) -> None:
                 found[kind] = [connection.scalar(text(f"SHOW {name}")) for name in names]
         finally:
             engine.dispose()
-    assert found["writer"] == found["migration"] == ["read committed", "off", "5s", "on"]
+    assert found["writer"] == found["migration"] == ["read committed", "off", "1250ms", "on"]
     assert found["reader"] == ["repeatable read", "on"]

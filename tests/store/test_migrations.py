@@ -47,13 +47,6 @@ def test_the_head_is_the_newest_revision() -> None:
     assert all(re.fullmatch(r"\d{4}", revision) for revision in revisions)
 
 
-def test_the_migrations_ship_with_the_package() -> None:
-    """Every file that migrating needs lies inside the room, which is packaged as a whole."""
-    migrations = Path(_schema.__file__).parent / "migrations"
-    assert (migrations / "env.py").is_file()
-    assert {file.name for file in (migrations / "versions").glob("0*.py")} == {"0001_first_tables.py"}
-
-
 def test_the_tables_are_ours() -> None:
     """The names that keep us out of other people's databases are those of all tables."""
     assert set(Row.metadata.tables) == OUR_TABLES

@@ -94,6 +94,21 @@ def test_an_unreachable_postgresql_is_said_without_its_password() -> None:
     assert caught.value.__cause__ is None
 
 
+def test_postgresql_without_its_driver_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without psycopg the message names the extra that brings it."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreUnavailable, match=r"pip install 'tablewatch\[postgres\]'"):
+        open_store("postgresql://mia@127.0.0.1:1/watch")
+
+
+def test_a_sqlite_that_is_too_old_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An SQLite without STRICT tables is refused before anything is made."""
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StoreUnavailable, match=r"the store needs 3\.38\.0 or newer"):
+        open_store(f"sqlite:///{file}")
+    assert not file.exists()
+
+
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     """A path through a file is refused with the reason."""
     (tmp_path / "file").write_text("x")
@@ -150,7 +165,7 @@ def test_a_truncated_file_is_refused(file: Path) -> None:
 
 @pytest.mark.parametrize("page", range(1, 30))
 def test_a_damaged_page_is_refused(tmp_path_factory: pytest.TempPathFactory, page: int) -> None:
-    """Whichever page was overwritten: either the store is refused by name, or nothing of it was in use."""
+    """Whichever page was overwritten, the store is refused by name and left as it is."""
     file = tmp_path_factory.mktemp("damaged") / "store.db"
     shutil.copy(_whole_store(tmp_path_factory), file)
     with file.open("r+b") as raw:
