@@ -36,16 +36,20 @@ def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -
 
 
 def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bool, nulls_equal: bool) -> ir.Table:
-    """Give the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first."""
+    """Give the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first.
+
+    A column of the key that is itself named `copies` pushes the number to `copies_`.
+    """
     names = list(columns)
+    copies = next(label for label in ("copies" + "_" * more for more in range(len(names) + 1)) if label not in names)
     rows = context.filtered
-    groups = rows.group_by([rows[name] for name in names]).aggregate(copies=rows.count())
+    groups = rows.group_by([rows[name] for name in names]).aggregate(**{copies: rows.count()})
     incomplete = reduce(or_, (groups[name].isnull() for name in names))
-    repeated = groups["copies"] > 1
+    repeated = groups[copies] > 1
     if not nulls_equal:
         repeated &= ~incomplete
     bad = repeated | incomplete if nulls_offend else repeated
-    return groups.filter(bad).order_by(groups["copies"].desc(), *names)
+    return groups.filter(bad).order_by(groups[copies].desc(), *names)
 
 
 def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:

@@ -62,7 +62,7 @@ def number_for(value: float, column: ir.Column) -> ir.Scalar:
 
 
 def _fitting(value: Scalar, kind: dt.DataType) -> Scalar | None:
-    if kind.is_unknown():  # SQLite's columns without a type hold anything
+    if kind.is_unknown():  # a column of SQLite may be declared as anything, and hold anything
         return value
     if kind.is_boolean():
         return value if isinstance(value, bool) else None

@@ -77,6 +77,7 @@ def _engine(dialect: str) -> Any:
     if dialect == "postgres":
         backend = ibis.connect(os.environ[POSTGRES])
         backend.con.autocommit = True
+        backend.con.prepare_threshold = None  # the same text is run on tables of the same name and other types
         schema = f"checks_{secrets.token_hex(6)}"
         for command in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}", "SET TimeZone = 'UTC'"):
             backend.con.execute(command)
@@ -135,22 +136,27 @@ class Question:
     loaded_at: str | None = None
     now: datetime = NOW
 
+    @property
+    def context(self) -> Context:
+        """What the check may know of the table."""
+        filtered = None if self.check.where is None else ibis.literal(_STAND_IN) == ibis.literal("tablewatch")
+        return Context(
+            table=self.place.table(self.table),
+            dialect=self.place.dialect,
+            now=self._now,
+            where=filtered,
+            zones=self.zones,
+            loaded_at=self.loaded_at,
+            references={name: self.place.table(name) for name in self.check.refers_to},
+        )
+
     def wants(self) -> Wants:
         """Say what the check wants measured."""
-        table = self.place.table(self.table)
-        filtered = None if self.check.where is None else ibis.literal(_STAND_IN) == ibis.literal("tablewatch")
-        references = {name: self.place.table(name) for name in self.check.refers_to}
-        return self.check.wants(
-            Context(
-                table=table,
-                dialect=self.place.dialect,
-                now=self._now,
-                where=filtered,
-                zones=self.zones,
-                loaded_at=self.loaded_at,
-                references=references,
-            )
-        )
+        return self.check.wants(self.context)
+
+    def offending(self) -> Sequence[Mapping[str, Any]]:
+        """Give the keys that break the check."""
+        return self._fetch(self.check.offending_keys(self.context))
 
     def measure(self) -> Measurement:
         """Measure what the check wants."""

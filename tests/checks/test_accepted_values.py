@@ -91,6 +91,12 @@ def test_nothing_to_look_at(dialect):
         assert ask(AcceptedValues(column="v", values=("a",)), here).reason is UnknownReason.NO_DATA
 
 
+def test_column_of_no_known_type():
+    """SQLite's columns of a type of its own making hold anything, so any value may be accepted."""
+    with place("sqlite", t=column("WHATEVER", "a", 1, None)) as here:
+        assert ask(AcceptedValues(column="v", values=("a", 1)), here).observed == {"rows": 3, "violations": 0}
+
+
 @pytest.mark.parametrize("values", [(), (None,), (float("nan"),), (datetime(2026, 1, 1, tzinfo=UTC),)])
 def test_parameters(values):
     """Refuses no values, NULL, NaN and times in the list."""

@@ -269,6 +269,14 @@ def test_ancient_sentinel(dialect):
         assert ask(CHECK, here, zones=Zones("Asia/Tokyo")).status is Status.FAIL
 
 
+def test_value_before_all_calendars():
+    """A newest value that no calendar has cannot be judged."""
+    with place("duckdb", t=table("0044-03-15 (BC)", kind="date")) as here:
+        outcome = ask(CHECK, here, zones=UTC_ZONE)
+    assert outcome.reason is UnknownReason.MISCONFIGURED
+    assert str(outcome.message) == "the newest value of at is not a moment"
+
+
 OFFSETS = st.timedeltas(-timedelta(hours=4), timedelta(hours=2)).map(
     lambda ago: timedelta(seconds=round(ago.total_seconds()))
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks.primary_key import PrimaryKey
-from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -88,6 +88,25 @@ def test_went_bad_when_the_repeated_row_arrived(dialect):
     with place(dialect, t=Rows(types, rows[-2:])) as here:
         outcome = ask(PrimaryKey(columns=("a",)), here, loaded_at="loaded", zones=Zones("UTC"))
     assert outcome.occurrence.at == datetime(2026, 11, 6, 6, 0, tzinfo=UTC)
+
+
+def test_offending_keys(dialect):
+    """Gives the keys that break the check with their copies, most first, for a terminal."""
+    rows = [(1, "x"), (1, "x"), (1, "x"), (2, "y"), (2, "y"), (None, "x"), (3, "z"), (9, "w"), (9, "w")]
+    check = PrimaryKey(columns=("a", "b"), where="a <> 9 or a is null")
+    with place(dialect, t=Rows(KEYS, rows)) as here:
+        found = Question(check, here).offending()
+    assert found == [
+        {"a": 1, "b": "x", "copies": 3},
+        {"a": 2, "b": "y", "copies": 2},
+        {"a": None, "b": "x", "copies": 1},
+    ]
+
+
+def test_offending_keys_of_a_column_named_copies(dialect):
+    """The number of copies gives way to a column of the key of that name."""
+    with place(dialect, t=Rows({"copies": "int"}, [(7,), (7,)])) as here:
+        assert Question(PrimaryKey(columns=("copies",)), here).offending() == [{"copies": 7, "copies_": 2}]
 
 
 def test_missing_column():

@@ -191,6 +191,12 @@ def test_is_written_as_text():
     assert Form.model_validate(text) == form
 
 
+def test_values_are_taken_as_they_are():
+    """What is a duration, weekdays or a clock time already needs no reading."""
+    form = Form(age=HOUR, days=Weekdays.parse("sun"), start=time(7, 30))
+    assert (form.age, str(form.days), form.start) == (HOUR, "sun", time(7, 30))
+
+
 def test_schema_for_editors():
     """The schema has a pattern, a description and examples of each kind, and defaults as they are typed."""
     properties = Form.model_json_schema(schema_generator=SchemaOfText)["properties"]

@@ -156,6 +156,12 @@ def test_takes_any_plain_select(text, dialect):
     assert select_sql(f"{text.lower() if chr(39) not in text else text} ; ", dialect=dialect)
 
 
+def test_series():
+    """A series of numbers may stand in place of a table: it reads nothing."""
+    text = "SELECT n FROM GENERATE_SERIES(1, 9) AS s(n) LEFT JOIN t ON t.day = n WHERE t.day IS NULL"
+    assert select_sql(text, dialect="postgres") == text
+
+
 def test_comments_are_left_out():
     """Comments, also those that some engines run or obey, do not come back."""
     text = "SELECT /*+ hint */ a -- x\nFROM /* ; DROP TABLE t */ t"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checks import Status, UnknownReason, Zones
 from checks.unique import Unique
-from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -35,6 +35,15 @@ def test_nothing_to_look_at(dialect):
     """An empty table is unknown."""
     with place(dialect, t=Rows(KEYS, [])) as here:
         assert ask(Unique(columns=("a",)), here).reason is UnknownReason.NO_DATA
+
+
+def test_offending_keys(dialect):
+    """Gives the keys that occur more than once; those with NULL only where NULL is a value."""
+    with place(dialect, t=Rows(KEYS, [(1, None), (1, None), (2, "y"), (2, "y"), (3, None)])) as here:
+        distinct = Question(Unique(columns=("a", "b")), here).offending()
+        equal = Question(Unique(columns=("a", "b"), nulls="equal"), here).offending()
+    assert distinct == [{"a": 2, "b": "y", "copies": 2}]
+    assert equal == [{"a": 1, "b": None, "copies": 2}, {"a": 2, "b": "y", "copies": 2}]
 
 
 def test_went_bad_when_the_repeated_row_arrived(dialect):

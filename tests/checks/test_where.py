@@ -45,6 +45,7 @@ def predicate(text, dialect="duckdb", columns=COLUMNS):
         ("id = 1 -- a comment", '"id" = 1'),
         ("id /* another */ = 1", '"id" = 1'),
         ("id = 1;", '"id" = 1'),
+        ("isfinite(amount)", 'ISFINITE("amount")'),
     ],
 )
 def test_is_regenerated_with_quoted_names(text, regenerated):
@@ -175,6 +176,7 @@ def test_refuses_everything_else(dialect):
         ("id = = 1", "'where' is not one boolean expression in the dialect duckdb (line 1, column 6)"),
         ("amount", None),
         ("amount + 1", "'where' is not true or false for a row; write a comparison such as status = 'paid'"),
+        ("name !~* 'x'", "'where' cannot be written out unambiguously; add parentheses or write it more simply"),
         ("t.id = 1", "'where' names 't.id'; name columns of the table itself, without a table"),
         ("x" * (LONGEST + 1), f"'where' is longer than {LONGEST:,} characters or holds a zero byte"),
     ],
@@ -187,6 +189,12 @@ def test_message(text, message):
     with pytest.raises(Misconfigured) as error:
         predicate(text)
     assert str(error.value) == message
+
+
+def test_what_the_engine_cannot_say():
+    """An expression that would lose a part in the dialect is refused, not shortened."""
+    with pytest.raises(Misconfigured, match="'where' says what mysql cannot: AT TIME ZONE is not supported by MySQL"):
+        predicate("at at time zone 'UTC' > '2026-01-01'", "mysql")
 
 
 def test_names_that_differ_in_case():
