@@ -231,7 +231,8 @@ def _batch(table: _SqlTable | pd.DataFrame) -> Iterator[Any]:
         finally:
             sources.delete("table")
         return
-    add = sources.add_sqlite if table.url.startswith("sqlite") else sources.add_postgres
+    # add_postgres takes no URL whose host stands among its parameters, and differs in nothing else
+    add = sources.add_sqlite if table.url.startswith("sqlite") else sources.add_sql
     source = add("table", connection_string=table.url.replace("$", "%24"))  # $NAME would be looked up as a variable
     try:
         # A plain string would be pasted into the SQL, and the first form used is the one that SQLAlchemy's cache keeps.
