@@ -15,10 +15,16 @@ _LARGEST: Final = 1 << 62
 
 
 def totals(values: Ints, group: Ints, size: int) -> list[int]:
-    """Give the exact sum of non-negative values for each of the groups 0 to `size` - 1."""
+    """Give the exact sum of non-negative values for each of the groups 0 to `size` - 1.
+
+    Raises:
+        ValueError: a value is negative: an episode ends before it begins.
+    """
     sums = [0] * size
     if values.size == 0:
         return sums
+    if int(values.min()) < 0:
+        raise ValueError("a length of time is negative; an episode ends before it begins")
     bits = _MANTISSA - int(values.size).bit_length()
     largest, shift = int(values.max()), 0
     while largest >> shift:
