@@ -81,7 +81,7 @@ ATTACKS = [
     "id = ?",
     "id = :name",
     "id = $1",
-    "id = @@version",
+    "id = version",
     "id = @x",
     "pg_sleep(10) IS NULL",
     "PG_SLEEP(10) IS NULL",
@@ -289,7 +289,7 @@ FRAGMENTS = re.findall(
     r"\S+",
     "id ok ( ) ( ) , * = <> < + - / || [ ] { } ' \" ` -- /* */ ? : :: -> 1 0.5 'x' and or not null true is in like "
     "between case when then else end cast as date interval select from where group order limit union exists any all "
-    "over filter array coalesce extract year at time zone collate escape $$x$$ e'x' x'00' n'x' @@x :x date_add rlike",
+    "over filter array coalesce extract year at time zone collate escape $$x$$ e'x' x'00' n'x' x :x date_add rlike",
 )
 TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(FRAGMENTS), max_size=12).map(" ".join))
 
