@@ -120,6 +120,8 @@ def _naive(moment: ir.TimestampValue, dialect: str) -> ir.TimestampValue:
 def _matcher(dialect: str) -> Callable[[ir.StringColumn, str], ir.BooleanValue]:
     if dialect == "postgres":  # Ibis says regexp_like, which PostgreSQL has only since 15
         return _functions().postgres_matches
+    if dialect == "spark":  # Java's $ also matches before a last line break
+        return lambda column, pattern: column.re_search(pattern.removesuffix("$") + r"\z")
     return lambda column, pattern: column.re_search(pattern)
 
 

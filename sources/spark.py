@@ -38,7 +38,12 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
 }
 _PORTS: Final = {"sc": "15002", "spark": "7077"}
-_NOT_FOUND: Final = {"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND"}
+_NOT_FOUND: Final = {
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "CATALOG_NOT_FOUND",
+    "REQUIRES_SINGLE_PART_NAMESPACE",  # an unknown catalogue before a schema
+}
 _DENIED: Final = {"42501", "28000"}
 _PRINT_VALUES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -119,7 +124,10 @@ class Spark(UnlistedSource):
 
 def _session(address: str, closing: ExitStack) -> SparkSession:
     if address.startswith("sc://"):
-        remote: SparkSession = SparkSession.builder.remote(address).create()
+        # Not by SparkSession.builder, which would turn the whole process, and its children, to Spark Connect.
+        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - needs grpc, a master does not
+
+        remote: SparkSession = Remote.builder.remote(address).create()
         closing.callback(remote.stop)
         return remote
     running = SparkSession.getActiveSession()
