@@ -12,11 +12,11 @@ import typer
 import typer.core
 import typer.main
 
-from monitor._crash import crash_hook
-from monitor._output import Format, Invocation, remember_config, remember_format
-from monitor._problem import ExitCode, Problem, Stop
-from monitor._version import version as installed_version
 from monitor.commands import command_files, load_command, sum_up_command
+from monitor.frame.crash import crash_hook
+from monitor.frame.output import Format, Invocation, remember_config, remember_format
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.frame.version import version as installed_version
 
 _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "

@@ -7,7 +7,7 @@ from checks import Severity
 from incidents import Resolution, Resolved, State
 from monitor.conclude import AGENT
 from monitor.engine import Engine
-from monitor.pass_report import PassReport
+from monitor.pages.pass_report import PassReport
 from monitor.selector import Selection
 from monitor.wiring import Project
 from store import IncidentFilter, Store

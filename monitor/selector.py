@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from checks import Check, did_you_mean
-from monitor._problem import ExitCode, Problem, Stop
 from monitor.config import Config, Table
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 _NAME: Final = "name"
 

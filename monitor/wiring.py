@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from checks import Zones
 from incidents import Policy
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
 from monitor.clock import Clock, SystemClock
 from monitor.config import Config, Loaded, Table
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.planner import Subject, Target
 from sources import CsvOptions, SourceSpec
 from store import Store, StoreError, open_store
 
 if TYPE_CHECKING:
     from incidents import Maintenance, Pricing
-    from monitor.figures import Currency
+    from monitor.figures.rates import Currency
 
 
 class Project:
@@ -44,27 +44,27 @@ class Project:
     @cached_property
     def pricing(self) -> "Pricing":
         """Give what an hour of data downtime costs, table by table."""
-        from monitor.figures import pricing_of  # noqa: PLC0415 - a pass needs no prices, and they load numpy
+        from monitor.figures.rates import pricing_of  # noqa: PLC0415 - a pass needs no prices, and they load numpy
 
         return pricing_of(self.config)
 
     @property
     def priced(self) -> bool:
         """Say whether any rate is configured; without one, a cost is unknown, not nothing."""
-        from monitor.figures import is_priced  # noqa: PLC0415 - as above
+        from monitor.figures.rates import is_priced  # noqa: PLC0415 - as above
 
         return is_priced(self.config)
 
     @cached_property
     def currency(self) -> "Currency":
         """Give the currency of all amounts."""
-        from monitor.figures import Currency  # noqa: PLC0415 - as above
+        from monitor.figures.rates import Currency  # noqa: PLC0415 - as above
 
         return Currency.of(self.config.cost.currency)
 
     def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
         """Give the planned work on tables, for spans with these names; None where none is configured."""
-        from monitor.figures import maintenance_of  # noqa: PLC0415 - as above
+        from monitor.figures.rates import maintenance_of  # noqa: PLC0415 - as above
 
         return maintenance_of(self.config, names)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation, count
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation, count
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation, count
-from monitor._problem import ExitCode, Problem, Stop
-from monitor._progress import progress
 from monitor.commands._words import who
+from monitor.frame.output import Invocation, count
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.frame.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
-    from monitor.reported import Reported
-    from monitor.tickets import TicketReader, Tickets
+    from monitor.desk.reported import Reported
+    from monitor.desk.tickets import TicketReader, Tickets
     from monitor.wiring import Project
     from store import Store
 
@@ -66,7 +66,7 @@ def import_incidents(
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
-    from monitor.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -110,8 +110,8 @@ def _reader(
     any_table: bool,
 ) -> "TicketReader":
     from checks._scalars import known_zone  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.moments import TimeReader  # noqa: PLC0415 - as above
-    from monitor.tickets import Plan, TicketReader, UnreadableTickets  # noqa: PLC0415 - as above
+    from monitor.desk.moments import TimeReader  # noqa: PLC0415 - as above
+    from monitor.desk.tickets import Plan, TicketReader, UnreadableTickets  # noqa: PLC0415 - as above
 
     try:
         zone = project.config.timezone if zone is None else known_zone(zone)
@@ -126,7 +126,7 @@ def _reader(
 
 
 def _read(reader: "TicketReader", file: Path) -> "Tickets":
-    from monitor.tickets import UnreadableTickets  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.tickets import UnreadableTickets  # noqa: PLC0415 - `--help` must stay quick
 
     try:
         with progress("reading rows", _lines(file)) as advance:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
 from monitor.commands._words import ResolutionWord, who
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Event, Incident
-    from monitor.desk import Desk
-    from monitor.moments import TypedTimes
+    from monitor.desk.desk import Desk
+    from monitor.desk.moments import TypedTimes
     from monitor.wiring import Project
 
 Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="The incident's number.", min=1)]
@@ -206,8 +206,8 @@ def root(
 @contextmanager
 def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
     """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
-    from monitor.desk import Desk  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.desk import Desk  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
 
     actor = who(by)
     with project.open_store() as store, explained(project.config.timezone):
@@ -223,8 +223,8 @@ def present(
     whole: bool = False,
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
-    from monitor.incident_sheet import sheet_as_json, verbs_of  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.incident_story import headline, say_event, tell  # noqa: PLC0415 - as above
+    from monitor.pages.incident import sheet_as_json, verbs_of  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.pages.incident_story import headline, say_event, tell  # noqa: PLC0415 - as above
 
     def draw(console: "Console") -> None:
         if not whole:
@@ -239,7 +239,7 @@ def present(
 
 
 def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes], Incident]") -> None:
-    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - `--help` must stay quick
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -252,7 +252,7 @@ def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes]
 
 
 def _told(text: str, problem: str) -> str:
-    from monitor.reported import tidy  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.reported import tidy  # noqa: PLC0415 - `--help` must stay quick
 
     said = tidy(text)
     if not said:

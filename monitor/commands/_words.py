@@ -3,7 +3,7 @@
 import getpass
 from enum import StrEnum
 
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 
 class SeverityWord(StrEnum):

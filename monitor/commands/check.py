@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._console import out
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Stop
-from monitor._progress import progress
 from monitor.commands._words import SeverityWord
+from monitor.frame.console import out
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Stop
+from monitor.frame.progress import progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def check(
         for line in report.lines(only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
-            from monitor.shown_rows import shown_keys  # noqa: PLC0415 - as above
+            from monitor.pages.shown_rows import shown_keys  # noqa: PLC0415 - as above
 
             for table in shown_keys(project, report.results, limit=show_rows):
                 console.print(table)

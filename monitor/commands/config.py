@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation, count
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation, count
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def show(
 
     Example: tablewatch config show --defaults
     """
-    from monitor._redact import Redactor  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.frame.redact import Redactor  # noqa: PLC0415 - `--help` must stay quick
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
-from monitor._progress import progress
 from monitor.clock import SystemClock
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.frame.progress import progress
 
 app = typer.Typer(rich_help_panel="Set up")
 

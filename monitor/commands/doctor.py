@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Stop
 from monitor.clock import SystemClock
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from monitor.diagnosis import Finding
+    from monitor.setup.diagnosis import Finding
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -28,7 +28,7 @@ def doctor(ctx: typer.Context) -> None:
 
     Example: tablewatch doctor -c tablewatch.yaml
     """
-    from monitor.diagnosis import Verdict, examine  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.diagnosis import Verdict, examine  # noqa: PLC0415 - `--help` must stay quick
 
     invocation: Invocation = ctx.obj
     findings = examine(invocation, SystemClock().now())

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from incidents import Window
-    from monitor.moments import TypedTimes
+    from monitor.desk.moments import TypedTimes
 
 
 class By(StrEnum):
@@ -56,10 +56,10 @@ def downtime(
     if ctx.invoked_subcommand is not None:
         return
     from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.downtime_figures import DAY, MOST_DAYS, survey  # noqa: PLC0415 - as above
-    from monitor.downtime_page import as_json, draw  # noqa: PLC0415 - as above
-    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.figures.downtime import DAY, MOST_DAYS, survey  # noqa: PLC0415 - as above
+    from monitor.pages.downtime import as_json, draw  # noqa: PLC0415 - as above
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -120,7 +120,7 @@ def estimate(
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """
-    from monitor.planning_figure import PlanningFigure, Typed  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.figures.planning import PlanningFigure, Typed  # noqa: PLC0415 - `--help` must stay quick
 
     invocation: Invocation = ctx.obj
     typed = Typed(

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Problem, Stop
 from monitor.commands import _incident_verbs
 from monitor.commands._words import FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Incident
-    from monitor.incident_sheet import Figures
-    from monitor.reported import Reported
+    from monitor.desk.reported import Reported
+    from monitor.pages.incident import Figures
     from monitor.wiring import Project
     from store import IncidentFilter
 
@@ -45,8 +45,8 @@ def list_(
 
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
-    from monitor.incident_sheet import figures_of, incident_as_json, iso  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.pages.incident import figures_of, incident_as_json, iso  # noqa: PLC0415 - `--help` must stay quick
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -80,7 +80,7 @@ def _filter(
     """Give the filter that the options ask for; None if it can fit nothing."""
     from checks import Severity, did_you_mean  # noqa: PLC0415 - `--help` must stay quick
     from incidents import State  # noqa: PLC0415 - as above
-    from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
     from store import IncidentFilter  # noqa: PLC0415 - as above
 
     tables = tuple(words["table"] or ())
@@ -107,9 +107,9 @@ def _filter(
 def _draw(
     console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, Figures]"
 ) -> None:
-    from monitor._tables import draw_table  # noqa: PLC0415 - costs what JSON output need not pay
-    from monitor.incident_sheet import title_of  # noqa: PLC0415 - as above
-    from monitor.moments import say_hours, say_time  # noqa: PLC0415 - as above
+    from monitor.desk.moments import say_hours, say_time  # noqa: PLC0415 - as above
+    from monitor.frame.tables import draw_table  # noqa: PLC0415 - costs what JSON output need not pay
+    from monitor.pages.incident import title_of  # noqa: PLC0415 - as above
 
     if not incidents:
         console.print("no incidents")
@@ -135,7 +135,7 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 
     Example: tablewatch incident show 41
     """
-    from monitor.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -208,8 +208,8 @@ class _Form:
         """Give what was meant, or leave with what is wrong."""
         from checks import Severity  # noqa: PLC0415 - `--help` must stay quick
         from incidents import FoundBy, Resolution  # noqa: PLC0415 - as above
-        from monitor.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
-        from monitor.reported import Reported, tidy, unknown_table  # noqa: PLC0415 - as above
+        from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
+        from monitor.desk.reported import Reported, tidy, unknown_table  # noqa: PLC0415 - as above
 
         stranger = None if any_table else unknown_table(self.table, project.config)
         if stranger is not None:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._output import Invocation, count
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation, count
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.starter import Found, Place
+    from monitor.setup.starter import Found, Place
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -30,7 +30,7 @@ def init(
 
     Example: tablewatch init --source sqlite:///shop.db
     """
-    from monitor.starter import write_yaml  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.starter import write_yaml  # noqa: PLC0415 - `--help` must stay quick
 
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
@@ -71,7 +71,7 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
 
 
 def _place(source: str | None, folder: Path) -> "Place":
-    from monitor.starter import NoPlace, place_of  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.starter import NoPlace, place_of  # noqa: PLC0415 - `--help` must stay quick
 
     try:
         return place_of(source, folder.resolve(), Path.cwd())
@@ -82,7 +82,7 @@ def _place(source: str | None, folder: Path) -> "Place":
 
 
 def _catalogue(place: "Place") -> "Sequence[Found]":
-    from monitor.starter import read_catalogue  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.starter import read_catalogue  # noqa: PLC0415 - `--help` must stay quick
     from sources import SourceError  # noqa: PLC0415 - as above
 
     try:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor._output import Invocation, remember_format
-from monitor._problem import ExitCode, Problem, Stop
+from monitor.frame.output import Invocation, remember_format
+from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -112,7 +112,7 @@ def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
 
 
 def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
     from monitor.reports.build import build_weekly  # noqa: PLC0415 - as above
     from monitor.reports.gather import gather  # noqa: PLC0415 - as above
 

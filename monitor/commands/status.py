@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from monitor._output import Invocation, count
+from monitor.frame.output import Invocation, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.health import TableState
+    from monitor.figures.health import TableState
     from monitor.wiring import Project
 
 _ALL = 40
@@ -30,9 +30,9 @@ def status(ctx: typer.Context) -> None:
 
     Example: tablewatch status
     """
-    from monitor.catalogue import state_as_json  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.health import Health, states_of  # noqa: PLC0415 - as above
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.figures.catalogue import state_as_json  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.figures.health import Health, states_of  # noqa: PLC0415 - as above
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
     invocation: Invocation = ctx.obj
@@ -68,9 +68,9 @@ def status(ctx: typer.Context) -> None:
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
     from checks import Status, say_duration  # noqa: PLC0415 - `--help` must stay quick
-    from monitor._tables import draw_table  # noqa: PLC0415 - as above
-    from monitor.catalogue import worst_first  # noqa: PLC0415 - as above
-    from monitor.health import Health  # noqa: PLC0415 - as above
+    from monitor.figures.catalogue import worst_first  # noqa: PLC0415 - as above
+    from monitor.figures.health import Health  # noqa: PLC0415 - as above
+    from monitor.frame.tables import draw_table  # noqa: PLC0415 - as above
 
     counted = Counter(state.health for state in states)
     said = ", ".join(f"{counted[health]} {health.value}" for health in Health if counted[health])

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from monitor._output import Invocation
-from monitor._problem import ExitCode, Stop
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Stop
 
 app = typer.Typer(help="See the catalogue of watched tables.", no_args_is_help=True, rich_help_panel="Watch")
 
@@ -27,10 +27,10 @@ def list_(
     Example: tablewatch table list domain:sales
     """
     from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.catalogue import losses_of, no_loss, table_as_json  # noqa: PLC0415 - as above
-    from monitor.catalogue_page import draw_list  # noqa: PLC0415 - as above
-    from monitor.health import states_of  # noqa: PLC0415 - as above
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.figures.catalogue import losses_of, no_loss, table_as_json  # noqa: PLC0415 - as above
+    from monitor.figures.health import states_of  # noqa: PLC0415 - as above
+    from monitor.pages.catalogue import draw_list  # noqa: PLC0415 - as above
     from monitor.selector import select  # noqa: PLC0415 - as above
     from monitor.wiring import Project  # noqa: PLC0415 - as above
 
@@ -63,11 +63,11 @@ def show(
     Example: tablewatch table show sales.orders
     """
     from incidents import Spans  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.catalogue import losses_of, no_loss, sheet_as_json  # noqa: PLC0415 - as above
-    from monitor.catalogue_page import draw_sheet  # noqa: PLC0415 - as above
-    from monitor.health import states_of  # noqa: PLC0415 - as above
-    from monitor.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.reported import unknown_table  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.reported import unknown_table  # noqa: PLC0415 - as above
+    from monitor.figures.catalogue import losses_of, no_loss, sheet_as_json  # noqa: PLC0415 - as above
+    from monitor.figures.health import states_of  # noqa: PLC0415 - as above
+    from monitor.pages.catalogue import draw_sheet  # noqa: PLC0415 - as above
     from monitor.wiring import Project  # noqa: PLC0415 - as above
     from store import IncidentFilter  # noqa: PLC0415 - as above
 

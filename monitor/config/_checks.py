@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from checks import Check, did_you_mean
 from checks._catalog import load_catalog
-from monitor._problem import Problem
 from monitor.config._messages import problem_at, suggest, word_errors
 from monitor.config._yaml import Node, plain_data
+from monitor.frame.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ Each deep check is a function from a loaded configuration to problems; add one t
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from monitor._problem import Problem
 from monitor.config._load import Loaded
 from monitor.config._model import Source
+from monitor.frame.problem import Problem
 
 NOT_CHECKED: Final = "config.not_checked"
 """The code of a problem that says that a question could not be asked."""

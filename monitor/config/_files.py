@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from monitor._problem import Problem
 from monitor.config._errors import ConfigError
 from monitor.config._substitute import Substitution
 from monitor.config._yaml import MAX_BYTES, Node, Unreadable, read_yaml
+from monitor.frame.problem import Problem
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")
 FOLDER = "tablewatch"

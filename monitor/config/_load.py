@@ -10,8 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from monitor._problem import Problem
-from monitor._redact import MASK, Redactor
 from monitor.config._checks import Workshop, build_checks, child, entries, items, text
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
@@ -20,6 +18,8 @@ from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
+from monitor.frame.problem import Problem
+from monitor.frame.redact import MASK, Redactor
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from checks import did_you_mean
-from monitor._problem import Problem
-from monitor._redact import MASK
 from monitor.config._yaml import Node, Place
+from monitor.frame.problem import Problem
+from monitor.frame.redact import MASK
 
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a text",

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor._problem import Problem
 from monitor.config._checks import Built, child, entries, items, text
 from monitor.config._messages import problem_at, suggest
 from monitor.config._yaml import Node
+from monitor.frame.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

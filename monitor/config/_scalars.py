@@ -227,9 +227,9 @@ def _offset(moment: datetime, zone: ZoneInfo) -> timedelta | None:
     return moment.astimezone(zone).utcoffset()
 
 
-def _days(triggers: tuple[CronTrigger, ...]) -> Iterator[datetime]:
-    """Give the days of the next eight years on which a line is due."""
-    day, end = _SCAN_FROM, _SCAN_FROM + timedelta(days=_SCAN_DAYS)
+def _days(triggers: tuple[CronTrigger, ...], days: int = _SCAN_DAYS) -> Iterator[datetime]:
+    """Give the first moment of each of the next days (by default eight years of them) on which a line is due."""
+    day, end = _SCAN_FROM, _SCAN_FROM + timedelta(days=days)
     while True:
         found = [trigger.get_next_fire_time(None, day) for trigger in triggers]
         due = min((one for one in found if one is not None), default=end)
@@ -242,7 +242,9 @@ def _days(triggers: tuple[CronTrigger, ...]) -> Iterator[datetime]:
 @cache
 def _longest_gap(line: str) -> timedelta:
     triggers = _triggers(line, "UTC")
-    days = list(_days(triggers))
+    _, _, day, month, _ = line.split()
+    repeats_weekly = day == month == "*"
+    days = list(_days(triggers, 15 if repeats_weekly else _SCAN_DAYS))
     times, moment = [], days[0]
     while moment.date() == days[0].date():
         times.append(moment)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks import did_you_mean
-from monitor._problem import Problem
-from monitor._redact import MASK
 from monitor.config._yaml import Node, resolve
+from monitor.frame.problem import Problem
+from monitor.frame.redact import MASK
 
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
 """Codes of the problems that leave a value unfilled."""

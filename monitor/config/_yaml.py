@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from monitor._problem import Problem
+from monitor.frame.problem import Problem
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50

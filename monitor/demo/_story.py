@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from checks import say_duration
 from incidents import Incident, State, Window, to_us
-from monitor._tables import draw_table
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
-from monitor.downtime_figures import DowntimeFigures, survey
-from monitor.downtime_page import as_json as downtime_as_json
-from monitor.refusals import explained
+from monitor.desk.refusals import explained
+from monitor.figures.downtime import DowntimeFigures, survey
+from monitor.frame.tables import draw_table
+from monitor.pages.downtime import as_json as downtime_as_json
 from monitor.reports import render
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather

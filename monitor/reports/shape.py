@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from checks import Voice
 from incidents.downtime import HOUR_US
-from monitor.figures import Currency
+from monitor.figures.rates import Currency
 from monitor.reports import sentences
 from monitor.reports.filters import say_title
 from monitor.reports.value import (

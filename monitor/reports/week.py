@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Final, Self
 from zoneinfo import ZoneInfo
 
-from monitor.figures import midnight
+from monitor.figures.rates import midnight
 
 _NAME: Final = re.compile(r"(\d{4})-W(\d{2})")
 

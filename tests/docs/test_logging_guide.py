@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from monitor._output import Invocation
 from monitor.cli import run
+from monitor.frame.output import Invocation
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "logging-incidents.md"
 

@@ -7,8 +7,8 @@ import pytest
 from checks import Check
 from checks.not_null import NotNull
 from checks.primary_key import PrimaryKey
-from monitor._problem import ExitCode, Stop
 from monitor.config import Config, Domain, Source, Table
+from monitor.frame.problem import ExitCode, Stop
 from monitor.selector import select
 
 _KEY: Check = PrimaryKey(columns=("id",))

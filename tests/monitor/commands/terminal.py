@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import time_machine
 
-from monitor._output import Invocation
 from monitor.cli import run
+from monitor.frame.output import Invocation
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)  # 18:00 in Tokyo
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from monitor._output import Invocation
 from monitor.cli import run
 from monitor.config import load
-from monitor.diagnosis import (
+from monitor.frame.output import Invocation
+from monitor.setup.diagnosis import (
     Finding,
     Verdict,
     _dependencies,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor._output import Invocation
 from monitor.cli import run
 from monitor.commands.downtime import By
-from monitor.grouping import GROUPINGS
+from monitor.figures.grouping import GROUPINGS
+from monitor.frame.output import Invocation
 from tests.monitor.commands.terminal import NOW, Terminal
 
 # FIGURES.md section 1: occurred, detected, resolved; C is not yet known at the end of January, D is still open

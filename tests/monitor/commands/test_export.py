@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor._output import Invocation
 from monitor.cli import run
+from monitor.frame.output import Invocation
 
 _CONFIG = """\
 version: 1

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import load
-from monitor.moments import TimeReader
-from monitor.tickets import Plan, TicketReader
+from monitor.desk.moments import TimeReader
+from monitor.desk.tickets import Plan, TicketReader
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
 MAPS = (

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from monitor._output import Invocation
 from monitor.cli import run
 from monitor.clock import SystemClock
+from monitor.frame.output import Invocation
 from monitor.reports.week import Week
 
 CONFIG = """\

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor._problem import Problem
 from monitor.config import ConfigError, Loaded, load
+from monitor.frame.problem import Problem
 
 SMALL = """\
 version: 1

@@ -26,7 +26,7 @@ from incidents import (
     to_us,
 )
 from monitor.config import Config
-from monitor.figures import is_priced, maintenance_of, pricing_of
+from monitor.figures.rates import is_priced, maintenance_of, pricing_of
 from monitor.reports.build import build_weekly, window_of
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import Left, WeeklyReport

@@ -1,0 +1,72 @@
+"""What somebody reports of an incident, by hand or from a ticket system, as the changes that make it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from checks import Severity, did_you_mean
+from incidents import Change, Event, FoundBy, Resolution, apply
+from incidents.verbs import Ending, Report, report, resolve
+from monitor.config import Config
+from monitor.frame.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An incident as it was told; times are aware, None where nobody said.
+
+    `detected_at` is when it was noticed, `occurred_at` when data went bad (else: when it was noticed), `resolved_at`
+    when good data was there again. `fingerprint`: what a second report of the same thing shares.
+    """
+
+    table: str
+    title: str
+    detected_at: datetime
+    occurred_at: datetime | None = None
+    resolved_at: datetime | None = None
+    resolution: Resolution = Resolution.FIXED
+    severity: Severity = Severity.ERROR
+    found_by: FoundBy = FoundBy.PERSON
+    cause: str | None = None
+    fingerprint: str | None = None
+
+    def changes(self, now: datetime) -> tuple[Change, ...]:
+        """Give what opens it and, if it is over, what ends it.
+
+        Raises:
+            incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
+        """
+        opened = report(
+            Report(self.table, self.title, self.severity),
+            detected_at=self.detected_at,
+            now=now,
+            occurred_at=self.occurred_at,
+            fingerprint=self.fingerprint,
+        )
+        opened = replace(opened, found_by=self.found_by)
+        if self.resolved_at is None:
+            return (opened,)
+        incident = apply(None, Event(0, now, "", opened))
+        ending = Ending(self.resolved_at, self.resolution, self.cause)
+        return opened, resolve(incident, ending, now=now)
+
+
+def tidy(text: str) -> str:
+    """Give a text in one line, without the control characters that would move a terminal's cursor."""
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(text.split())
+
+
+def unknown_table(name: str, config: Config) -> Problem | None:
+    """Say that a table is not configured, and which one may have been meant; None if it is."""
+    if config.table(name) is not None:
+        return None
+    hint = did_you_mean(name, [table.name for table in config.tables]).removeprefix("; ")
+    return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint or _see_list(config))
+
+
+def _see_list(config: Config) -> str:
+    names: Iterable[str] = sorted(table.name for table in config.tables)
+    few = ", ".join(list(names)[:5])
+    return f"known: {few}{' ...' if len(config.tables) > 5 else ''}; see 'tablewatch table list'"

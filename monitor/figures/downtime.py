@@ -1,0 +1,150 @@
+"""Measure the data downtime of a window from the store: the figures, their cost, and how they split up."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from incidents import (
+    Cost,
+    Downtime,
+    Maintenance,
+    Spans,
+    Watch,
+    Window,
+    from_us,
+    gaps_after,
+    measure,
+    measure_by,
+    price,
+    price_by,
+    unobserved,
+)
+from incidents._spans import Ints
+from monitor.figures.grouping import GROUPINGS, days_of
+from monitor.wiring import Project
+from store import View
+
+DAY: Final = "day"
+MOST_DAYS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What falls to one table, owner, day ...; `key` is None where nothing is named. `cost` is None without rates."""
+
+    key: str | None
+    downtime: Downtime
+    cost: Cost | None
+
+
+@dataclass(frozen=True, slots=True)
+class DowntimeFigures:
+    """The downtime of a window as it is known at a moment.
+
+    `unobserved` is the time (microseconds) in which tables were not looked at, by table. `found_by_person` counts the
+    incidents that no check found. `table_of` names the table of each open incident.
+    """
+
+    whole: Downtime
+    cost: Cost | None
+    by: str
+    parts: tuple[Part, ...]
+    tables: tuple[Part, ...]
+    unobserved: Mapping[str, int]
+    found_by_person: int
+    table_of: Mapping[int, str]
+    ever_checked: bool
+
+
+def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
+    """Measure a window, split up by one of `GROUPINGS` or by `day`."""
+    spans = view.spans(window.start_us, window.end_us)
+    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names))
+    tables = look.grouped(window, "table")
+    parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
+    whole = look.measured(window)
+    by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
+    open_ids = [one.id for one in whole.open]
+    rows = np.searchsorted(spans.incident, open_ids)
+    watches = view.watches()
+    return DowntimeFigures(
+        whole=whole,
+        cost=look.priced(window),
+        by=by,
+        parts=parts,
+        tables=tables,
+        unobserved=_unobserved(project, view, watches, window=window, as_of_us=as_of_us),
+        found_by_person=0 if by_person is None else by_person.n,
+        table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
+        ever_checked=bool(watches),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    project: Project
+    spans: Spans
+    as_of_us: int
+    maintenance: Maintenance | None
+
+    def measured(self, window: Window) -> Downtime:
+        return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def measured_by(self, window: Window, group: Ints) -> Mapping[int, Downtime]:
+        return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+
+    def priced(self, window: Window) -> Cost | None:
+        if not self.project.priced:
+            return None
+        pricing = self.project.pricing
+        return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def grouped(self, window: Window, by: str) -> tuple[Part, ...]:
+        """Give the groups that have any downtime, the costliest first."""
+        labels, group = GROUPINGS[by](self.spans, self.project.config)
+        found = self.measured_by(window, group)
+        costs: Mapping[int, Cost] = {}
+        if self.project.priced:
+            pricing = self.project.pricing
+            costs = price_by(
+                self.spans,
+                window,
+                pricing=pricing,
+                as_of_us=self.as_of_us,
+                group=group,
+                maintenance=self.maintenance,
+            )
+        nothing = Cost() if self.project.priced else None
+        parts = [Part(labels[code], one, costs.get(code, nothing)) for code, one in found.items() if one.n]
+        return tuple(sorted(parts, key=_weight))
+
+    def days(self, window: Window) -> Iterator[Part]:
+        """Give every day that had begun when the figures were taken."""
+        for day, part in days_of(window, self.project.config.timezone):
+            if part.start_us < self.as_of_us:
+                yield Part(day.isoformat(), self.measured(part), self.priced(part))
+
+
+def _weight(part: Part) -> tuple[Fraction, int, bool, str]:
+    amount = Fraction() if part.cost is None else part.cost.amount
+    return -amount, -part.downtime.downtime, part.key is None, part.key or ""
+
+
+def _unobserved(
+    project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
+) -> Mapping[str, int]:
+    """Give how long each table was not looked at: the gaps that are on record, and those that still last."""
+    end_us = min(window.end_us, as_of_us)
+    if end_us <= window.start_us:
+        return {}
+    seen = Window(window.start_us, end_us)
+    gaps = view.gaps(from_us(seen.start_us), from_us(seen.end_us))
+    for table in project.config.tables:
+        period = table.schedule.longest_period() if table.schedule is not None else None
+        for check in table.checks:
+            watch = watches.get(table.check_id(check))
+            gaps += gaps_after(watch, table=table.name, until=from_us(as_of_us), period=period)
+    return {table: one.time for table, one in unobserved(gaps, seen).items()}

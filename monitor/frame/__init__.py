@@ -1,0 +1,1 @@
+"""How a command speaks, shows progress, fails and leaves."""

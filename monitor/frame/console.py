@@ -1,0 +1,115 @@
+"""Where text goes: the terminal, pipes and files behind the two standard streams, masked on the way out."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from monitor.frame.problem import Problem
+from monitor.frame.redact import Redactor
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PIPE_WIDTH = 160
+_MOST_SHOWN = 140
+_BEFORE_CARET = 60
+
+
+class _Masked:
+    """One of the standard streams, whatever it is at the moment, with secrets masked in what is written."""
+
+    def __init__(self, name: str, mask: Callable[[str], str]) -> None:
+        self._name, self._mask = name, mask
+
+    def write(self, text: str) -> int:
+        written: int = getattr(sys, self._name).write(self._mask(text))
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(sys, self._name), name)
+
+
+def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
+    """Give a console on standard output or error.
+
+    Nothing is read as markup, and lines are not wrapped. A reader that goes away (`| head`) ends the output, not the
+    command: what was done stays done, and the exit code keeps its meaning.
+    """
+    from rich.console import Console  # noqa: PLC0415 - costs a tenth of a second that JSON output need not pay
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            discard_stdout()
+
+    stream: Any = _Masked("stderr" if stderr else "stdout", mask)
+    console = Quiet(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+@cache
+def out() -> "Console":
+    """Give a console of standard output, to ask what it is; results are shown by `Invocation.emit`."""
+    return make_console(str, stderr=False)
+
+
+@cache
+def err() -> "Console":
+    """Give a console of standard error for text that holds no secret, such as progress."""
+    return make_console(str, stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON value to standard output."""
+    try:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Send what is still to be written to standard output nowhere: its reader is gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None:
+    """Draw an error like a compiler does: message, place, the line with a caret, help."""
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    console.print(Text.assemble(("error: ", "bold red"), (redact(problem.message), "bold")))
+    if problem.file is not None:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        console.print(Text(f"  --> {redact(place)}", "dim"))
+    if problem.excerpt is not None and problem.line is not None:
+        gutter = " " * len(str(problem.line))
+        line, blank = _cut(problem.excerpt, problem.column or 1, redact)
+        console.print(Text(f"{gutter} |", "dim"))
+        console.print(Text.assemble((f"{problem.line} |", "dim"), line))
+        if problem.column is not None:
+            console.print(Text.assemble((f"{gutter} |", "dim"), " " * blank, ("^", "bold red")))
+    if problem.hint is not None:
+        console.print(Text.assemble(("  = help: ", "dim"), redact(problem.hint)))
+    console.print()
+
+
+def _cut(line: str, column: int, redact: Redactor) -> tuple[str, int]:
+    """Give what is shown of a line, masked, and how many cells the caret is away from its beginning."""
+    from rich.cells import cell_len  # noqa: PLC0415 - as above
+
+    shown, before = redact(_printable(line)), redact(_printable(line[: column - 1]))
+    start = max(0, len(before) - _BEFORE_CARET) if len(shown) > _MOST_SHOWN else 0
+    mark = "..." if start else ""
+    end = "..." if len(shown) > start + _MOST_SHOWN else ""
+    return f"{mark}{shown[start : start + _MOST_SHOWN]}{end}", cell_len(mark + before[start:])
+
+
+def _printable(text: str) -> str:
+    """Replace what would move the terminal's cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,177 @@
+"""Tell an incident to a person: its times and how they are known, its figures, and what happened."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from rich.text import Text
+
+from checks import OccurrenceMethod
+from incidents import (
+    Acknowledged,
+    Assigned,
+    Change,
+    Commented,
+    Corrected,
+    Episode,
+    Escalated,
+    Event,
+    Flapped,
+    FoundBy,
+    Incident,
+    Merged,
+    Opened,
+    Reopened,
+    Resolved,
+    RootNamed,
+    Snoozed,
+    State,
+    to_us,
+)
+from monitor.desk.moments import say_hours, say_time
+from monitor.desk.reported import tidy
+from monitor.pages.incident import Figures, figures_of, owner_of, title_of, verbs_of
+from monitor.wiring import Project
+
+_METHODS: Final = {
+    OccurrenceMethod.LAST_GOOD_RUN: "the last good run",
+    OccurrenceMethod.FRESHNESS_DEADLINE: "the first arrival that was missed",
+    OccurrenceMethod.BAD_ROWS: "when the first bad rows were loaded",
+    OccurrenceMethod.FIRST_OBSERVATION: "when it was first seen; it may have begun earlier",
+    OccurrenceMethod.PERSON: "a person's word",
+}
+
+
+def headline(incident: Incident) -> Text:
+    """Give an incident in one line: number, table, what is wrong, where it stands."""
+    state = incident.state.value.upper()
+    if incident.resolution is not None:
+        state += f" ({incident.resolution.value})"
+    parts = [f"#{incident.id}", incident.table, title_of(incident), state, incident.severity.value]
+    return Text("  ".join(parts), "bold")
+
+
+def say_event(event: Event, zone: str) -> Text:
+    """Say what happened, when it was recorded and by whom, in one line."""
+    return Text(f"  {say_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+
+
+def tell(project: Project, incident: Incident, events: Sequence[Event]) -> Iterator[Text]:
+    """Tell an incident as `tablewatch incident show` does."""
+    figures = figures_of(project, [incident])[incident.id]
+    zone = project.config.timezone
+    yield headline(incident)
+    for number, episode in enumerate(incident.episodes, start=1):
+        if len(incident.episodes) > 1:
+            yield Text(f"episode {number} of {len(incident.episodes)}")
+        yield from _times(incident, episode, zone)
+    yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
+    for label, said in _facts(project, incident):
+        yield _line(label, said)
+    yield Text(f"history ({zone})")
+    for event in events:
+        yield say_event(event, zone)
+    yield _line("now", ", ".join(verbs_of(incident)))
+
+
+def _times(incident: Incident, episode: Episode, zone: str) -> Iterator[Text]:
+    onset = episode.onset
+    known = _METHODS[onset.method]
+    if onset.earliest < onset.latest:
+        known += f"; between {say_time(onset.earliest, zone)} and {say_time(onset.latest, zone)}"
+    yield _line("occurred", f"{say_time(onset.at, zone)}  {known}")
+    found = "by a person" if incident.found_by is FoundBy.PERSON else f"by {incident.check_id or 'a check'}"
+    if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
+        found += f"; it failed first at {say_time(episode.first_failed_at, zone)}"
+    yield _line(
+        "detected", f"{say_time(episode.detected_at, zone)}  {found}  TTD {_between(onset.at, episode.detected_at)}"
+    )
+    if episode is incident.last and incident.acknowledged_at is not None:
+        yield _line("acknowledged", say_time(incident.acknowledged_at, zone))
+    if episode.resolved_at is not None:
+        length = _between(episode.detected_at, episode.resolved_at)
+        yield _line("resolved", f"{say_time(episode.resolved_at, zone)}  TTR {length}")
+
+
+def _lengths(project: Project, incident: Incident, figures: Figures) -> str:
+    if not incident.counts:
+        return f"not counted as downtime: {incident.resolution}"
+    said = [f"downtime {say_hours(figures.downtime_us)}"]
+    if len(incident.episodes) > 1:
+        said.append(f"TTD {say_hours(figures.ttd_us)}")
+        said += [] if figures.ttr_us is None else [f"TTR {say_hours(figures.ttr_us)}"]
+    if figures.cost is not None:
+        said.append(f"cost {project.currency.text(figures.cost)}{_rate(project, incident.table)}")
+    return "  ".join(said)
+
+
+def _rate(project: Project, table: str) -> str:
+    rate = project.pricing.per_hour(table, to_us(project.clock.now()))
+    if rate is None:
+        return ""
+    hours = ", business hours" if any(card.business_hours for card in project.pricing.cards) else ""
+    return f" ({project.currency.text(rate)} an hour{hours})"
+
+
+def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
+    owner = owner_of(project, incident)
+    yield "owner", owner or "nobody is named"
+    if incident.assignee is not None:
+        yield "assigned", f"to {tidy(incident.assignee)}"
+    if incident.cause is not None:
+        yield "cause", tidy(incident.cause)
+    if incident.root is not None:
+        yield "caused by", f"#{incident.root}"
+    if incident.merged_into is not None:
+        yield "same as", f"#{incident.merged_into}"
+    if incident.snoozed_until is not None:
+        yield "snoozed", f"until {say_time(incident.snoozed_until, project.config.timezone)}; it goes on counting"
+    flags = [word for word, said in (("came back", incident.regressed), ("flapping", incident.flapping)) if said]
+    if flags:
+        yield "note", ", ".join(flags)
+    if incident.found_by is FoundBy.PERSON:
+        yield "note", "no check found this; one that does shortens TTD"
+
+
+def _say(change: Change, zone: str) -> str:  # noqa: C901, PLR0911 - one line for each kind of change is the clearest form
+    match change:
+        case Opened():
+            return f"opened, {change.severity.value}"
+        case Escalated(severity):
+            return f"severity is now {severity.value}"
+        case Acknowledged():
+            return "acknowledged"
+        case Assigned(assignee):
+            return f"assigned to {tidy(assignee)}"
+        case Snoozed(until):
+            return f"snoozed until {say_time(until, zone)}"
+        case Commented(text):
+            return f"comment: {tidy(text)}"
+        case Resolved(at, resolution, cause):
+            return f"resolved as {resolution.value} at {say_time(at, zone)}" + (
+                f", cause: {tidy(cause)}" if cause else ""
+            )
+        case Reopened(episode):
+            return f"{'came back' if change.regressed else 'reopened'}, detected {say_time(episode.detected_at, zone)}"
+        case Corrected():
+            return f"corrected: {_corrections(change, zone)}"
+        case Merged(into):
+            return f"merged into #{into}"
+        case RootNamed(root):
+            return "its cause was taken back" if root is None else f"caused by #{root}"
+        case Flapped(flapping):
+            return "began to flap" if flapping else "flaps no longer"
+
+
+def _corrections(change: Corrected, zone: str) -> str:
+    times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
+    said = ", ".join(f"{name} {say_time(at, zone)}" for name, at in times if at is not None)
+    return said if change.episode in {0, -1} else f"{said} (episode {change.episode})"
+
+
+def _between(start: datetime, end: datetime) -> str:
+    return say_hours(to_us(end) - to_us(start))
+
+
+def _line(label: str, said: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), said)

@@ -1,0 +1,1 @@
+"""A first configuration, and whether everything that is needed is in order."""

@@ -1,0 +1,60 @@
+"""Keeping secrets out of what is shown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.frame.redact import MASK, Redactor
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://me:pw@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:p@ss@host/db", "postgresql://me:***@host/db"),
+        ("two: a://u:x@h b://u:y@h", "two: a://u:***@h b://u:***@h"),
+        ("postgresql+psycopg://u:x@h:5432/db", "postgresql+psycopg://u:***@h:5432/db"),
+        ("snowflake://u:x@h/db?role=r&token=abc#z", "snowflake://u:***@h/db?role=r&token=***#z"),
+        ("https://h/hook?api_key=abc", "https://h/hook?api_key=***"),
+        ("json://localhost:9/", "json://localhost:9/"),
+        ("mail me@example.org at 12:30", "mail me@example.org at 12:30"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("see https://wiki/a and mail me@h", "see https://wiki/a and mail me@h"),
+        ("", ""),
+    ],
+)
+def test_passwords_in_urls_are_masked(text: str, shown: str) -> None:
+    """The password of any URL is masked, also when nobody said that it is one; other text is left alone."""
+    assert Redactor()(text) == shown
+
+
+@given(secret=st.text(min_size=4).filter(lambda text: len(text.strip()) >= 4 and text not in MASK), around=st.text())
+def test_a_secret_never_survives(secret: str, around: str) -> None:
+    """Wherever a secret of four characters or more stands, it is masked."""
+    assert secret not in Redactor({secret})(f"{around}{secret}{around}").replace(MASK, "\0")
+
+
+def test_longer_secrets_go_first() -> None:
+    """A secret inside another one leaves no rest behind."""
+    assert Redactor({"abcd", "abcdefgh"})("abcdefgh abcd") == "*** ***"
+
+
+def test_every_line_of_a_secret_file_is_masked() -> None:
+    """A key of several lines is masked line by line."""
+    assert Redactor({"first line\n  second line"})("second line") == "***"
+
+
+def test_short_values_do_not_destroy_texts() -> None:
+    """A port or a flag from the environment is not hunted through all output."""
+    assert Redactor({"5", "on"})("5 rows on host 5") == "5 rows on host 5"
+
+
+def test_values_keep_their_shape() -> None:
+    """Numbers, keys and structure are left alone."""
+    redact = Redactor({"secret"})
+    assert redact.value({"secret": ("a secret", 1, None, True)}) == {"secret": ["a ***", 1, None, True]}
+
+
+def test_a_person_may_ask_to_see_everything() -> None:
+    """Without secrets and with URLs let through, nothing is masked."""
+    assert Redactor(urls=False)("a://u:x@h") == "a://u:x@h"

@@ -1,0 +1,100 @@
+"""Writing a first configuration for tables that exist."""
+
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.config import Config, load
+from monitor.config._substitute import Substitution
+from monitor.config._yaml import plain_data, read_yaml
+from monitor.setup.starter import Found, NoPlace, _in_flow, _scalar, place_of, read_catalogue, write_yaml
+
+
+def _config_for(source: str | None, folder: Path, working: Path) -> Config:
+    place = place_of(source, folder, working)
+    path = folder / "tablewatch.yaml"
+    path.write_text(write_yaml(place, read_catalogue(place), project="p"), encoding="utf-8")
+    return load(path, environment={}).config
+
+
+def _shop(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute('CREATE TABLE orders (id INTEGER PRIMARY KEY, "Paid $at" TEXT, updated_at TIMESTAMP)')
+        connection.execute("CREATE TABLE lines (b INT, a INT, PRIMARY KEY (a, b))")
+        connection.execute('CREATE TABLE "NO key, no cry: 1" (x INT)')
+    connection.close()
+
+
+def test_declared_keys_become_checks(tmp_path: Path) -> None:
+    """A key that SQLite declares becomes a primary_key check, its columns in the declared order; no key is guessed."""
+    _shop(tmp_path / "shop.db")
+    config = _config_for("shop.db", tmp_path, tmp_path)
+    keys = {
+        table.name: [check.columns for check in table.checks if check.type == "primary_key"] for table in config.tables
+    }
+    assert keys == {"orders": [("id",)], "lines": [("a", "b")], "NO key, no cry: 1": []}
+    assert config.sources["shop"].url == "sqlite:///shop.db"
+
+
+def test_a_column_that_tells_when_rows_came_is_suggested_as_a_comment(tmp_path: Path) -> None:
+    """Freshness is suggested, never put into force."""
+    _shop(tmp_path / "shop.db")
+    place = place_of("shop.db", tmp_path, tmp_path)
+    text = write_yaml(place, read_catalogue(place), project="p")
+    assert "      # - {type: freshness, column: updated_at, max_age: 26h}" in text.splitlines()
+
+
+def test_duckdb_keys_are_read(tmp_path: Path) -> None:
+    """A key that DuckDB declares becomes a check too."""
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE lines (b INT, a INT, loaded TIMESTAMP, PRIMARY KEY (a, b))")
+    config = _config_for("shop.duckdb", tmp_path, tmp_path)
+    (table,) = config.tables
+    assert [check.columns for check in table.checks if check.type == "primary_key"] == [("a", "b")]
+
+
+def test_paths_are_written_beside_the_configuration(tmp_path: Path) -> None:
+    """What a person types is relative to the working folder, what is written to the configuration's folder."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "data" / "orders.csv").write_text("id,at\n1,2026-11-09\n", encoding="utf-8")
+    config = _config_for("data", tmp_path / "conf", tmp_path)
+    assert config.sources["files"].files == "../data/*.csv"
+    assert [table.name for table in config.tables] == ["orders"]
+
+
+def test_files_of_the_folder_are_found(tmp_path: Path) -> None:
+    """Without a word about the source, the data files of the folder are taken, or it is said that there are none."""
+    with pytest.raises(NoPlace):
+        place_of(None, tmp_path, tmp_path)
+    _shop(tmp_path / "shop.db")
+    assert place_of(None, tmp_path, tmp_path).entry == {"url": "sqlite:///shop.db"}
+    (tmp_path / "a.csv").write_text("id\n1\n", encoding="utf-8")
+    assert place_of(None, tmp_path, Path("/elsewhere")).entry == {"files": "*.csv"}
+
+
+def test_a_password_is_not_written_down(tmp_path: Path) -> None:
+    """The password of an address is left to an environment variable, and used only to read the catalogue now."""
+    place = place_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path)
+    text = write_yaml(place, [Found("orders")], project="p")
+    assert "p%40ss" not in text + repr(place)
+    assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text
+    assert place.spec.url == "postgresql://me:p%40ss@host/my_shop"
+    path = tmp_path / "tablewatch.yaml"
+    path.write_text(text, encoding="utf-8")
+    loaded = load(path, environment={"MY_SHOP_PASSWORD": "p%40ss"})
+    assert loaded.config.sources["my-shop"].url == "postgresql://me:p%40ss@host/my_shop"
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="\ufeff")))
+def test_any_name_is_written_so_that_it_is_read_back(name: str) -> None:
+    """Names with quotes, dollars, colons or words like NO come back as they were."""
+    tree, problems = read_yaml(f"a: {_scalar(name)}\nb: {{c: {_in_flow(name)}}}\n", "t.yaml")
+    substitution = Substitution({})
+    substitution.fill(tree, Path())
+    assert problems == substitution.problems == []
+    assert plain_data(tree) == {"a": name, "b": {"c": name}}
