@@ -27,7 +27,7 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
     cells = [[cell or NOTHING for cell in row] for row in rows]
     width = min(console.width, WIDTH)
     least = _least_widths(columns, cells)
-    fold = sum(least) + _GAP * (len(least) - 1) > width
+    fold = sum(least) + _GAP * (len(least) - 1) >= width  # where it fits exactly, Rich cuts off a cell
     table = _table(columns, cells, least=None if fold else least)
     console.print(table, width=width, soft_wrap=False)
 

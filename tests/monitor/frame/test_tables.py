@@ -3,7 +3,7 @@
 import io
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -26,6 +26,7 @@ def _signs(text: str) -> Counter[str]:
     return Counter(sign for sign in text if not sign.isspace())
 
 
+@example(57, [("a" * 12, "0 min", "open", "239 h 18 min", "a" * 13)])  # exactly enough room
 @given(st.integers(40, 200), st.lists(st.tuples(_WORDS, _FIGURES, st.just("open"), _FIGURES, _WORDS), max_size=4))
 def test_nothing_is_cut_off_and_nothing_is_too_wide(width: int, rows: list[tuple[str, ...]]) -> None:
     """Whatever room there is, every sign is printed, within the terminal and within 100 columns."""
