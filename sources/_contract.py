@@ -101,7 +101,8 @@ class Source(Protocol):
         Values are Python's own: Decimal stays Decimal, NULL is None. SQLite has no type for time and gives its text.
 
         Raises:
-            TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value.
+            TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value. Unreachable means the
+                whole source; a file of many that went away since it was found is TableNotFound.
         """
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:

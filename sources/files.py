@@ -16,7 +16,7 @@ import ibis.expr.types as ir
 from ibis.backends.duckdb import Backend
 from sqlglot.errors import SqlglotError
 
-from sources._contract import QueryFailed, Source, SourceError, Unreachable
+from sources._contract import QueryFailed, Source, SourceError, TableNotFound, Unreachable
 from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
@@ -57,10 +57,12 @@ class Files(DuckdbSource):
             return super()._execute(sql)
 
     def _say(self, error: duckdb.Error) -> SourceError:
+        # Never Unreachable: one file that fails says nothing about the tables of the others.
         gone = [path for files in self._files.values() for path in files if not path.is_file()]
         if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
-            return Unreachable(self._says(f"'{gone[0].name}' was there when the pass began and is gone now", error))
-        return super()._say(error)
+            return TableNotFound(self._says(f"'{gone[0].name}' was there when the pass began and is gone now", error))
+        said = super()._say(error)
+        return QueryFailed(str(said)) if isinstance(said, Unreachable) else said
 
     def _list(self) -> Iterable[Entry]:
         return (Entry("", "", name, bare=True) for name in self._files)
