@@ -21,7 +21,12 @@ OF_DUCKDB_2 = (
     "fGTZUFRFje+b7dZMynnTXLyfU1yP8tPNbmtcDj3f2V8FAAAAAAD4Ca9jWeWx3k29bqcf9WwYcmHoszoAAAAAAP5G9VjSaoWKHeW3J+KL+5//"
     "PwAAAAAAyXIHvms1sw=="
 )
-DIE = "import duckdb, os, sys; duckdb.connect(sys.argv[1]).execute('INSERT INTO orders VALUES (2)'); os._exit(0)"
+DIE = """
+import duckdb, os, sys
+connection = duckdb.connect(sys.argv[1])
+connection.execute("INSERT INTO orders VALUES (2)")
+os._exit(0)
+"""
 HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 
 
