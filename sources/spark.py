@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -133,7 +134,9 @@ def _session(address: str, closing: ExitStack) -> SparkSession:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running.newSession()
-    builder = SparkSession.builder.master(address)
+    # Spark makes a folder for tables it might have to keep, by default in the folder where the command was started.
+    unused = closing.enter_context(TemporaryDirectory(prefix="tablewatch-", ignore_cleanup_errors=True))
+    builder = SparkSession.builder.master(address).config("spark.sql.warehouse.dir", unused)
     for name, value in _SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

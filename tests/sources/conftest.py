@@ -1,5 +1,6 @@
 """The same small tables behind every kind of source."""
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -29,26 +30,22 @@ class Place:
 
     kind: str
     spec: SourceSpec
-    has_schemas: bool = False
     has_decimals: bool = True
-    endless: str | None = ENDLESS
+    endless: str = ENDLESS
 
     def open(self, **changes: Any) -> Source:
         """Give the source with other settings."""
         return open_source(replace(self.spec, **changes))
 
 
-@pytest.fixture(
-    params=[
-        "csv",
-        "parquet",
-        "duckdb",
-        "sqlite",
-        pytest.param("postgresql", marks=pytest.mark.postgres),
-        "ibis",
-        pytest.param("spark", marks=pytest.mark.spark),
-    ]
-)
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgres)
+SPARK = pytest.param("spark", marks=pytest.mark.spark)
+ALL = ("csv", "parquet", "duckdb", "sqlite", "ibis", POSTGRESQL, SPARK)
+WITH_SCHEMAS = ("duckdb", "ibis", POSTGRESQL, SPARK)
+WITH_TIMEOUTS = ("csv", "parquet", "duckdb", "sqlite", POSTGRESQL, SPARK)
+
+
+@pytest.fixture(params=ALL)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Give every kind of source in turn, holding `orders` (three rows) and, with schemas, `sales.refunds`."""
     make: Callable[..., Any] = {
@@ -69,11 +66,12 @@ def postgres_schema(postgres_url: str) -> Iterator[str]:
     """Give the URL of a fresh database of its own on the test server."""
     import psycopg  # noqa: PLC0415 - an extra
 
+    name = f"tablewatch_sources_{os.getpid()}"  # tests may run in several processes against one server
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS tablewatch_sources")
-        connection.execute("CREATE DATABASE tablewatch_sources")
-        yield postgres_url.rpartition("/")[0] + "/tablewatch_sources"
-        connection.execute("DROP DATABASE tablewatch_sources WITH (FORCE)")
+        connection.execute(f"DROP DATABASE IF EXISTS {name}")
+        connection.execute(f"CREATE DATABASE {name}")
+        yield f"{postgres_url.rpartition('/')[0]}/{name}"
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _csv(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
@@ -89,7 +87,7 @@ def _parquet(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
 def _duckdb(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.execute(ORDERS + SALES)
-    yield Place("duckdb", SourceSpec("shop", folder, url="duckdb:///shop.duckdb"), has_schemas=True)
+    yield Place("duckdb", SourceSpec("shop", folder, url="duckdb:///shop.duckdb"))
 
 
 def _sqlite(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
@@ -105,7 +103,7 @@ def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]
     url = request.getfixturevalue("postgres_schema")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(ORDERS + SALES)
-    yield Place("postgresql", SourceSpec("shop", folder, url=url), has_schemas=True)
+    yield Place("postgresql", SourceSpec("shop", folder, url=url))
 
 
 def _ibis(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
@@ -120,13 +118,13 @@ def _ibis(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
             return IbisUrl(replace(self.spec, **changes))
 
     spec = SourceSpec("shop", folder, url=f"duckdb://{folder}/shop.duckdb?read_only=True")
-    yield ThroughIbis("ibis", spec, has_schemas=True, endless=None)
+    yield ThroughIbis("ibis", spec)
 
 
 def _spark(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
     request.getfixturevalue("spark_session")
     endless = "SELECT count(*) AS n FROM range(1000000000000) WHERE id % 7 = rand() * 7"
-    yield Place("spark", SourceSpec("shop", folder, spark="local[2]"), has_schemas=True, endless=endless)
+    yield Place("spark", SourceSpec("shop", folder, spark="local[2]"), endless=endless)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from sources import QueryFailed, SourceError, TableNotFound, TimedOut, Unreachable
-from tests.sources.conftest import Place
+from tests.sources.conftest import WITH_SCHEMAS, WITH_TIMEOUTS, Place
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Spark's bridge to Java leaves sockets to the collector
@@ -60,10 +60,9 @@ def test_tables_are_named(place: Place) -> None:
         assert "orders" in source.tables()
 
 
+@pytest.mark.parametrize("place", WITH_SCHEMAS, indirect=True)
 def test_a_schema_stands_before_the_dot(place: Place) -> None:
     """`sales.refunds` is the table `refunds` of the schema `sales`."""
-    if not place.has_schemas:
-        pytest.skip("this kind has no schemas")
     with place.open() as source:
         refunds = source.table("sales.refunds")
         assert source.fetch(source.compile(refunds.select("id"))) == [{"id": 7}]
@@ -93,10 +92,9 @@ def test_nothing_can_be_written(place: Place, statement: str, monkeypatch: pytes
     assert sorted(path.name for path in place.spec.base.iterdir()) == before
 
 
+@pytest.mark.parametrize("place", WITH_TIMEOUTS, indirect=True)
 def test_an_endless_statement_is_stopped(place: Place, impatient: dict[str, timedelta]) -> None:
     """A statement that outlives query_timeout is TimedOut, and the source still answers afterwards."""
-    if place.endless is None:
-        pytest.skip("this kind sets no timeout of its own")
     with place.open(**impatient) as source:
         with pytest.raises(TimedOut, match=r"no answer within 0.3 s; see query_timeout"):
             source.fetch(place.endless)
