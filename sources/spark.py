@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import ibis
@@ -123,12 +123,12 @@ class Spark(UnlistedSource):
         return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no condition given'}", error))
 
 
-def _session(address: str, closing: ExitStack) -> SparkSession:
+def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect's sessions share no type
     if address.startswith("sc://"):
         # Not by SparkSession.builder, which would turn the whole process, and its children, to Spark Connect.
         from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - needs grpc, a master does not
 
-        remote: SparkSession = Remote.builder.remote(address).create()
+        remote = Remote.builder.remote(address).create()
         closing.callback(remote.stop)
         return remote
     running = SparkSession.getActiveSession()
