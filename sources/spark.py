@@ -5,12 +5,12 @@ has already is left running. Spark itself cannot be told to only read: nothing b
 """
 
 import logging
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -29,6 +29,7 @@ from sqlglot import exp
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import Rows
+from sources._place import scheme_of
 from sources._select import refuse_other_statements
 from sources._unlisted import UnlistedSource
 
@@ -67,18 +68,15 @@ class Spark(UnlistedSource):
             raise Unreachable(self._says("there is no Spark session; check the address, and Java", error)) from None
 
     def _probe(self, address: str) -> None:
-        """Knock at the server's door first: Spark itself would wait for minutes."""
-        parts = urlsplit(address)
-        if parts.scheme not in _PORTS:
+        """Knock at the servers' doors first: Spark itself would wait for minutes."""
+        port = _PORTS.get(scheme_of(address))
+        if port is None:
             return
-        host, _, port = parts.netloc.split(",")[0].rpartition("@")[2].partition(":")
+        hosts = re.split(r"[/;?]", address.partition("://")[2])[0].rpartition("@")[2].split(",")
         limit = self._spec.connect_timeout.total_seconds()
-        try:
-            with socket.create_connection((host, int(port or _PORTS[parts.scheme])), timeout=limit):
-                pass
-        except (OSError, ValueError) as error:
+        if not any(_answers(host, port, limit) for host in hosts):
             text = f"nothing answers at the address within {limit:g} s; see connect_timeout"
-            raise Unreachable(self._says(text, error)) from None
+            raise Unreachable(f"source '{self.name}': {text}")
 
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
         catalog, schema = (place[-2] if len(place) > 1 else None), (place[-1] if place else None)
@@ -121,6 +119,15 @@ class Spark(UnlistedSource):
         if state in _DENIED:
             return PermissionDenied(self._says("the account may not read this; expected the right to SELECT", error))
         return QueryFailed(self._says(f"Spark refused the statement: {condition or 'no condition given'}", error))
+
+
+def _answers(host: str, port: str, limit: float) -> bool:
+    name, _, given = host.partition(":")
+    try:
+        socket.create_connection((name, int(given or port)), timeout=limit).close()
+    except (OSError, ValueError):  # ValueError: the port is no number
+        return False
+    return True
 
 
 def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect's sessions share no type

@@ -105,7 +105,7 @@ def test_a_connect_server_is_a_source_like_any_other(connect: str) -> None:
 
 @pytest.mark.usefixtures("needs_spark")
 @pytest.mark.parametrize(
-    "address", ["sc://127.0.0.1:{port}/;token=canary", "spark://127.0.0.1:{port}", "sc://canary:x"]
+    "address", ["sc://127.0.0.1:{port}/;token=canary", "spark://127.0.0.1:{port}", "sc://canary:x", "sc://[canary"]
 )
 def test_a_server_that_is_not_there_is_unreachable_at_once(address: str) -> None:
     """Spark would try for ten minutes; we knock first, and keep the secret of the address."""
