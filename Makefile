@@ -1,6 +1,7 @@
 # tablewatch: `make demo` and `make test` do all the set-up on a machine with make and Python >= 3.11.
 PYTHON ?= python3
 VENV   ?= .venv
+EXTRAS ?= postgres
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
@@ -16,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[postgres]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]' --group dev
 	@touch $(READY)
 
 setup: $(READY)  ## Make .venv and install everything

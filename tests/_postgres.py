@@ -1,10 +1,14 @@
-"""A PostgreSQL server for tests: the one that TABLEWATCH_TEST_POSTGRES names, else a throwaway one on loopback."""
+"""A PostgreSQL server for tests: the one that TABLEWATCH_TEST_POSTGRES names, else a throwaway one on loopback.
+
+`python -m tests._postgres COMMAND...` runs a command with such a server and ends with its exit code.
+"""
 
 import os
 import pwd
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,3 +91,16 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    """Run a command with a throwaway server that TABLEWATCH_TEST_POSTGRES names."""
+    programs = _programs()
+    if programs is None:
+        sys.exit("no PostgreSQL server programs; install Debian's package postgresql")
+    with _server(programs) as url:
+        sys.exit(subprocess.call(sys.argv[1:], env={**os.environ, "TABLEWATCH_TEST_POSTGRES": url}))  # noqa: S603 - whoever calls says what
+
+
+if __name__ == "__main__":
+    main()

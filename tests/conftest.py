@@ -1,7 +1,9 @@
 """What every test may use: the reference data that lies beside the repository."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,23 @@ __all__ = ["postgres_url", "reference_data"]
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+
+_RESOURCES: Final = frozenset({"postgres", "spark", "browser"})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+    call: pytest.CallInfo[None],  # noqa: ARG001 - pytest's signature
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With TABLEWATCH_NO_SKIPS, fail a test that was skipped because what it needs is not here."""
+    report = yield
+    needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
+    if os.environ.get("TABLEWATCH_NO_SKIPS") and report.skipped and needs & (_RESOURCES | {"reference_data"}):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -26,32 +26,38 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
     """
     cells = [[cell or NOTHING for cell in row] for row in rows]
     width = min(console.width, WIDTH)
-    least = _least_widths(columns, cells)
-    fold = sum(least) + _GAP * (len(least) - 1) >= width  # where it fits exactly, Rich cuts off a cell
-    table = _table(columns, cells, least=None if fold else least)
-    console.print(table, width=width, soft_wrap=False)
+    console.print(_table(columns, cells, widths=_widths(columns, cells, width)), width=width, soft_wrap=False)
 
 
-def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[int]:
-    """Give the widths with which only texts need folding; wide characters take two cells."""
-    widths = []
-    for number, column in enumerate(columns):
-        name = column.lstrip(">~")
-        folds = column.startswith("~")
-        widest = max((cell_len(cell) for cell in (name, *(row[number] for row in rows))), default=0)
-        widths.append(min(_NARROWEST, widest) if folds else widest)
-    return widths
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Sequence[int] | None:
+    """Give each column its width: figures theirs, texts what is left; None where that is too little."""
+    wanted = [_widest(column, number, rows) for number, column in enumerate(columns)]
+    folds = [column.startswith("~") for column in columns]
+    given = [min(_NARROWEST, most) if fold else most for most, fold in zip(wanted, folds, strict=True)]
+    left = room - sum(given) - _GAP * len(given)
+    if left < 0:
+        return None
+    for number, most in enumerate(wanted):
+        more = min(left, most - given[number])
+        given[number] += more
+        left -= more
+    return given
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, least: Sequence[int] | None) -> Table:
+def _widest(column: str, number: int, rows: Sequence[Sequence[str]]) -> int:
+    """Give how many cells the widest text of a column takes; wide characters take two."""
+    return max(cell_len(cell) for cell in (column.lstrip(">~"), *(row[number] for row in rows)))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, widths: Sequence[int] | None) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
     for number, column in enumerate(columns):
         table.add_column(
             column.lstrip(">~"),
             justify="right" if column.startswith(">") else "left",
-            no_wrap=least is not None and not column.startswith("~"),
+            no_wrap=widths is not None and not column.startswith("~"),
             overflow="fold",
-            min_width=None if least is None else least[number],
+            width=None if widths is None else widths[number],
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
