@@ -9,8 +9,8 @@ wrote, never with text from outside.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
 
 import ibis
@@ -23,6 +23,7 @@ from checks._where import predicate_sql
 from sources import Source, SourceSpec, TableNotFound
 
 _FAR_YEAR = 2999
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
 
 
 class Compiler(Protocol):
@@ -94,17 +95,44 @@ class Template:
 
 
 class Literals:
-    """Writes times as one engine does; each is compiled once, since all tables of a pass ask about the same seconds."""
+    """Writes times, to the second, as one engine does: compiling each would take longer than asking a small table.
 
-    def __init__(self, compiler: Compiler) -> None:
-        self._compiler = compiler
-        self._known: dict[datetime, str] = {}
+    How an engine writes them is learnt from one compiled example and tried on a second one with parts of one digit; an
+    engine whose way is not understood has every time compiled.
+    """
+
+    _learnt: ClassVar[dict[tuple[str, bool], str | None]] = {}
+    _example: ClassVar = datetime(2789, 11, 26, 17, 48, 53)  # noqa: DTZ001 - no part stands in another one
+    _other: ClassVar = datetime(2801, 2, 3, 4, 5, 6)  # noqa: DTZ001 - as above
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
 
     def of(self, moment: datetime) -> str:
         """Give a time as SQL text."""
-        if moment not in self._known:
-            self._known[moment] = _literal_sql(ibis.literal(moment), self._compiler)
-        return self._known[moment]
+        key = (self._source.dialect, moment.tzinfo is None)
+        if key not in self._learnt:
+            self._learnt[key] = self._learn(moment.tzinfo)
+        form = self._learnt[key]
+        return self._compiled(moment) if form is None else _fill_form(form, moment)
+
+    def _learn(self, zone: tzinfo | None) -> str | None:
+        text = self._compiled(self._example.replace(tzinfo=zone))
+        for padded in (True, False):
+            form = text.replace("{", "{{").replace("}", "}}")
+            for part in _PARTS:
+                width = "" if not padded else "04" if part == "year" else "02"
+                form = form.replace(str(getattr(self._example, part)), f"{{{part}:{width}}}")
+            if _fill_form(form, self._other) == self._compiled(self._other.replace(tzinfo=zone)):
+                return form
+        return None
+
+    def _compiled(self, moment: datetime) -> str:
+        return _literal_sql(ibis.literal(moment), self._source)
+
+
+def _fill_form(form: str, moment: datetime) -> str:
+    return form.format(**{part: getattr(moment, part) for part in _PARTS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,5 +169,6 @@ def _read(text: object) -> str | None:
     return moment.isoformat(" ")
 
 
+@lru_cache(maxsize=64)  # as above
 def _has_offset(text: object) -> bool | None:
     return None if text is None else isinstance(text, str) and _matches_offset(text) is not None

@@ -106,7 +106,7 @@ class Shop:
             shop.execute("UPDATE orders SET amount = amount / 100 WHERE amount >= 100000")
 
     def load_events(self, now: datetime) -> None:
-        """Write one Parquet file with the events of the last six hours."""
+        """Add the events of the last six hours to the day's Parquet file."""
         count = int(self._random.normal(600 if now.astimezone(self.start.tzinfo).hour >= 11 else 300, 12))
         if plan.HALF_VOLUME.touches(now - self.start):
             count //= 2
@@ -117,12 +117,14 @@ class Shop:
         ]
         day = self.folder / "lake" / f"day={now.astimezone(self.start.tzinfo):%Y-%m-%d}"
         day.mkdir(exist_ok=True)
+        file = day / "events.parquet"
+        before = [pq.read_table(file, partitioning=None)] if file.exists() else []
         columns = {
             "event_id": pa.array(ids, pa.int64()),
             "session_id": pa.array([f"s{number // 3}" for number in ids], pa.string()),
             "event_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
         }
-        pq.write_table(pa.table(columns), day / f"events-{now:%H%M}.parquet")
+        pq.write_table(pa.concat_tables([*before, pa.table(columns)]), file)
 
     def build_revenue(self, now: datetime) -> None:
         """Add yesterday's revenue by prefecture to the warehouse."""
