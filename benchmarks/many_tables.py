@@ -69,7 +69,7 @@ def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
     project = Project(load(config), clock)
     targets = project.targets(table.name for table in project.config.tables)
     costs, memories, counted = [], [], Counter[str]()
-    with project.open_store() as store, _counted_fetches(counted):
+    with project.open_store(alone=True) as store, _counted_fetches(counted):
         engine = Engine(clock, store, project.policy)
         for cycle in range(1, CYCLES + 1):
             counted.clear()

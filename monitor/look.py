@@ -29,6 +29,9 @@ def look(
     if store is not None:
         retire(project, store)
     results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
+    if store is not None:
+        kept = project.config.storage
+        store.prune(keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=clock.now())
     return PassReport(
         project=project.config.project,
         run_id=secrets.token_hex(12),

@@ -68,16 +68,20 @@ class Project:
 
         return maintenance_of(self.config, names)
 
-    def open_store(self) -> Store:
+    def open_store(self, *, alone: bool = False, adopt: bool = False) -> Store:
         """Open the store, making or upgrading it where needed.
+
+        `alone`: nobody else uses it meanwhile. `adopt`: it belonged to this project under another name.
 
         Raises:
             Stop: it cannot be opened.
         """
         try:
-            return open_store(self.config.storage.url)
+            store = open_store(self.config.storage.url, checkpoints=alone)
+            store.claim(self.config.project, adopt=adopt)
         except StoreError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
+        return store
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""

@@ -23,12 +23,14 @@ from store._rows import (
     IncidentEventRow,
     IncidentRow,
     MeasurementRow,
+    ProjectRow,
     RunRow,
     columns_of,
 )
 from store._values import Result, Run
 from store._view import View
 
+_PROJECT: Final = ProjectRow.__table__
 _RUN: Final = RunRow.__table__
 _MEASUREMENT: Final = MeasurementRow.__table__
 _STATE: Final = CheckStateRow.__table__
@@ -50,6 +52,11 @@ class History(NamedTuple):
 
 class Book(View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
+
+    def name_project(self, name: str) -> None:
+        """Say whose store this is, in place of what was said before."""
+        self._connection.execute(delete(_PROJECT))
+        self._connection.execute(insert(_PROJECT).values(id=1, name=name))
 
     def add_runs(self, runs: Sequence[Run], results: Sequence[Result]) -> None:
         """Remember runs and what their checks found. Every result belongs to one of these runs.

@@ -255,6 +255,16 @@ class GapRow(Row, table=True):
     reason: str = _line()
 
 
+class ProjectRow(Row, table=True):
+    """Whose store this is: one row."""
+
+    __tablename__ = "project"
+    __table_args__ = (CheckConstraint("id = 1", name="one"), _STRICT)
+
+    id: int = _key()
+    name: str = _line()
+
+
 @cache
 def columns_of(row: type[Row]) -> Sequence[Label[Any]]:
     """Give all columns of a table under their Python names, to select."""

@@ -13,7 +13,9 @@ from store._errors import StoreError, StoreForeign, StoreNewer
 
 HEAD: Final = "0001"
 REVISION_TABLE: Final = "store_revision"
-OUR_TABLES: Final = frozenset({"run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"})
+OUR_TABLES: Final = frozenset(
+    {"project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"}
+)
 
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, Transaction
 
 from store._book import Book
 from store._engines import BEGIN_TRIES, FAILED, Address, reader_engine, writer_engine
-from store._errors import StoreBusy, StoreError, in_our_words
+from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._rebuild import Discrepancy, compare_with_events
 from store._retention import Pruned
 from store._schema import revision_of
@@ -66,6 +66,27 @@ class Store:
                 raise StoreError(
                     f"{self.name}: a statement failed and the failure was passed over; nothing of this step was kept"
                 )
+
+    def claim(self, project: str, *, adopt: bool = False) -> None:
+        """Say which project uses the store: the first keeps it, so that two configurations never share one by mistake.
+
+        `adopt` takes the store over, after the project was renamed.
+
+        Raises:
+            StoreForeign: it is another project's.
+        """
+        with self.reading() as view:
+            owner = view.project()
+        if owner is None or (adopt and owner != project):
+            with self.writing() as book:
+                owner = None if adopt else book.project()
+                if owner is None:
+                    book.name_project(project)
+        if owner not in {None, project}:
+            raise StoreForeign(
+                f"{self.name} is the store of project '{owner}', and this configuration is project '{project}'; give "
+                "it a store of its own (storage.url), or, if it was renamed, run 'tablewatch config adopt-store'"
+            )
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Forget what is older than it has to be kept, in many short transactions. Gives what was forgotten.

@@ -17,6 +17,7 @@ from store._rows import (
     IncidentEventRow,
     IncidentRow,
     MeasurementRow,
+    ProjectRow,
     RunRow,
     columns_of,
 )
@@ -32,6 +33,11 @@ class View:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def project(self) -> str | None:
+        """Give the name of the project whose store this is, None before it was said."""
+        name: str | None = self._connection.scalar(select(ProjectRow.__table__.c.name))
+        return name
 
     def watches(self, check_ids: Iterable[str] | None = None) -> dict[str, Watch]:
         """Give what is known of checks that ran, by check id; None asks for all of them."""

@@ -104,6 +104,22 @@ def schema(
     invocation.emit(result, lambda console: console.print(f"wrote {write}"))
 
 
+@app.command()
+def adopt_store(ctx: typer.Context) -> None:
+    """Take over the store of this project after the project was renamed.
+
+    Example: tablewatch config adopt-store
+    """
+    from monitor.wiring import Project  # noqa: PLC0415 - `--help` must stay quick
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store(adopt=True) as store:
+        name = store.name
+    result = {"schema": "tablewatch.adopted/1", "ok": True, "project": project.config.project, "store": name}
+    invocation.emit(result, lambda console: console.print(f"{name} is now the store of {project.config.project}"))
+
+
 def _say(note: Problem) -> str:
     place = f" ({note.file}:{note.line}:{note.column})" if note.file is not None else ""
     return f"{note.message}{place}"

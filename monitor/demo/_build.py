@@ -67,7 +67,7 @@ def build_demo(
     text = files("monitor.demo").joinpath("tablewatch.yaml").read_text(encoding="utf-8")
     config.write_text(text.replace("{{store}}", str((folder / "tablewatch.db").resolve())), encoding="utf-8")
     project = Project(load(config))
-    with project.open_store() as store:
+    with project.open_store(alone=True) as store:
         replay = Replay(shop, project, store)
         replay.play(on_day)
         with store.reading() as view:

@@ -285,3 +285,15 @@ def test_a_disk_without_room_is_said(file: Path) -> None:
             write_too_much(store)
         with store.reading() as view:
             assert view.counts().incidents == 0
+
+
+def test_the_first_project_keeps_the_store(url: str) -> None:
+    """Two configurations never share a store by mistake; a renamed project takes its own over."""
+    with open_store(url) as store:
+        store.claim("shop")
+        store.claim("shop")
+        with pytest.raises(StoreForeign, match="'shop'.*'museum'.*adopt-store"):
+            store.claim("museum")
+        store.claim("museum", adopt=True)
+        with pytest.raises(StoreForeign):
+            store.claim("shop")

@@ -1,4 +1,4 @@
-"""Begin: runs, measurements, the watch of each check, incidents with their episodes and events, gaps."""
+"""Begin: the project, runs, measurements, the watch of each check, incidents with their episodes and events, gaps."""
 
 from collections.abc import Sequence
 
@@ -15,6 +15,7 @@ _WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """Make the tables, their indexes and the triggers that keep events append-only."""
+    _make_project()
     _make_observations()
     _make_incidents()
     _make_gaps()
@@ -48,6 +49,17 @@ def _index(table: str, *columns: str) -> None:
 def _index_where(name: str, table: str, column: str, condition: str, *, unique: bool = False) -> None:
     op.create_index(
         op.f(name), table, [column], unique=unique, sqlite_where=sa.text(condition), postgresql_where=sa.text(condition)
+    )
+
+
+def _make_project() -> None:
+    op.create_table(
+        "project",
+        _whole("id"),
+        _text("name"),
+        sa.CheckConstraint("id = 1", name="one"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_project")),
+        sqlite_strict=True,
     )
 
 
