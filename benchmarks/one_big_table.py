@@ -36,7 +36,7 @@ COPY (
          ['JP', 'US', 'DE', 'FR', 'GB'][1 + range % 5] AS country, ['a', 'b', 'c', 'd'][1 + range % 4] AS kind,
          TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (range % 86400) SECOND AS loaded_at
   FROM range({ROWS})
-) TO '%s' (FORMAT parquet)
+) TO '{{file}}' (FORMAT parquet)
 """
 AGGREGATES = """
 SELECT count(*), count(customer), count(amount), count(country), count(kind), count(loaded_at), max(loaded_at),
@@ -54,7 +54,7 @@ def main() -> None:
         CONTENDERS[sys.argv[2]](Path(sys.argv[3]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        duckdb.execute(MAKE % (Path(folder) / "big.parquet"))
+        duckdb.execute(MAKE.replace("{file}", str(Path(folder) / "big.parquet")))
         rows = [_in_process(name, folder) for name in CONTENDERS]
     print(f"**{ROWS:,} rows in Parquet x 12 checks.** Median of 3 runs after the first.\n")
     print(table(("work", "wall s", "cpu s", "peak memory MB"), rows))

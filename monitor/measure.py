@@ -5,7 +5,7 @@ alone, and only those that are refused again could not be evaluated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from time import perf_counter
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
 from checks._gx import GxRequest, evaluate
-from monitor.planner import Literals, Plan, Query, Target, Template
+from monitor.planner import Literals, Plan, Query, Target, Template, plan
 from sources import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, TimedOut, Unreachable
 
 T = TypeVar("T")
@@ -113,15 +113,23 @@ class _Run:
         row = self._attempt(asking, partial(self._fetch_row, self.plan.fused))
         if row is not None:
             self._keep_values(asking, row)
-        elif self.plan.single and all(self._may_be_guiltless(check_id) for check_id in asking):
-            self._run_singles(asking)
+        elif len(asking) > 1 and all(self._may_be_guiltless(check_id) for check_id in asking):
+            for check_id in asking:
+                self._run_alone(check_id)
 
-    def _run_singles(self, asking: Iterable[str]) -> None:
-        for check_id in asking:
-            del self.failed[check_id]
-            row = self._attempt([check_id], partial(self._fetch_row, self.plan.single[check_id]))
+    def _run_alone(self, check_id: str) -> None:
+        """Run one check's part of the fused statement, planned anew."""
+        del self.failed[check_id]
+        subject = self.plan.subject
+        alone = replace(subject, checks=((check_id, dict(subject.checks)[check_id]),))
+        part = self._attempt([check_id], lambda: plan(alone, self.source))
+        if part is None:
+            return
+        self.failed.update(part.refused)
+        if part.fused is not None:
+            row = self._attempt([check_id], partial(self._fetch_row, part.fused))
             if row is not None:
-                self._keep_values([check_id], row)
+                self.values[check_id] = {name: row[label] for name, label in part.columns[check_id].items()}
 
     def _may_be_guiltless(self, check_id: str) -> bool:
         return self.failed[check_id].reason is UnknownReason.MISCONFIGURED

@@ -147,9 +147,8 @@ class Query:
 class Plan:
     """Everything to run for one table.
 
-    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `single` holds the same
-    statement cut down to one check, for the day one of them breaks the fused one. `refused` are the checks that do not
-    fit the table.
+    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `refused` are the checks
+    that do not fit the table.
     """
 
     subject: Subject
@@ -157,7 +156,6 @@ class Plan:
     refused: Mapping[str, Outcome]
     fused: Template | None
     columns: Mapping[str, Mapping[str, str]]
-    single: Mapping[str, Template]
     queries: tuple[Query, ...]
     counts: tuple[Query, ...]
 
@@ -194,11 +192,6 @@ def plan(subject: Subject, source: Source) -> Plan:
         refused=refused,
         fused=_aggregate(table, aggregates, holes=holes) if aggregates else None,
         columns=columns,
-        single={
-            check_id: _aggregate(table, {label: aggregates[label] for label in labels.values()}, holes=holes)
-            for check_id, labels in columns.items()
-            if labels and len(columns) > 1
-        },
         queries=_queries(wants, holes),
         counts=_counts(wants, source.dialect),
     )

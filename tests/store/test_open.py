@@ -292,7 +292,7 @@ def test_the_first_project_keeps_the_store(url: str) -> None:
     with open_store(url) as store:
         store.claim("shop")
         store.claim("shop")
-        with pytest.raises(StoreForeign, match="'shop'.*'museum'.*adopt-store"):
+        with pytest.raises(StoreForeign, match=r"'shop'.*'museum'.*adopt-store"):
             store.claim("museum")
         store.claim("museum", adopt=True)
         with pytest.raises(StoreForeign):
