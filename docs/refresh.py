@@ -5,19 +5,28 @@ test fails when a page is not what this would write. To add a part: write its fu
 comments where it belongs.
 """
 
+import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
+
+from rich.console import Console
 
 from monitor.cli import build_command
 from monitor.commands import command_files
 from monitor.config._schema import json_schema
+from monitor.demo import build_demo, tell
 
 ROOT: Final = Path(__file__).parents[1]
 _PART: Final = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z-]+) -->\n.*?(?=<!-- end of (?P=name) -->)", re.DOTALL)
+_DEMO: Final = "tablewatch-demo"
+_DEMO_NOW: Final = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 _NOT_SHOWN: Final = ({"$ref": "#/$defs/Substitution"}, {"type": "null"})
 _SHARED: Final = frozenset({"--config", "--format", "--help"})
 
@@ -157,9 +166,23 @@ def _options(command: Any) -> Iterator[str]:
         yield "\n".join(["| option | |", "|---|---|", *rows, ""])
 
 
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+
+def demo() -> str:
+    """Build the demo as of a fixed moment and give what it says."""
+    console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+    with TemporaryDirectory() as folder:
+        built = build_demo(Path(folder) / _DEMO, now=_DEMO_NOW)
+        tell(built).draw(console)
+        said = console.file.getvalue().replace(f"{folder}{os.sep}", "")  # type: ignore[attr-defined]  # a StringIO
+    return "```\n" + "\n".join(line.rstrip() for line in said.splitlines()) + "\n```"
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "configuration-reference": configuration_reference,
     "commands": commands,
+    "demo": demo,
 }
 
 
