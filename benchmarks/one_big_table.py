@@ -92,6 +92,8 @@ def _tablewatch(folder: Path) -> None:
 def _hand_written(folder: Path) -> None:
     file = folder / "big.parquet"
 
+    duckdb.sql("SET enable_progress_bar = false")
+
     def both() -> None:
         duckdb.sql(AGGREGATES % file).fetchall()
         duckdb.sql(DUPLICATES % file).fetchall()
