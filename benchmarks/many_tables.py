@@ -82,7 +82,7 @@ def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
 
 class _counted_fetches:  # noqa: N801 - reads as a word in a `with`
     def __init__(self, counted: Counter[str]) -> None:
-        from sources._engine import EngineSource  # noqa: PLC0415 - patched for counting only
+        from sources._engine import EngineSource
 
         self._kind: Any = EngineSource
         self._fetch = EngineSource.fetch
@@ -102,7 +102,7 @@ class _counted_fetches:  # noqa: N801 - reads as a word in a `with`
 
 
 def _great_expectations(database: Path) -> dict[str, Cost]:
-    import great_expectations as gx  # noqa: PLC0415 - seconds
+    import great_expectations as gx
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}

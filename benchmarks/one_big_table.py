@@ -102,8 +102,8 @@ def _hand_written(folder: Path) -> None:
 
 
 def _great_expectations(folder: Path) -> None:
-    import great_expectations as gx  # noqa: PLC0415 - seconds
-    import pandas as pd  # noqa: PLC0415 - as above
+    import great_expectations as gx
+    import pandas as pd
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}

@@ -66,7 +66,7 @@ class CheckError(Exception):
     """The root of this room's errors."""
 
 
-class Misconfigured(CheckError):  # noqa: N818 - named as the outcome's reason that it becomes
+class Misconfigured(CheckError):
     """A check's parameters do not fit the table that it looks at."""
 
 
@@ -287,7 +287,7 @@ class CheckParameters(BaseModel):
                 raise ValueError(f"in 'warn', {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         return self
 
-    def offending_keys(self, context: Context) -> ir.Table | None:  # noqa: ARG002 - for checks of keys
+    def offending_keys(self, context: Context) -> ir.Table | None:
         """Give the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
         return None
 

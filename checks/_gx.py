@@ -160,7 +160,7 @@ class _CaughtByGxError(Exception):
 
 
 def _library() -> Any:
-    import great_expectations  # noqa: PLC0415 - takes seconds and 200 MB, in the worker only
+    import great_expectations
 
     return great_expectations
 

@@ -73,8 +73,8 @@ class FreshnessMetric(TableMetricProvider):
         execution_engine: PandasExecutionEngine,
         metric_domain_kwargs: dict[str, Any],
         metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG002 - Great Expectations' signature
-        runtime_configuration: dict[str, Any],  # noqa: ARG002 - as above
+        metrics: dict[str, Any],
+        runtime_configuration: dict[str, Any],
     ) -> Measurement:
         frame, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, domain_type=MetricDomainTypes.TABLE)
         column = [name for name in frame.columns if name == metric_value_kwargs["column"]]
@@ -87,7 +87,7 @@ class FreshnessMetric(TableMetricProvider):
         metric_domain_kwargs: dict[str, Any],
         metric_value_kwargs: dict[str, Any],
         metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any],  # noqa: ARG002 - as above
+        runtime_configuration: dict[str, Any],
     ) -> Measurement:
         rows, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, domain_type=MetricDomainTypes.TABLE)
         dialect = _dialect(execution_engine)
@@ -179,8 +179,8 @@ class ExpectTableToBeFresh(BatchExpectation):
     def _validate(
         self,
         metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG002 - Great Expectations' signature
-        execution_engine: Any = None,  # noqa: ARG002 - as above
+        runtime_configuration: dict[str, Any] | None = None,
+        execution_engine: Any = None,
     ) -> dict[str, Any]:
         measurement: Measurement = metrics["tablewatch.freshness"]
         outcome = judge(_freshness(self.dict()), measurement)

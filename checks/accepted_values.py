@@ -34,7 +34,7 @@ class AcceptedValues(CheckParameters):
             strange |= column.isnull()
         return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed hold another value."""
         text = "{column}: {bad:count} of {rows:count} rows hold a value that is not accepted ({ratio:ratio})"
         return judge_violations(

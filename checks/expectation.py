@@ -81,7 +81,7 @@ class Expectation(CheckParameters):
             )
         return Frame(columns, context.frame_rows)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when Great Expectations says so; what it could not evaluate is unknown."""
         found = measurement.frame_result
         rows = measurement.number("rows")

@@ -84,7 +84,7 @@ class ForeignKey(CheckParameters):
             )
         return source, name
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed point to nothing."""
         found = measurement.tables["orphans"][0]
         values = {"table": self.refers_to[0]}

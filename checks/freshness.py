@@ -66,7 +66,7 @@ class Freshness(CheckParameters):
             aggregates[f"future_{clock.reading}"] = context.count(future)
         return Wants(aggregates)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the newest row is older than allowed, or when all there are lie in the future."""
         reading = reading_of(measurement, self.column, "newest")
         if isinstance(reading, Outcome):

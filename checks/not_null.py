@@ -34,7 +34,7 @@ class NotNull(CheckParameters):
             any_missing |= other
         return Wants({"rows": context.rows, **counts, **context.first_bad_load(any_missing)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""
         rows = measurement.number("rows")
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}

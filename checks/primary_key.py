@@ -35,7 +35,7 @@ class PrimaryKey(CheckParameters):
         """Give the keys that occur more than once or are incomplete, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=True, nulls_equal=False)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a key is missing or occurs more than once."""
         found = counted(measurement)
         keys, copies, missing = found["duplicate_keys"], found["duplicate_rows"], measurement.number("null_keys")

@@ -72,7 +72,7 @@ class Range(CheckParameters):
             parts.append(values >= high if self.exclusive_max else values > high)
         return reduce(or_, parts)
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more values than allowed lie outside."""
         name, since = "violations", None
         times = "filled" in measurement.values

@@ -87,7 +87,7 @@ class Reconcile(CheckParameters):
         ours = aggregate(context, self.aggregate, self.column)
         return Wants({"rows": context.rows, "value": ours}, {"other": other.aggregate(value=theirs)})
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
         own = say_aggregate(self.aggregate, self.column)
         other = say_aggregate(self._other_aggregate, self._other_column, self.against.table)

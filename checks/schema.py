@@ -44,7 +44,7 @@ class Schema(CheckParameters):
     extra: Literal["forbid", "allow"] = Field("forbid", description="Whether further columns are allowed.")
     order: bool = Field(default=False, description="Whether the order of the columns matters.")
 
-    def wants(self, context: Context) -> Wants:  # noqa: ARG002 - the catalogue says it all
+    def wants(self, context: Context) -> Wants:
         """Read the columns from the catalogue; without agreed ones, also those last accepted."""
         return Wants(schema=True, earlier=Earlier(accepted=True) if self.columns is None else None)
 

@@ -34,7 +34,7 @@ class Unique(CheckParameters):
         """Give the combinations that occur more than once, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=False, nulls_equal=self.nulls == "equal")
 
-    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - part of the contract
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a combination occurs more than once."""
         found = counted(measurement)
         keys, copies = found["duplicate_keys"], found["duplicate_rows"]

@@ -23,15 +23,15 @@ class IncidentError(Exception):
     """The root of this room's errors."""
 
 
-class ImpossibleOrder(IncidentError):  # noqa: N818 - it reads as what happened
+class ImpossibleOrder(IncidentError):
     """Times that cannot follow one another."""
 
 
-class NotAllowed(IncidentError):  # noqa: N818
+class NotAllowed(IncidentError):
     """A verb that the incident's state does not allow."""
 
 
-class BrokenHistory(IncidentError):  # noqa: N818 - it reads as what is wrong
+class BrokenHistory(IncidentError):
     """Events that no incident can have had."""
 
 

@@ -44,27 +44,27 @@ class Project:
     @cached_property
     def pricing(self) -> "Pricing":
         """Give what an hour of data downtime costs, table by table."""
-        from monitor.figures.rates import pricing_of  # noqa: PLC0415 - a pass needs no prices, and they load numpy
+        from monitor.figures.rates import pricing_of
 
         return pricing_of(self.config)
 
     @property
     def priced(self) -> bool:
         """Say whether any rate is configured; without one, a cost is unknown, not nothing."""
-        from monitor.figures.rates import is_priced  # noqa: PLC0415 - as above
+        from monitor.figures.rates import is_priced
 
         return is_priced(self.config)
 
     @cached_property
     def currency(self) -> "Currency":
         """Give the currency of all amounts."""
-        from monitor.figures.rates import Currency  # noqa: PLC0415 - as above
+        from monitor.figures.rates import Currency
 
         return Currency.of(self.config.cost.currency)
 
     def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
         """Give the planned work on tables, for spans with these names; None where none is configured."""
-        from monitor.figures.rates import maintenance_of  # noqa: PLC0415 - as above
+        from monitor.figures.rates import maintenance_of
 
         return maintenance_of(self.config, names)
 

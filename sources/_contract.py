@@ -30,27 +30,27 @@ class SourceError(Exception):
     """The root of this room's errors. Its text holds no data value and no secret."""
 
 
-class Unreachable(SourceError):  # noqa: N818 - named as the outcome's reason that it becomes
+class Unreachable(SourceError):
     """The source cannot be connected to."""
 
 
-class PermissionDenied(SourceError):  # noqa: N818
+class PermissionDenied(SourceError):
     """The source refuses to show this to us."""
 
 
-class TimedOut(SourceError):  # noqa: N818
+class TimedOut(SourceError):
     """The source did not answer in time."""
 
 
-class TableNotFound(SourceError):  # noqa: N818
+class TableNotFound(SourceError):
     """The source has no such table."""
 
 
-class QueryFailed(SourceError):  # noqa: N818
+class QueryFailed(SourceError):
     """The engine refused a statement."""
 
 
-class NotTemporal(SourceError):  # noqa: N818
+class NotTemporal(SourceError):
     """A column that is asked for its moments is neither a time nor text."""
 
 

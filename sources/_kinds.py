@@ -1,7 +1,5 @@
 """Choose the kind of a source by what is declared, and load only that kind's engine."""
 
-# ruff: noqa: PLC0415 - each kind loads a heavy engine, so only the one that is asked for is imported
-
 from sources._contract import Source, Unreachable
 from sources._place import scheme_of
 from sources._spec import SourceSpec

@@ -134,7 +134,7 @@ class _Functions(NamedTuple):
 
 @cache  # one definition per process: two of the same function would not be equal, and equal wants are measured once
 def _functions() -> _Functions:
-    import ibis  # noqa: PLC0415 - `import sources` stays cheap
+    import ibis
 
     @ibis.udf.scalar.builtin(name=_SQLITE_MOMENT, signature=(("string",), "timestamp"))
     def sqlite_moment(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it

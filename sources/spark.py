@@ -133,7 +133,7 @@ def _answers(host: str, port: str, limit: float) -> bool:
 def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect's sessions share no type
     if address.startswith("sc://"):
         # Not by SparkSession.builder, which would turn the whole process, and its children, to Spark Connect.
-        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - needs grpc, a master does not
+        from pyspark.sql.connect.session import SparkSession as Remote
 
         remote = Remote.builder.remote(address).create()
         closing.callback(remote.stop)

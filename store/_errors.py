@@ -22,35 +22,35 @@ class StoreError(Exception):
     """The root of this room's errors."""
 
 
-class StoreUnavailable(StoreError):  # noqa: N818 - these read as what happened
+class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written."""
 
 
-class StoreCorrupt(StoreError):  # noqa: N818 - reads as what happened
+class StoreCorrupt(StoreError):
     """The file is damaged or is no database. It was left as it was."""
 
 
-class StoreForeign(StoreError):  # noqa: N818 - reads as what happened
+class StoreForeign(StoreError):
     """The database belongs to something else."""
 
 
-class StoreNewer(StoreError):  # noqa: N818 - reads as what happened
+class StoreNewer(StoreError):
     """The store was written by a newer Tablewatch."""
 
 
-class StoreBusy(StoreError):  # noqa: N818 - reads as what happened
+class StoreBusy(StoreError):
     """Other writers held the store for longer than we wait."""
 
 
-class StoreConflict(StoreError):  # noqa: N818 - reads as what happened
+class StoreConflict(StoreError):
     """Somebody else wrote what this change was based on."""
 
 
-class NotRecorded(StoreError):  # noqa: N818 - reads as what happened
+class NotRecorded(StoreError):
     """There is no such incident."""
 
 
-class RowRefused(StoreError):  # noqa: N818 - reads as what happened
+class RowRefused(StoreError):
     """A value that the store does not take."""
 
 

@@ -7,7 +7,7 @@ it is.
 import os
 import sqlite3
 import uuid
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -55,13 +55,11 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
         if address.file is not None:
             _make_file(address, address.file, patience)
             _check_file(address.file, whole=thorough or address.file.stat().st_size <= CHECKED_WHOLE)
-        store = Store(address, patience=patience, checkpoints=checkpoints)
-        try:
+        with ExitStack() as unless_opened:
+            store = unless_opened.enter_context(Store(address, patience=patience, checkpoints=checkpoints))
             if store.revision() != HEAD:
                 migrate(address, to=HEAD, patience=patience)
-        except BaseException:
-            store.close()
-            raise
+            unless_opened.pop_all()
     return store
 
 

@@ -63,9 +63,9 @@ def upgrade(connection: Connection, name: str, *, to: str) -> None:
     Raises:
         StoreError: no migration leads there.
     """
-    from alembic import command  # noqa: PLC0415 - only a store that is not up to date needs it
-    from alembic.config import Config  # noqa: PLC0415 - as above
-    from alembic.util import CommandError  # noqa: PLC0415 - as above
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))

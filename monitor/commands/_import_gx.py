@@ -28,7 +28,7 @@ def import_gx(
 
     Example: tablewatch import gx gx/expectations/orders.json --table sales.orders
     """
-    from checks._gx_suite import NotASuiteError, to_checks  # noqa: PLC0415 - `--help` must stay quick
+    from checks._gx_suite import NotASuiteError, to_checks
 
     invocation: Invocation = ctx.obj
     try:
@@ -69,8 +69,8 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
     asked = [check for check in imported.checks if check["type"] == "expectation"]
     if not asked:
         return
-    from checks._gx import Declared, validate  # noqa: PLC0415 - starts a process that imports for seconds
-    from checks._gx_suite import Note  # noqa: PLC0415 - as above
+    from checks._gx import Declared, validate
+    from checks._gx_suite import Note
 
     try:
         answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked])
@@ -93,6 +93,6 @@ def _say_notes(imported: "Imported", invocation: Invocation) -> None:
 
 
 def _print_yaml(console: "Console", values: Any) -> None:
-    import yaml  # noqa: PLC0415 - `--help` must stay quick
+    import yaml
 
     console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")

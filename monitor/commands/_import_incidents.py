@@ -66,8 +66,8 @@ def import_incidents(
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -109,9 +109,9 @@ def _reader(
     pattern: str | None,
     any_table: bool,
 ) -> "TicketReader":
-    from checks._scalars import known_zone  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.desk.moments import TimeReader  # noqa: PLC0415 - as above
-    from monitor.desk.tickets import Plan, TicketReader, UnreadableTickets  # noqa: PLC0415 - as above
+    from checks._scalars import known_zone
+    from monitor.desk.moments import TimeReader
+    from monitor.desk.tickets import Plan, TicketReader, UnreadableTickets
 
     try:
         zone = project.config.timezone if zone is None else known_zone(zone)
@@ -126,7 +126,7 @@ def _reader(
 
 
 def _read(reader: "TicketReader", file: Path) -> "Tickets":
-    from monitor.desk.tickets import UnreadableTickets  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.tickets import UnreadableTickets
 
     try:
         with progress("reading rows", _lines(file)) as advance:
@@ -158,7 +158,7 @@ def _write(
     if dry_run:
         with store.reading() as view:
             return [], sum(len(view.latest_incidents(_fingerprints(chunk))) for chunk in _chunks(told))
-    from store import History  # noqa: PLC0415 - `--help` must stay quick
+    from store import History
 
     numbers: list[int] = []
     with progress("writing incidents", len(told)) as advance, store.writing() as book:

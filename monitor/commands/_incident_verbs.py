@@ -103,7 +103,7 @@ def resolve(
 
     Example: tablewatch incident resolve 41 --as fixed --resolved 2026-11-11T16:28+09:00 --cause 'unit of amounts'
     """
-    from incidents import Resolution  # noqa: PLC0415 - `--help` must stay quick
+    from incidents import Resolution
 
     why = None if cause is None else _told(cause, "--cause is empty; write why it happened, or leave it out")
 
@@ -144,7 +144,7 @@ def correct(
 
     Example: tablewatch incident correct 41 --occurred 2026-11-11T09:40+09:00
     """
-    from incidents import Corrected  # noqa: PLC0415 - `--help` must stay quick
+    from incidents import Corrected
 
     def work(desk: "Desk", times: "TypedTimes") -> "Incident":
         change = Corrected(
@@ -206,8 +206,8 @@ def root(
 @contextmanager
 def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
     """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
-    from monitor.desk.desk import Desk  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
+    from monitor.desk.desk import Desk
+    from monitor.desk.refusals import explained
 
     actor = who(by)
     with project.open_store() as store, explained(project.config.timezone):
@@ -223,8 +223,8 @@ def present(
     whole: bool = False,
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
-    from monitor.pages.incident import sheet_as_json, verbs_of  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.pages.incident_story import headline, say_event, tell  # noqa: PLC0415 - as above
+    from monitor.pages.incident import sheet_as_json, verbs_of
+    from monitor.pages.incident_story import headline, say_event, tell
 
     def draw(console: "Console") -> None:
         if not whole:
@@ -239,8 +239,8 @@ def present(
 
 
 def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes], Incident]") -> None:
-    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.desk.moments import TimeReader, TypedTimes
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -252,7 +252,7 @@ def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes]
 
 
 def _told(text: str, problem: str) -> str:
-    from monitor.desk.reported import tidy  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.desk.reported import tidy
 
     said = tidy(text)
     if not said:

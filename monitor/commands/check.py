@@ -35,12 +35,12 @@ def check(
 
     Example: tablewatch check domain:sales '!type:freshness' --fail-on error
     """
-    from contextlib import nullcontext  # noqa: PLC0415 - `--help` must stay quick
+    from contextlib import nullcontext
 
-    from checks import Severity  # noqa: PLC0415 - as above
-    from monitor.look import look  # noqa: PLC0415 - as above
-    from monitor.selector import select  # noqa: PLC0415 - as above
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from checks import Severity
+    from monitor.look import look
+    from monitor.selector import select
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -53,7 +53,7 @@ def check(
         for line in report.lines(only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
-            from monitor.pages.shown_rows import shown_keys  # noqa: PLC0415 - as above
+            from monitor.pages.shown_rows import shown_keys
 
             for table in shown_keys(project, report.results, limit=show_rows):
                 console.print(table)

@@ -27,7 +27,7 @@ def check(ctx: typer.Context) -> None:
 
     Example: tablewatch config check -c tablewatch.yaml
     """
-    from monitor.config._deep import NOT_CHECKED, deep_problems  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.config._deep import NOT_CHECKED, deep_problems
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -62,7 +62,7 @@ def show(
 
     Example: tablewatch config show --defaults
     """
-    from monitor.frame.redact import Redactor  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.frame.redact import Redactor
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -89,7 +89,7 @@ def schema(
 
     Example: tablewatch config schema --write .tablewatch/schema.json
     """
-    from monitor.config._schema import json_schema, write_schema  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.config._schema import json_schema, write_schema
 
     invocation: Invocation = ctx.obj
     if write is None:
@@ -110,7 +110,7 @@ def adopt_store(ctx: typer.Context) -> None:
 
     Example: tablewatch config adopt-store
     """
-    from monitor.wiring import Project  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -147,6 +147,6 @@ def _lay_over(whole: Any, masked: Any) -> Any:
 
 
 def _print_yaml(console: "Console", values: Any) -> None:
-    import yaml  # noqa: PLC0415 - `--help` must stay quick
+    import yaml
 
     console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")

@@ -23,7 +23,7 @@ def demo(
 
     Example: tablewatch demo --dir shop
     """
-    from monitor.demo import DAYS, DemoError, build_demo, tell  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.demo import DAYS, DemoError, build_demo, tell
 
     invocation: Invocation = ctx.obj
     invocation.note(f"building a small shop in {folder} and replaying six weeks of it on a simulated clock")

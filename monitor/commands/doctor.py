@@ -28,7 +28,7 @@ def doctor(ctx: typer.Context) -> None:
 
     Example: tablewatch doctor -c tablewatch.yaml
     """
-    from monitor.setup.diagnosis import Verdict, examine  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.diagnosis import Verdict, examine
 
     invocation: Invocation = ctx.obj
     findings = examine(invocation, SystemClock().now())
@@ -52,7 +52,7 @@ def doctor(ctx: typer.Context) -> None:
 
 
 def _draw(console: "Console", findings: "Sequence[Finding]") -> None:
-    from rich.text import Text  # noqa: PLC0415 - `--help` must stay quick
+    from rich.text import Text
 
     width = max(len(one.subject) for one in findings)
     for one in findings:

@@ -55,12 +55,12 @@ def downtime(
     """
     if ctx.invoked_subcommand is not None:
         return
-    from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.figures.downtime import DAY, MOST_DAYS, survey  # noqa: PLC0415 - as above
-    from monitor.pages.downtime import as_json, draw  # noqa: PLC0415 - as above
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from incidents import to_us
+    from monitor.desk.moments import TimeReader, TypedTimes
+    from monitor.desk.refusals import explained
+    from monitor.figures.downtime import DAY, MOST_DAYS, survey
+    from monitor.pages.downtime import as_json, draw
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -84,7 +84,7 @@ def downtime(
 
 
 def _window(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":
-    from incidents import Window  # noqa: PLC0415 - `--help` must stay quick
+    from incidents import Window
 
     until = times.bound("--to", end) or now
     since = times.bound("--from", start) or until - _LENGTH
@@ -120,7 +120,7 @@ def estimate(
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """
-    from monitor.figures.planning import PlanningFigure, Typed  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.figures.planning import PlanningFigure, Typed
 
     invocation: Invocation = ctx.obj
     typed = Typed(

@@ -67,7 +67,7 @@ def gx(
 
 
 def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
-    from checks import did_you_mean  # noqa: PLC0415 - `--help` must stay quick
+    from checks import did_you_mean
 
     if name is None:
         if not config.tables:
@@ -81,8 +81,8 @@ def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
 
 
 def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Exported":
-    from checks import Zones  # noqa: PLC0415 - `--help` must stay quick
-    from checks._gx_suite import to_suite  # noqa: PLC0415 - as above
+    from checks import Zones
+    from checks._gx_suite import to_suite
 
     source = loaded.config.sources[table.source]
     zones = Zones(source.timezone, table.timezones, calendar=loaded.config.timezone)

@@ -45,9 +45,9 @@ def list_(
 
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.pages.incident import figures_of, incident_as_json, iso  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained
+    from monitor.pages.incident import figures_of, incident_as_json, iso
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -78,10 +78,10 @@ def _filter(
     limit: int,
 ) -> "IncidentFilter | None":
     """Give the filter that the options ask for; None if it can fit nothing."""
-    from checks import Severity, did_you_mean  # noqa: PLC0415 - `--help` must stay quick
-    from incidents import State  # noqa: PLC0415 - as above
-    from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
-    from store import IncidentFilter  # noqa: PLC0415 - as above
+    from checks import Severity, did_you_mean
+    from incidents import State
+    from monitor.desk.moments import TimeReader, TypedTimes
+    from store import IncidentFilter
 
     tables = tuple(words["table"] or ())
     if owner is not None:
@@ -107,9 +107,9 @@ def _filter(
 def _draw(
     console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, Figures]"
 ) -> None:
-    from monitor.desk.moments import say_hours, say_time  # noqa: PLC0415 - as above
-    from monitor.frame.tables import draw_table  # noqa: PLC0415 - costs what JSON output need not pay
-    from monitor.pages.incident import title_of  # noqa: PLC0415 - as above
+    from monitor.desk.moments import say_hours, say_time
+    from monitor.frame.tables import draw_table
+    from monitor.pages.incident import title_of
 
     if not incidents:
         console.print("no incidents")
@@ -135,8 +135,8 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 
     Example: tablewatch incident show 41
     """
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -177,7 +177,7 @@ def open_(
 
     Example: tablewatch incident open --table sales.orders --title 'amounts x100' --occurred 2026-11-11T10:10+09:00
     """
-    from monitor.wiring import Project  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -206,10 +206,10 @@ class _Form:
 
     def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "Reported":
         """Give what was meant, or leave with what is wrong."""
-        from checks import Severity  # noqa: PLC0415 - `--help` must stay quick
-        from incidents import FoundBy, Resolution  # noqa: PLC0415 - as above
-        from monitor.desk.moments import TimeReader, TypedTimes  # noqa: PLC0415 - as above
-        from monitor.desk.reported import Reported, tidy, unknown_table  # noqa: PLC0415 - as above
+        from checks import Severity
+        from incidents import FoundBy, Resolution
+        from monitor.desk.moments import TimeReader, TypedTimes
+        from monitor.desk.reported import Reported, tidy, unknown_table
 
         stranger = None if any_table else unknown_table(self.table, project.config)
         if stranger is not None:

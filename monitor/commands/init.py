@@ -30,7 +30,7 @@ def init(
 
     Example: tablewatch init --source sqlite:///shop.db
     """
-    from monitor.setup.starter import write_yaml  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.starter import write_yaml
 
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
@@ -56,7 +56,7 @@ def init(
 
 
 def _refuse_overwriting(folder: Path, *, force: bool) -> None:
-    from monitor.config import ConfigError, find  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.config import ConfigError, find
 
     try:
         found = folder / find(folder)
@@ -71,7 +71,7 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
 
 
 def _place(source: str | None, folder: Path) -> "Place":
-    from monitor.setup.starter import NoPlace, place_of  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.setup.starter import NoPlace, place_of
 
     try:
         return place_of(source, folder.resolve(), Path.cwd())
@@ -82,8 +82,8 @@ def _place(source: str | None, folder: Path) -> "Place":
 
 
 def _catalogue(place: "Place") -> "Sequence[Found]":
-    from monitor.setup.starter import read_catalogue  # noqa: PLC0415 - `--help` must stay quick
-    from sources import SourceError  # noqa: PLC0415 - as above
+    from monitor.setup.starter import read_catalogue
+    from sources import SourceError
 
     try:
         tables = read_catalogue(place)
@@ -95,7 +95,7 @@ def _catalogue(place: "Place") -> "Sequence[Found]":
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:
-    from monitor.config._schema import write_schema  # noqa: PLC0415 - `--help` must stay quick
+    from monitor.config._schema import write_schema
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

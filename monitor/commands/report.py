@@ -74,8 +74,8 @@ def weekly(
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
-    from monitor.voice import BabelVoice  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.voice import BabelVoice
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     written = _format(output_format, out, invocation)
@@ -96,7 +96,7 @@ def _format(asked: ReportFormat | None, out: Path | None, invocation: Invocation
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
-    from monitor.reports.week import Week, WeekError  # noqa: PLC0415 - as above
+    from monitor.reports.week import Week, WeekError
 
     zone = project.config.timezone
     if name is None:
@@ -112,16 +112,16 @@ def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
 
 
 def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.reports.build import build_weekly  # noqa: PLC0415 - as above
-    from monitor.reports.gather import gather  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained
+    from monitor.reports.build import build_weekly
+    from monitor.reports.gather import gather
 
     with project.open_store() as store, explained(), store.reading() as view:
         return build_weekly(gather(project, view, week, now), week)
 
 
 def _said(report: "WeeklyReport", voice: "BabelVoice", written: ReportFormat, invocation: Invocation) -> str:
-    from monitor.reports import render, shape  # noqa: PLC0415 - as above
+    from monitor.reports import render, shape
 
     redact = invocation.redactor
     match written:

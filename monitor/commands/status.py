@@ -30,10 +30,10 @@ def status(ctx: typer.Context) -> None:
 
     Example: tablewatch status
     """
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.figures.catalogue import state_as_json  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.figures.health import Health, states_of  # noqa: PLC0415 - as above
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from monitor.desk.refusals import explained
+    from monitor.figures.catalogue import state_as_json
+    from monitor.figures.health import Health, states_of
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -67,10 +67,10 @@ def status(ctx: typer.Context) -> None:
 
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
-    from checks import Status, say_duration  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.figures.catalogue import worst_first  # noqa: PLC0415 - as above
-    from monitor.figures.health import Health  # noqa: PLC0415 - as above
-    from monitor.frame.tables import draw_table  # noqa: PLC0415 - as above
+    from checks import Status, say_duration
+    from monitor.figures.catalogue import worst_first
+    from monitor.figures.health import Health
+    from monitor.frame.tables import draw_table
 
     counted = Counter(state.health for state in states)
     said = ", ".join(f"{counted[health]} {health.value}" for health in Health if counted[health])

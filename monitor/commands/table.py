@@ -26,13 +26,13 @@ def list_(
 
     Example: tablewatch table list domain:sales
     """
-    from incidents import to_us  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.figures.catalogue import losses_of, no_loss, table_as_json  # noqa: PLC0415 - as above
-    from monitor.figures.health import states_of  # noqa: PLC0415 - as above
-    from monitor.pages.catalogue import draw_list  # noqa: PLC0415 - as above
-    from monitor.selector import select  # noqa: PLC0415 - as above
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
+    from incidents import to_us
+    from monitor.desk.refusals import explained
+    from monitor.figures.catalogue import losses_of, no_loss, table_as_json
+    from monitor.figures.health import states_of
+    from monitor.pages.catalogue import draw_list
+    from monitor.selector import select
+    from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -62,14 +62,14 @@ def show(
 
     Example: tablewatch table show sales.orders
     """
-    from incidents import Spans  # noqa: PLC0415 - `--help` must stay quick
-    from monitor.desk.refusals import explained  # noqa: PLC0415 - as above
-    from monitor.desk.reported import unknown_table  # noqa: PLC0415 - as above
-    from monitor.figures.catalogue import losses_of, no_loss, sheet_as_json  # noqa: PLC0415 - as above
-    from monitor.figures.health import states_of  # noqa: PLC0415 - as above
-    from monitor.pages.catalogue import draw_sheet  # noqa: PLC0415 - as above
-    from monitor.wiring import Project  # noqa: PLC0415 - as above
-    from store import IncidentFilter  # noqa: PLC0415 - as above
+    from incidents import Spans
+    from monitor.desk.refusals import explained
+    from monitor.desk.reported import unknown_table
+    from monitor.figures.catalogue import losses_of, no_loss, sheet_as_json
+    from monitor.figures.health import states_of
+    from monitor.pages.catalogue import draw_sheet
+    from monitor.wiring import Project
+    from store import IncidentFilter
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)

@@ -32,7 +32,7 @@ def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
     ]
     if not places:
         return
-    from checks._gx import Declared, validate  # noqa: PLC0415 - starts a process that imports for seconds
+    from checks._gx import Declared, validate
 
     declared = [
         Declared(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")

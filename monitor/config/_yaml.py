@@ -60,7 +60,7 @@ class Node:
     masked: str | None = None
 
 
-class Unreadable(Exception):  # noqa: N818 - named after the file it describes
+class Unreadable(Exception):
     """A file that cannot be read as YAML at all."""
 
     def __init__(self, problem: Problem) -> None:

@@ -30,7 +30,7 @@ _TIME: Final = re.compile(
 )
 
 
-class UnreadableTime(ValueError):  # noqa: N818 - it reads as what happened
+class UnreadableTime(ValueError):
     """A text that is no time, or none that we could be sure of."""
 
 

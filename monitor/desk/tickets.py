@@ -39,7 +39,7 @@ _OTHER_NAMES: Final = {"external_id": "id", "fingerprint": "id"}
 _DELIMITERS: Final = ",;\t|"
 
 
-class UnreadableTickets(Exception):  # noqa: N818 - it reads as what happened
+class UnreadableTickets(Exception):
     """The file, or what its columns were said to be, cannot be read."""
 
     def __init__(self, problem: Problem) -> None:
@@ -216,7 +216,7 @@ class TicketReader:
             raise _Bad(f"is the same incident as line {first}")
 
 
-class _Bad(Exception):  # noqa: N818 - caught where it is raised
+class _Bad(Exception):
     """A row that is no incident."""
 
 

@@ -38,7 +38,7 @@ def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
     Nothing is read as markup, and lines are not wrapped. A reader that goes away (`| head`) ends the output, not the
     command: what was done stays done, and the exit code keeps its meaning.
     """
-    from rich.console import Console  # noqa: PLC0415 - costs a tenth of a second that JSON output need not pay
+    from rich.console import Console
 
     class Quiet(Console):
         def on_broken_pipe(self) -> None:
@@ -81,7 +81,7 @@ def discard_stdout() -> None:
 
 def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None:
     """Draw an error like a compiler does: message, place, the line with a caret, help."""
-    from rich.text import Text  # noqa: PLC0415 - as above
+    from rich.text import Text
 
     console.print(Text.assemble(("error: ", "bold red"), (redact(problem.message), "bold")))
     if problem.file is not None:
@@ -101,7 +101,7 @@ def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None
 
 def _cut(line: str, column: int, redact: Redactor) -> tuple[str, int]:
     """Give what is shown of a line, masked, and how many cells the caret is away from its beginning."""
-    from rich.cells import cell_len  # noqa: PLC0415 - as above
+    from rich.cells import cell_len
 
     shown, before = redact(_printable(line)), redact(_printable(line[: column - 1]))
     start = max(0, len(before) - _BEFORE_CARET) if len(shown) > _MOST_SHOWN else 0

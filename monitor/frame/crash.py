@@ -32,7 +32,7 @@ def crash_hook(invocation: Invocation) -> Hook:
 
 
 def _write_report(text: str) -> str:
-    import tempfile  # noqa: PLC0415 - needed when something is wrong only
+    import tempfile
 
     handle, path = tempfile.mkstemp(prefix="tablewatch-crash-", suffix=".txt", text=True)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -41,7 +41,7 @@ def _write_report(text: str) -> str:
 
 
 def _report(error: BaseException, trace: TracebackType | None) -> str:
-    import platform  # noqa: PLC0415 - as above
+    import platform
 
     machine = f"{platform.system()} {platform.machine()}"
     lines = [f"tablewatch {version()}", f"python {platform.python_version()} on {machine}", ""]
@@ -54,7 +54,7 @@ def _report(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _places(error: BaseException, trace: TracebackType | None) -> list[str]:
-    import traceback  # noqa: PLC0415 - as above
+    import traceback
 
     home = sys.prefix
     frames = traceback.extract_tb(trace)

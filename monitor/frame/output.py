@@ -52,7 +52,7 @@ class Invocation:
         Raises:
             Stop: there is none, or it has errors.
         """
-        from monitor.config import ConfigError, find, load  # noqa: PLC0415 - `--help` must not import the models
+        from monitor.config import ConfigError, find, load
 
         try:
             loaded = load(self.config_path or find(Path.cwd()))

@@ -62,7 +62,7 @@ def sum_up(problems: Sequence[Problem]) -> str:
     return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
 
 
-class Stop(Exception):  # noqa: N818 - leaving is not always an error
+class Stop(Exception):
     """Leave the command now, with this exit code and these problems; without problems, silently."""
 
     def __init__(self, code: ExitCode, *problems: Problem) -> None:

@@ -3,7 +3,7 @@
 
 def version() -> str:
     """Give the version of the installed distribution, or say that there is none on record."""
-    from importlib import metadata  # noqa: PLC0415 - slow to import; few commands need it
+    from importlib import metadata
 
     try:
         return metadata.version("tablewatch")

@@ -65,7 +65,7 @@ class Found:
     arrival: str | None = None
 
 
-class NoPlace(Exception):  # noqa: N818 - it reads as what happened
+class NoPlace(Exception):
     """Nobody said where the tables are, and none were seen."""
 
 

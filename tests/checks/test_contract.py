@@ -108,7 +108,7 @@ def test_warn_holds_limits(warn, message):
 
 def test_warn_of_a_check_without_softer_form():
     """A check without limits says that it has no softer form."""
-    from checks.primary_key import PrimaryKey  # noqa: PLC0415 - the only check without limits used here
+    from checks.primary_key import PrimaryKey
 
     with pytest.raises(ValidationError, match="none, this check has no softer form"):
         PrimaryKey(columns=("a",), warn={"max": 1})

@@ -64,7 +64,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def postgres_schema(postgres_url: str) -> Iterator[str]:
     """Give the URL of a fresh database of its own on the test server."""
-    import psycopg  # noqa: PLC0415 - an extra
+    import psycopg
 
     name = f"tablewatch_sources_{os.getpid()}"  # tests may run in several processes against one server
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -98,7 +98,7 @@ def _sqlite(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
 
 
 def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
-    import psycopg  # noqa: PLC0415 - an extra
+    import psycopg
 
     url = request.getfixturevalue("postgres_schema")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -109,7 +109,7 @@ def _postgresql(request: pytest.FixtureRequest, folder: Path) -> Iterator[Place]
 def _ibis(_: pytest.FixtureRequest, folder: Path) -> Iterator[Place]:
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.execute(ORDERS + SALES)
-    from sources.ibis_url import IbisUrl  # noqa: PLC0415 - open_source has a kind of its own for this engine
+    from sources.ibis_url import IbisUrl
 
     class ThroughIbis(Place):
         """DuckDB stands for the engines that are reached by `ibis.connect` alone."""
@@ -133,7 +133,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
+    from pyspark.sql import SparkSession
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")

@@ -89,7 +89,7 @@ class InterfaceError(Error):
     """The connection is of no use any more."""
 
 
-class Forbidden(Exception):  # noqa: N818 - named as BigQuery's client does
+class Forbidden(Exception):
     """No right to read."""
 
 

@@ -231,7 +231,7 @@ def test_native_times_are_taken_as_they_are(dialect: str, tmp_path: Path, reques
         with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
             connection.execute(NATIVE)
     else:
-        import psycopg  # noqa: PLC0415 - an extra
+        import psycopg
 
         spec = SourceSpec("s", tmp_path, url=request.getfixturevalue("postgres_schema"))
         with psycopg.connect(spec.url or "", autocommit=True) as session:

@@ -25,7 +25,7 @@ def source_of(url: str, **rest: Any) -> Source:
 @pytest.fixture
 def owner(postgres_schema: str) -> Iterator[Any]:
     """Give a session that may write."""
-    import psycopg  # noqa: PLC0415 - an extra
+    import psycopg
 
     with psycopg.connect(postgres_schema, autocommit=True) as connection:
         connection.execute("CREATE TABLE orders (id INTEGER); INSERT INTO orders VALUES (1)")

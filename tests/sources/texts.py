@@ -45,7 +45,7 @@ def _in_sqlite(texts: Texts, folder: Path) -> SourceSpec:
 
 
 def _in_postgres(texts: Texts, url: str) -> SourceSpec:
-    import psycopg  # noqa: PLC0415 - an extra
+    import psycopg
 
     with psycopg.connect(url, autocommit=True) as session, session.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS t; CREATE TABLE t (id INT, x TEXT)")

@@ -262,7 +262,7 @@ def test_half_an_incident():
 
 def test_every_section_has_its_templates():
     """Each section has a template for the page and one for Markdown, and no template is left over."""
-    from importlib.resources import files  # noqa: PLC0415 - used here only
+    from importlib.resources import files
 
     folder = files("templates") / "report"
     for kind, suffix in (("html", ".html.j2"), ("markdown", ".md.j2")):
