@@ -15,7 +15,6 @@ from incidents import (
     Watch,
     Window,
     from_us,
-    gaps_after,
     measure,
     measure_by,
     price,
@@ -23,6 +22,7 @@ from incidents import (
     unobserved,
 )
 from incidents._spans import Ints
+from monitor.figures.coverage import lasting_gaps
 from monitor.figures.grouping import GROUPINGS, days_of
 from monitor.wiring import Project
 from store import View
@@ -142,9 +142,5 @@ def _unobserved(
         return {}
     seen = Window(window.start_us, end_us)
     gaps = view.gaps(from_us(seen.start_us), from_us(seen.end_us))
-    for table in project.config.tables:
-        period = table.schedule.longest_period() if table.schedule is not None else None
-        for check in table.checks:
-            watch = watches.get(table.check_id(check))
-            gaps += gaps_after(watch, table=table.name, until=from_us(as_of_us), period=period)
+    gaps += lasting_gaps(project.config, watches, from_us(as_of_us))
     return {table: one.time for table, one in unobserved(gaps, seen).items()}

@@ -1,9 +1,10 @@
 """Gather what a weekly report is built from: one look at the store, in one transaction."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from incidents import Gap, Incident, Watch, gaps_after, to_us
+from incidents import Incident, to_us
+from monitor.figures.coverage import lasting_gaps
 from monitor.reports.build import TREND_WEEKS
 from monitor.reports.evidence import Evidence
 from monitor.reports.week import Week
@@ -27,17 +28,8 @@ def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
         spans=spans,
         maintenance=project.maintenance(spans.names),
         pricing=project.pricing if project.priced else None,
-        gaps=(*view.gaps(week.start, week.end), *_since_last_run(project, watches, now)),
+        gaps=(*view.gaps(week.start, week.end), *lasting_gaps(project.config, watches, now)),
         watches=watches,
         results=view.results_by_status(week.start, week.end) if week.start >= kept_since else None,
         look_up=look_up,
     )
-
-
-def _since_last_run(project: Project, watches: Mapping[str, Watch], now: datetime) -> Iterator[Gap]:
-    """Give the unobserved time since the last run of each check; the store learns of it only when it runs again."""
-    for table in project.config.tables:
-        period = table.schedule.longest_period() if table.schedule is not None else None
-        for check in table.checks:
-            watch = watches.get(table.check_id(check))
-            yield from gaps_after(watch, table=table.name, until=now, period=period)
