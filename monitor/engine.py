@@ -5,14 +5,17 @@
 
 Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was
 measured is judged and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
+
+A pass that is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still find.
 """
 
 import queue
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from threading import Event, Thread
 
 from checks import Message, Outcome, UnknownReason, unknown
 from incidents import Policy
@@ -42,39 +45,50 @@ class Engine:
         evaluated is `unknown`.
         """
         found: dict[str, CheckResult] = {}
-        looked = self._look(targets)
-        while batch := list(islice(looked, _TABLES_PER_TRANSACTION)):
-            for result in conclude(batch, store=self.store, policy=self.policy):
-                found[result.check_id] = result
-            for one in batch:
-                on_table(one.target.subject.name)
+        with closing(self._look(targets)) as looked:
+            while batch := list(islice(looked, _TABLES_PER_TRANSACTION)):
+                for result in conclude(batch, store=self.store, policy=self.policy):
+                    found[result.check_id] = result
+                for one in batch:
+                    on_table(one.target.subject.name)
         return [found[check_id] for target in targets for check_id, _ in target.subject.checks]
 
-    def _look(self, targets: Sequence[Target]) -> Iterator[Looked]:
+    def _look(self, targets: Sequence[Target]) -> Generator[Looked, None, None]:
         by_source: dict[str, list[Target]] = {}
         for target in targets:
             by_source.setdefault(target.source.name, []).append(target)
         if len(by_source) == 1:
             yield from self._look_in_source(targets)
             return
-        done: queue.SimpleQueue[Looked | None] = queue.SimpleQueue()
-        with ThreadPoolExecutor(max_workers=max(1, len(by_source)), thread_name_prefix="source") as pool:
-            looking = [pool.submit(self._send_looked, group, done) for group in by_source.values()]
-            running = len(looking)
+        done: queue.SimpleQueue[Looked | BaseException | None] = queue.SimpleQueue()
+        given_up = Event()
+        for name, group in by_source.items():
+            # no pool: its threads are waited for at the end of the process, however long a query takes
+            Thread(target=self._send_looked, args=(group, done, given_up), name=f"source {name}", daemon=True).start()
+        running = len(by_source)
+        try:
             while running:
                 one = done.get()
+                if isinstance(one, BaseException):
+                    raise one
                 if one is None:
                     running -= 1
                 else:
                     yield one
-            for source in looking:
-                source.result()
+        finally:
+            given_up.set()
 
-    def _send_looked(self, targets: Sequence[Target], done: "queue.SimpleQueue[Looked | None]") -> None:
+    def _send_looked(
+        self, targets: Sequence[Target], done: "queue.SimpleQueue[Looked | BaseException | None]", given_up: Event
+    ) -> None:
         try:
             for looked in self._look_in_source(targets):
                 done.put(looked)
-        finally:
+                if given_up.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            done.put(error)
+        else:
             done.put(None)
 
     def _look_in_source(self, targets: Sequence[Target]) -> Iterator[Looked]:

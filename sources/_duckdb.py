@@ -43,6 +43,7 @@ class DuckdbSource(EngineSource):
         read_only = database != ":memory:"
         self._connection = duckdb.connect(database, read_only=read_only, config={**_NO_EXTENSIONS, **limits})
         closing.callback(self._connection.close)
+        closing.callback(self._connection.interrupt)  # after Ctrl-C a query goes on in DuckDB's threads: close waits
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
