@@ -48,10 +48,15 @@ def retire(project: Project, store: Store) -> int:
     with store.reading() as view:
         lasting = view.incidents(IncidentFilter(states=LASTING))
     gone = [incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured]
-    if gone:
-        now = project.clock.now()
-        change = Resolved(now, Resolution.NO_ACTION, "the check is no longer configured")
-        with store.writing() as book:
-            for incident in gone:
+    if not gone:
+        return 0
+    now, closed = project.clock.now(), 0
+    with store.writing() as book:
+        for known in gone:
+            incident = book.incident(known.id)  # another process may have closed it meanwhile
+            if incident.state in LASTING:
+                at = max(now, incident.last.detected_at)
+                change = Resolved(at, Resolution.NO_ACTION, "the check is no longer configured")
                 book.append(incident, [change], recorded_at=now, actor=AGENT)
-    return len(gone)
+                closed += 1
+    return closed

@@ -1,11 +1,13 @@
 """Whole passes on real files: what is found, what is remembered, what could not be evaluated."""
 
+import time
 from datetime import timedelta
 
 import pytest
 
 from checks import Severity, Status
 from incidents import Resolution, State, verbs
+from monitor.clock import SimulatedClock
 from monitor.engine import Engine
 from monitor.look import look, retire
 from monitor.selector import select
@@ -156,3 +158,50 @@ def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
         report = _look(shop, store)
         assert [one.incident for one in report.results] == [keys.id, keys.id]
         assert len(_incidents(store)) == 2
+
+
+def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(shop):
+    """Ctrl-C ends a pass at once, however long a query of another source still takes."""
+    shop.sql("CREATE VIEW slow AS WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id FROM c")
+    text = shop.config.read_text(encoding="utf-8")
+    text = text.replace("timezone: UTC}", 'timezone: UTC}\n  other: {url: "sqlite:///shop.sqlite", query_timeout: 8s}')
+    text += "  - {name: slow, source: other, checks: [{type: not_null, columns: [id]}]}\n"
+    shop.config.write_text(text, encoding="utf-8")
+    project = shop.project()
+
+    looked = Engine(project.clock)._look(project.targets(["orders", "slow"]))
+    started = time.monotonic()
+    assert next(looked).target.subject.name == "orders"
+    looked.close()  # as Ctrl-C does
+    assert time.monotonic() - started < 6
+
+
+def test_a_check_that_went_away_while_the_clock_was_set_back(shop):
+    """An incident never ends before it was detected, whatever the clock says by now."""
+    with shop.project().open_store() as store:
+        shop.sql("INSERT INTO orders VALUES (3, NULL, 1.0, '2026-11-20 09:30')")
+        _look(shop, store)
+        shop.config.write_text(shop.config.read_text().replace("{type: not_null", "{id: renamed, type: not_null"))
+        shop.clock = SimulatedClock(NOW - timedelta(hours=5))
+        assert retire(shop.project(), store) == 1
+        (incident,) = _incidents(store)
+        assert incident.last.resolved_at == incident.last.detected_at == NOW
+
+
+def test_two_processes_close_the_incident_of_a_check_that_went_away(shop):
+    """Who comes second finds nothing left to do."""
+    with shop.project().open_store() as store:
+        shop.sql("INSERT INTO orders VALUES (3, NULL, 1.0, '2026-11-20 09:30')")
+        _look(shop, store)
+        shop.config.write_text(shop.config.read_text().replace("{type: not_null", "{id: renamed, type: not_null"))
+        project = shop.project()
+
+        class Slower:
+            reading = store.reading
+
+            def writing(self):
+                retire(project, store)
+                return store.writing()
+
+        assert retire(project, Slower()) == 0
+        assert [one.state for one in _incidents(store)] == [State.RESOLVED]
