@@ -67,6 +67,22 @@ def test_only_reads(dialect):
         assert ask(Sql(query=QUERY), here).observed["rows"] == 1
 
 
+def test_functions_with_effects_are_refused(dialect):
+    """DuckDB's logging would write files and can end the process: it never gets there."""
+    with place(dialect, t=Rows(TYPES, [(1, "x")])) as here:
+        for query in (
+            "SELECT * FROM enable_logging(storage='file')",
+            "SELECT * FROM Enable_Logging('QueryLog', storage => 'file')",
+            "FROM enable_logging(storage='file')",
+            "SELECT * FROM t, LATERAL enable_logging(storage='file')",
+            "SELECT a FROM t WHERE a IN (SELECT 1 FROM enable_logging(storage='file'))",
+            "SELECT * FROM \"enable_logging\"(storage='file')",
+            "SELECT enable_logging('file') FROM t",
+        ):
+            with pytest.raises(Misconfigured):
+                Question(Sql(query=query), here).wants()
+
+
 def test_takes_no_filter():
     """A filter belongs into the query."""
     with pytest.raises(ValidationError, match="takes no 'where'"):
