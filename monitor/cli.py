@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -17,6 +17,9 @@ from monitor.frame.crash import crash_hook
 from monitor.frame.output import Format, Invocation, remember_config, remember_format
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.version import version as installed_version
+
+if TYPE_CHECKING:
+    from store import StoreError
 
 _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
@@ -147,7 +150,16 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
         return _show_usage(error, arguments, invocation)
     except typer.Abort:
         return int(ExitCode.INTERRUPTED)
+    except _store_error() as error:  # the store was locked, full or taken away in the middle of a command
+        invocation.show([Problem("store", str(error))])
+        return int(ExitCode.NOT_EVALUATED)
     return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _store_error() -> "type[StoreError]":
+    from store import StoreError  # here, since only what was raised asks for it: `--help` loads no database
+
+    return StoreError
 
 
 def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocation: Invocation) -> int:

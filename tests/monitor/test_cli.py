@@ -214,6 +214,9 @@ app = typer.Typer()
 def crash(ctx: typer.Context, how: str) -> None:
     if how == "interrupt":
         raise KeyboardInterrupt
+    if how == "locked":
+        from store import StoreBusy
+        raise StoreBusy("tablewatch.db is locked by another process; try again (SQLITE_BUSY)")
     try:
         {}["a secret value"]
     except KeyError as error:
@@ -264,3 +267,12 @@ def test_an_interrupted_command_leaves_with_130(tmp_path: Path) -> None:
     done = _crash("interrupt", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
+
+
+def test_a_store_that_is_locked_in_the_middle_is_no_bug(tmp_path: Path) -> None:
+    """What the store says is told in its own words, with the code for what could not be done."""
+    done = _crash("locked", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "error: tablewatch.db is locked by another process; try again (SQLITE_BUSY)" in done.stderr
+    assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
+    assert _json(_crash("locked", "--format", "json", cwd=tmp_path))["errors"][0]["code"] == "store"
