@@ -4,18 +4,20 @@
     monitor    monitor  sources     checks    incidents  store
 
 Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was
-measured is judged and remembered in the caller's thread (`monitor.conclude`), many tables to a transaction.
+measured is judged and remembered in the caller's thread (`monitor.conclude`): many tables to a transaction, but none
+waits long for the others.
 
 A pass that is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still find.
 """
 
 import queue
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
+from functools import partial
 from threading import Event, Thread
+from time import monotonic
+from typing import TypeVar
 
 from checks import Message, Outcome, UnknownReason, unknown
 from incidents import Policy
@@ -23,10 +25,13 @@ from monitor.clock import Clock
 from monitor.conclude import CheckResult, conclude
 from monitor.measure import Looked, Measured, measure, not_evaluated
 from monitor.planner import Literals, Plan, Subject, Target, plan
-from sources import Source, SourceError, Unreachable, open_source
+from sources import Source, SourceError, open_source
 from store import Store
 
-_TABLES_PER_TRANSACTION = 50
+T = TypeVar("T")
+
+_MOST_TABLES = 50
+_LONGEST_WAIT_S = 0.5
 
 
 @dataclass
@@ -45,76 +50,57 @@ class Engine:
         evaluated is `unknown`.
         """
         found: dict[str, CheckResult] = {}
-        with closing(self._look(targets)) as looked:
-            while batch := list(islice(looked, _TABLES_PER_TRANSACTION)):
-                for result in conclude(batch, store=self.store, policy=self.policy):
-                    found[result.check_id] = result
-                for one in batch:
-                    on_table(one.target.subject.name)
+        for batch in self._look(targets):
+            for result in conclude(batch, store=self.store, policy=self.policy):
+                found[result.check_id] = result
+            for one in batch:
+                on_table(one.target.subject.name)
         return [found[check_id] for target in targets for check_id, _ in target.subject.checks]
 
-    def _look(self, targets: Sequence[Target]) -> Generator[Looked, None, None]:
+    def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[Looked]]:
         by_source: dict[str, list[Target]] = {}
         for target in targets:
             by_source.setdefault(target.source.name, []).append(target)
-        if len(by_source) == 1:
-            yield from self._look_in_source(targets)
-            return
-        done: queue.SimpleQueue[Looked | BaseException | None] = queue.SimpleQueue()
+        inbox: queue.SimpleQueue[Looked | None] = queue.SimpleQueue()
         given_up = Event()
         for name, group in by_source.items():
             # no pool: its threads are waited for at the end of the process, however long a query takes
-            Thread(target=self._send_looked, args=(group, done, given_up), name=f"source {name}", daemon=True).start()
-        running = len(by_source)
+            look = partial(self._look_in_source, group, inbox, given_up)
+            Thread(target=look, name=f"source {name}", daemon=True).start()
         try:
-            while running:
-                one = done.get()
-                if isinstance(one, BaseException):
-                    raise one
-                if one is None:
-                    running -= 1
-                else:
-                    yield one
+            yield from _batches(inbox, len(by_source))
         finally:
             given_up.set()
 
-    def _send_looked(
-        self, targets: Sequence[Target], done: "queue.SimpleQueue[Looked | BaseException | None]", given_up: Event
+    def _look_in_source(
+        self, targets: Sequence[Target], inbox: "queue.SimpleQueue[Looked | None]", given_up: Event
     ) -> None:
-        try:
-            for looked in self._look_in_source(targets):
-                done.put(looked)
-                if given_up.is_set():
-                    break
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            done.put(error)
-        else:
-            done.put(None)
-
-    def _look_in_source(self, targets: Sequence[Target]) -> Iterator[Looked]:
         remaining = list(targets)
-        try:
+
+        def look_at_each() -> Outcome | None:
             with open_source(targets[0].source) as source:
                 literals = Literals(source)
-                while remaining:
+                while remaining and not given_up.is_set():
                     looked = self._look_at(remaining[0], source, literals)
+                    if isinstance(looked, Outcome):
+                        return looked
+                    inbox.put(looked)
                     remaining.pop(0)
-                    yield looked
-        except SourceError as error:
-            for target in remaining:
-                yield self._not_looked(target, not_evaluated(error))
+            return None
 
-    def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked:
+        ended = _attempt(look_at_each)
+        if ended is not None:
+            for target in remaining:
+                inbox.put(self._not_looked(target, ended))
+        inbox.put(None)
+
+    def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked | Outcome:
+        """Look at one table; give an outcome only where it holds for the whole source."""
         started_at = self.clock.now()
-        try:
-            measured = self._measure(target.subject, source, started_at, literals)
-        except Unreachable:
-            raise
-        except SourceError as error:
-            return self._not_looked(target, not_evaluated(error))
-        except Exception as error:  # noqa: BLE001 - the job boundary: a bug in one check must not stop the others
-            return self._not_looked(target, _bug(error))
-        return Looked(target, started_at, self.clock.now(), measured)
+        measured = _attempt(partial(self._measure, target.subject, source, started_at, literals))
+        if not isinstance(measured, Outcome):
+            return Looked(target, started_at, self.clock.now(), measured)
+        return measured if measured.reason is UnknownReason.UNREACHABLE else self._not_looked(target, measured)
 
     def _measure(self, subject: Subject, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
         known = self.plans.get(subject.name)
@@ -132,6 +118,34 @@ class Engine:
         return Looked(
             target, now, now, [Measured(check_id, check, outcome) for check_id, check in target.subject.checks]
         )
+
+
+def _batches(inbox: "queue.SimpleQueue[Looked | None]", sources: int) -> Iterator[Sequence[Looked]]:
+    """Give what arrives, so many tables or so much time to a batch; every None is a source that is done."""
+    while sources:
+        batch: list[Looked] = []
+        due = monotonic() + _LONGEST_WAIT_S
+        while sources and len(batch) < _MOST_TABLES:
+            try:
+                one = inbox.get(timeout=max(0.0, due - monotonic()) if batch else None)
+            except queue.Empty:
+                break
+            if one is None:
+                sources -= 1
+            else:
+                batch.append(one)
+        if batch:
+            yield batch
+
+
+def _attempt(job: Callable[[], T]) -> T | Outcome:
+    """Do a job; give its result, or the outcome that says why there is none."""
+    try:
+        return job()
+    except SourceError as error:
+        return not_evaluated(error)
+    except Exception as error:  # noqa: BLE001 - the job boundary: a bug in one check must not stop the others
+        return _bug(error)
 
 
 def _is_misconfigured(measured: Measured) -> bool:

@@ -1,7 +1,8 @@
 """Whole passes on real files: what is found, what is remembered, what could not be evaluated."""
 
-import time
+import threading
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 
@@ -11,6 +12,7 @@ from monitor.clock import SimulatedClock
 from monitor.engine import Engine
 from monitor.look import look, retire
 from monitor.selector import select
+from sources import open_source
 from store import IncidentFilter
 from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
 
@@ -160,20 +162,64 @@ def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
         assert len(_incidents(store)) == 2
 
 
-def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(shop):
-    """Ctrl-C ends a pass at once, however long a query of another source still takes."""
-    shop.sql("CREATE VIEW slow AS WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id FROM c")
+@pytest.fixture
+def two_sources(shop, monkeypatch):
+    """Give the shop with a second source, `other`, that opens only once the event is set."""
     text = shop.config.read_text(encoding="utf-8")
-    text = text.replace("timezone: UTC}", 'timezone: UTC}\n  other: {url: "sqlite:///shop.sqlite", query_timeout: 8s}')
-    text += "  - {name: slow, source: other, checks: [{type: not_null, columns: [id]}]}\n"
+    text = text.replace("timezone: UTC}", 'timezone: UTC}\n  other: {url: "sqlite:///shop.sqlite"}')
+    text += "  - {name: late, source: other, table: orders, checks: [{type: not_null, columns: [id]}]}\n"
     shop.config.write_text(text, encoding="utf-8")
-    project = shop.project()
+    released = threading.Event()
 
-    looked = Engine(project.clock)._look(project.targets(["orders", "slow"]))
-    started = time.monotonic()
-    assert next(looked).target.subject.name == "orders"
-    looked.close()  # as Ctrl-C does
-    assert time.monotonic() - started < 6
+    def open_when_released(spec):
+        if spec.name == "other":
+            assert released.wait(timeout=60)
+        return open_source(spec)
+
+    monkeypatch.setattr("monitor.engine.open_source", open_when_released)
+    yield shop, released
+    released.set()
+
+
+def test_a_slow_source_delays_the_record_of_no_other(two_sources):
+    """What is known of a table is remembered before another source has answered at all."""
+    shop, released = two_sources
+    project = shop.project()
+    done = []
+
+    def remember(table):
+        with store.reading() as view:
+            assert set(view.latest_results()) == {"orders.primary-key", "orders.not-null"} or released.is_set()
+        done.append(table)
+        released.set()
+
+    with project.open_store() as store:
+        Engine(project.clock, store).run(project.targets(["orders", "late"]), remember)
+    assert done == ["orders", "late"]
+
+
+def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(two_sources):
+    """Ctrl-C ends a pass at once, however long another source still takes."""
+    shop, released = two_sources
+    project = shop.project()
+    targets = project.targets(["orders", "late"])
+    with pytest.raises(KeyboardInterrupt):
+        Engine(project.clock).run(targets, on_table=mock.Mock(side_effect=KeyboardInterrupt))
+    assert not released.is_set()
+
+
+def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_sources, monkeypatch):
+    """Not even an error that nobody foresaw ends the pass."""
+    shop, _ = two_sources
+
+    def stumble(spec):
+        if spec.name == "other":
+            raise ZeroDivisionError
+        return open_source(spec)
+
+    monkeypatch.setattr("monitor.engine.open_source", stumble)
+    report = _look(shop, None)
+    assert [one.outcome.reason for one in report.results] == [None, None, "bug"]
 
 
 def test_a_check_that_went_away_while_the_clock_was_set_back(shop):
