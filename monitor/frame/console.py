@@ -6,12 +6,16 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from monitor.frame.problem import Problem
 from monitor.frame.redact import Redactor
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 _PIPE_WIDTH = 160
 _MOST_SHOWN = 140
@@ -35,12 +39,18 @@ class _Masked:
 def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
     """Give a console on standard output or error.
 
-    Nothing is read as markup, and lines are not wrapped. A reader that goes away (`| head`) ends the output, not the
-    command: what was done stays done, and the exit code keeps its meaning.
+    Nothing is read as markup, and lines are not wrapped. Names and paths reach the terminal as text only: a control
+    character in them is shown, not obeyed. A reader that goes away (`| head`) ends the output, not the command: what
+    was done stays done, and the exit code keeps its meaning.
     """
     from rich.console import Console
+    from rich.segment import Segment
 
     class Quiet(Console):
+        def render(self, renderable: "RenderableType", options: "ConsoleOptions | None" = None) -> "Iterable[Segment]":
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text, keep="\n"), segment.style)
+
         def on_broken_pipe(self) -> None:
             discard_stdout()
 
@@ -49,6 +59,17 @@ def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _PIPE_WIDTH
     return console
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""Show control characters as escapes (`\x1b`): text must not move the cursor, turn its direction or recolour."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in keep or category(one) == "Zs" else _escape(one) for one in text)
+
+
+def _escape(character: str) -> str:
+    return ascii(character)[1:-1]
 
 
 @cache

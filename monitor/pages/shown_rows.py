@@ -7,6 +7,7 @@ from rich.table import Table
 
 from checks import Misconfigured, Status
 from monitor.conclude import CheckResult
+from monitor.frame.console import visible
 from monitor.planner import Literals, offending_keys
 from monitor.wiring import Project
 from sources import SourceError, open_source
@@ -29,14 +30,9 @@ def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping
 
 
 def _draw(result: CheckResult, rows: Sequence[Mapping[str, Any]]) -> Table:
-    drawn = Table(title=result.check_id, title_justify="left")
+    drawn = Table(title=visible(result.check_id), title_justify="left")
     for name in rows[0]:
-        drawn.add_column(name)
+        drawn.add_column(visible(name))
     for row in rows:
-        drawn.add_row(*("NULL" if value is None else _printable(str(value)) for value in row.values()))
+        drawn.add_row(*("NULL" if value is None else visible(str(value)) for value in row.values()))
     return drawn
-
-
-def _printable(text: str) -> str:
-    """Write control characters as escapes: a value must not move the cursor or recolour the terminal."""
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 import monitor
 from monitor.frame.console import draw_problem, make_console
@@ -49,6 +50,19 @@ def test_a_long_line_is_cut_around_the_spot() -> None:
 def test_a_line_cannot_move_the_cursor() -> None:
     """Escape sequences in a quoted line are shown as blanks."""
     assert "\x1b" not in "".join(_drawn(Problem("x", "wrong", "a.yaml", 1, 1, excerpt="a\x1b[2Jb")))
+
+
+def test_names_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Control characters in what is shown are shown; line breaks, wide blanks and styles stay what they are."""
+    console = make_console(str, stderr=False)
+    console.print("column 'a\x1b[31m\u202eb\u3000c\x9bd'\nnext", style="bold")
+    drawn = Table("na\x1bme")
+    drawn.add_row("va\x07lue")
+    console.print(drawn)
+    said = capsys.readouterr().out
+    assert said.startswith("column 'a\\x1b[31m\\u202eb\u3000c\\x9bd'\nnext\n")
+    assert "\x1b" not in said
+    assert "\x07" not in said
 
 
 def test_what_people_see_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
