@@ -11,7 +11,8 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.setup.starter import Found, Place
+    from monitor.setup.catalogue import Found
+    from monitor.setup.places import Place
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -35,22 +36,23 @@ def init(
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
     _refuse_overwriting(folder, force=force)
-    place = _place(source, folder)
-    tables = _catalogue(place)
-    text = write_yaml(place, tables, project=folder.resolve().name or "tables")
+    tables = _catalogues(_places(source, folder))
+    text = write_yaml(tables, project=folder.resolve().name or "tables")
     _write(path, text, schema, force=force)
-    keyed = sum(bool(table.key) for table in tables)
+    every = [table for _, found in tables for table in found]
+    keyed = sum(bool(table.key) for table in every)
+    variables = [place.variable for place, _ in tables if place.variable is not None]
     result = {
         "schema": "tablewatch.init/1",
         "ok": True,
         "files": [str(path), str(schema)],
-        "tables": len(tables),
+        "sources": len(tables),
+        "tables": len(every),
         "declared_keys": keyed,
-        "variable": place.variable,
+        "variables": variables,
     }
-    lines = [f"wrote {path}: {count(len(tables), 'table')}, {keyed} with a declared key"]
-    if place.variable is not None:
-        lines.append(f"set {place.variable} first: the password was not written down")
+    lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
+    lines += [f"set {variable} first: the password was not written down" for variable in variables]
     lines.append(f"next: tablewatch check{'' if folder == Path() else f' -c {path}'}")
     invocation.emit(result, lambda console: console.print("\n".join(lines)))
 
@@ -70,28 +72,30 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
         raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there already", hint="--force overwrites it"))
 
 
-def _place(source: str | None, folder: Path) -> "Place":
-    from monitor.setup.starter import NoPlace, place_of
+def _places(source: str | None, folder: Path) -> "Sequence[Place]":
+    from monitor.setup.places import NoPlace, places_of
 
     try:
-        return place_of(source, folder.resolve(), Path.cwd())
+        return places_of(source, folder.resolve(), Path.cwd())
     except NoPlace:
+        seen = folder.resolve() if source is None else source
         hint = "name them: --source postgresql://..., --source sqlite:///shop.db, --source 'data/*.csv'"
-        problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {folder.resolve()}", hint=hint)
+        problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {seen}", hint=hint)
         raise Stop(ExitCode.USAGE, problem) from None
 
 
-def _catalogue(place: "Place") -> "Sequence[Found]":
-    from monitor.setup.starter import read_catalogue
+def _catalogues(places: "Sequence[Place]") -> "Sequence[tuple[Place, Sequence[Found]]]":
+    from monitor.setup.catalogue import read_catalogue
     from sources import SourceError
 
     try:
-        tables = read_catalogue(place)
+        tables = [(place, read_catalogue(place.spec)) for place in places]
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("source.unreachable", str(error))) from None
-    if not tables:
-        raise Stop(ExitCode.USAGE, Problem("init.no_tables", f"source '{place.name}' holds no table"))
-    return tables
+    if not any(found for _, found in tables):
+        named = " and ".join(f"'{place.name}'" for place in places)
+        raise Stop(ExitCode.USAGE, Problem("init.no_tables", f"source {named} holds no table"))
+    return [(place, found) for place, found in tables if found]
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:

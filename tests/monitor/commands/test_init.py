@@ -75,8 +75,9 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
         "schema": "tablewatch.init/1",
         "ok": True,
         "files": ["conf/tablewatch.yaml", "conf/.tablewatch/schema.json"],
+        "sources": 1,
         "tables": 1,
         "declared_keys": 1,
-        "variable": None,
+        "variables": [],
     }
     assert 'url: "sqlite:///../shop.db"' in (here / "conf" / "tablewatch.yaml").read_text(encoding="utf-8")

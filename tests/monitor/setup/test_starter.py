@@ -11,14 +11,30 @@ from hypothesis import strategies as st
 from monitor.config import Config, load
 from monitor.config._substitute import Substitution
 from monitor.config._yaml import plain_data, read_yaml
-from monitor.setup.starter import Found, NoPlace, _in_flow, _scalar, place_of, read_catalogue, write_yaml
+from monitor.setup.catalogue import Found, read_catalogue
+from monitor.setup.places import NoPlace, places_of
+from monitor.setup.starter import _in_flow, _scalar, write_yaml
+
+
+def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
+    tables = [(place, read_catalogue(place.spec)) for place in places_of(source, folder, working)]
+    return write_yaml(tables, project="p")
 
 
 def _config_for(source: str | None, folder: Path, working: Path) -> Config:
-    place = place_of(source, folder, working)
     path = folder / "tablewatch.yaml"
-    path.write_text(write_yaml(place, read_catalogue(place), project="p"), encoding="utf-8")
+    path.write_text(_yaml_for(source, folder, working), encoding="utf-8")
     return load(path, environment={}).config
+
+
+def _data(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".parquet":
+            duckdb.sql("SELECT 1 AS id").write_parquet(str(path))
+        else:
+            path.write_text("id,at\n1,2026-11-09\n", encoding="utf-8")
 
 
 def _shop(path: Path) -> None:
@@ -43,8 +59,7 @@ def test_declared_keys_become_checks(tmp_path: Path) -> None:
 def test_a_column_that_tells_when_rows_came_is_suggested_as_a_comment(tmp_path: Path) -> None:
     """Freshness is suggested, never put into force."""
     _shop(tmp_path / "shop.db")
-    place = place_of("shop.db", tmp_path, tmp_path)
-    text = write_yaml(place, read_catalogue(place), project="p")
+    text = _yaml_for("shop.db", tmp_path, tmp_path)
     assert "      # - {type: freshness, column: updated_at, max_age: 26h}" in text.splitlines()
 
 
@@ -59,28 +74,59 @@ def test_duckdb_keys_are_read(tmp_path: Path) -> None:
 
 def test_paths_are_written_beside_the_configuration(tmp_path: Path) -> None:
     """What a person types is relative to the working folder, what is written to the configuration's folder."""
-    (tmp_path / "data").mkdir()
     (tmp_path / "conf").mkdir()
-    (tmp_path / "data" / "orders.csv").write_text("id,at\n1,2026-11-09\n", encoding="utf-8")
+    _data(tmp_path, "data/orders.csv")
     config = _config_for("data", tmp_path / "conf", tmp_path)
-    assert config.sources["files"].files == "../data/*.csv"
+    assert config.sources["data"].files == "../data/*.csv"
     assert [table.name for table in config.tables] == ["orders"]
 
 
 def test_files_of_the_folder_are_found(tmp_path: Path) -> None:
     """Without a word about the source, the data files of the folder are taken, or it is said that there are none."""
-    with pytest.raises(NoPlace):
-        place_of(None, tmp_path, tmp_path)
+    for empty in (tmp_path, tmp_path / "not-there"):
+        with pytest.raises(NoPlace):
+            places_of(None, empty, empty)
     _shop(tmp_path / "shop.db")
-    assert place_of(None, tmp_path, tmp_path).entry == {"url": "sqlite:///shop.db"}
-    (tmp_path / "a.csv").write_text("id\n1\n", encoding="utf-8")
-    assert place_of(None, tmp_path, Path("/elsewhere")).entry == {"files": "*.csv"}
+    _shop(tmp_path / "tablewatch.db")  # our own store
+    _data(tmp_path, "a.csv")
+    found = [place.entry for place in places_of(None, tmp_path, Path("/elsewhere"))]
+    assert found == [{"files": "*.csv"}, {"url": "sqlite:///shop.db"}]
+
+
+def test_a_lake_of_partitioned_tables_is_found(tmp_path: Path) -> None:
+    """Folders with `key=value` folders or part files below are tables; other files are a table each."""
+    _data(tmp_path, "lake/orders/day=1/part-0.parquet", "lake/orders/day=2/part-0.parquet")
+    _data(tmp_path, "lake/lines/part-0.parquet", "lake/lines/part-1.parquet", "lake/lines/_SUCCESS/x.parquet")
+    _data(tmp_path, "lake/seeds/shops.csv", "lake/seeds/staff.csv", "lake/.hidden/x.csv")
+    config = _config_for("lake", tmp_path, tmp_path)
+    assert [table.name for table in config.tables] == ["lines", "orders", "shops", "staff"]
+    assert config.sources["orders"].files == "lake/orders/**/*.parquet"
+    assert config.sources["orders"].table == "orders"
+    assert config.sources["seeds"].files == "lake/seeds/*.csv"
+
+
+def test_a_folder_that_is_one_partitioned_table_is_one_table(tmp_path: Path) -> None:
+    """A table's own folder may be named, too."""
+    _data(tmp_path, "orders/day=1/a.csv", "orders/day=2/a.csv")
+    config = _config_for("orders", tmp_path, tmp_path)
+    assert [table.name for table in config.tables] == ["orders"]
+
+
+def test_tables_of_one_name_in_two_sources_are_told_apart(tmp_path: Path) -> None:
+    """The configuration names each table once, and keeps what its source calls it."""
+    _data(tmp_path, "old/orders.csv", "new/orders.csv", "new/lines.csv")
+    config = _config_for(None, tmp_path, tmp_path)
+    assert [(table.name, table.source, table.table) for table in config.tables] == [
+        ("lines", "new", None),
+        ("new.orders", "new", "orders"),
+        ("old.orders", "old", "orders"),
+    ]
 
 
 def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     """The password of an address is left to an environment variable, and used only to read the catalogue now."""
-    place = place_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path)
-    text = write_yaml(place, [Found("orders")], project="p")
+    (place,) = places_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path)
+    text = write_yaml([(place, [Found("orders")])], project="p")
     assert "p%40ss" not in text + repr(place)
     assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text
     assert place.spec.url == "postgresql://me:p%40ss@host/my_shop"
