@@ -291,6 +291,12 @@ class CheckParameters(BaseModel):
         """Give the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
         return None
 
+    def sql_errors(self, dialect: str) -> Mapping[str, str]:
+        """Give what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
+        from checks._where import where_errors
+
+        return {} if self.where is None else where_errors(self.where, dialect=dialect)
+
     def softened(self) -> Self | None:
         """Give the same check with the limits of its `warn:` block, None without one."""
         if self.warn is None:
@@ -347,6 +353,9 @@ class Check(Protocol):
 
     def offending_keys(self, context: Context) -> ir.Table | None:
         """The keys that break the check, for the terminal only; None where it is not about keys."""
+
+    def sql_errors(self, dialect: str) -> Mapping[str, str]:
+        """What is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
 
     def wants(self, context: Context) -> Wants:
         """Say what must be measured. Pure.

@@ -1,6 +1,6 @@
 """Read a check's `where`: one boolean expression over the table's own columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -38,12 +38,26 @@ def predicate_sql(text: str, *, columns: Iterable[str], dialect: str) -> str:
             (`checks._grammar`): no subquery, aggregate, window, star, parameter or second statement.
     """
     names = tuple(columns)
-    tree = read(text, what=_WHAT, start=exp.Condition, kinds=EXPRESSION, dialect=dialect)
-    if not _is_true_or_false(tree):
-        raise Misconfigured("'where' is not true or false for a row; write a comparison such as status = 'paid'")
+    tree = _read(text, dialect)
     for column in list(tree.find_all(exp.Column)):
         column.set("this", exp.to_identifier(_resolve(column, names), quoted=True))
     return write(tree, what=_WHAT, start=exp.Condition, dialect=dialect)
+
+
+def where_errors(text: str, *, dialect: str) -> Mapping[str, str]:
+    """Give what is wrong with a predicate whatever the table's columns are, as `{"where": ...}`."""
+    try:
+        write(_read(text, dialect), what=_WHAT, start=exp.Condition, dialect=dialect)
+    except Misconfigured as error:
+        return {_WHAT: str(error)}
+    return {}
+
+
+def _read(text: str, dialect: str) -> exp.Expr:
+    tree = read(text, what=_WHAT, start=exp.Condition, kinds=EXPRESSION, dialect=dialect)
+    if not _is_true_or_false(tree):
+        raise Misconfigured("'where' is not true or false for a row; write a comparison such as status = 'paid'")
+    return tree
 
 
 def _resolve(column: exp.Column, names: Sequence[str]) -> str:

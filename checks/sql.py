@@ -1,12 +1,23 @@
 """A query of one's own returns no row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge
 from pydantic import Field
 
-from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+)
 from checks._message import Message
 from checks._statement import select_sql
 
@@ -21,6 +32,14 @@ class Sql(CheckParameters):
     type: Literal["sql"] = "sql"
     query: str = Field(description="One SELECT in the source's dialect that returns the bad rows; it is only counted.")
     max: Annotated[int, Ge(0)] = Field(0, description="Most rows the query may return.")
+
+    def sql_errors(self, dialect: str) -> Mapping[str, str]:
+        """Read the query."""
+        try:
+            select_sql(self.query, dialect=dialect)
+        except Misconfigured as error:
+            return {"query": str(error)}
+        return {}
 
     def wants(self, context: Context) -> Wants:
         """Count the rows of the table and of the query."""

@@ -27,7 +27,7 @@ def check(ctx: typer.Context) -> None:
 
     Example: tablewatch config check -c tablewatch.yaml
     """
-    from monitor.config._deep import NOT_CHECKED, deep_problems
+    from monitor.setup.deep import NOT_CHECKED, deep_problems
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,9 +152,11 @@ def _unpriced_tiers(config: Config) -> list[Problem]:
     return [Problem("config.unpriced_tier", message)]
 
 
-def _unevaluated(config: Config) -> list[Problem]:
-    if not config.releases:
-        return []
-    names = ", ".join(config.releases)
-    message = f"releases are read and checked, but not evaluated by this version: {names}"
-    return [Problem("config.not_evaluated", message)]
+def _unevaluated(config: Config) -> Iterator[Problem]:
+    if config.releases:
+        names = ", ".join(config.releases)
+        message = f"releases are read and checked, but not evaluated by this version: {names}"
+        yield Problem("config.not_evaluated", message)
+    if config.alerts.channels:
+        names = ", ".join(config.alerts.channels)
+        yield Problem("config.not_evaluated", f"alerts are read and checked, but not sent by this version: {names}")

@@ -28,8 +28,6 @@ from sources import SourceError, TableNotFound, open_source
 from store import StoreError, open_store
 
 _ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
-_FONT_FOLDERS: Final = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
-_JAPANESE: Final = ("cjk", "jp", "ipa", "gothic", "mincho", "takao", "vl-", "mplus", "sazanami", "umefont")
 _SKEW: Final = timedelta(minutes=5)
 
 
@@ -75,7 +73,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded)]
     findings += [one for one in seen_in_store if isinstance(one, Finding)]
-    return [*findings, *examine_sources(loaded), *examine_fonts(loaded)]
+    return [*findings, *examine_sources(loaded)]
 
 
 def examine_installation() -> Iterator[Finding]:
@@ -170,21 +168,6 @@ def examine_sources(loaded: Loaded) -> Iterator[Finding]:
         yield from (Finding(subject, Verdict.ERROR, message) for message in missing)
         if not missing:
             yield Finding(subject, Verdict.OK, f"holds {count(there, 'table')}, {len(tables)} of them watched")
-
-
-def examine_fonts(loaded: Loaded) -> Iterator[Finding]:
-    """Examine that there is a font for Japanese, if a report is to be in Japanese."""
-    if "ja" not in {loaded.config.locale, *loaded.config.report.weekly.locales}:
-        return
-    names = [
-        name.lower() for folder in _FONT_FOLDERS for _, _, files in os.walk(Path(folder).expanduser()) for name in files
-    ]
-    if any(mark in name for name in names for mark in _JAPANESE):
-        yield Finding("fonts", Verdict.OK, "a font for Japanese is there")
-        return
-    hint = "install one, such as fonts-ipaexfont-gothic or fonts-noto-cjk"
-    message = "no font for Japanese was seen; labels of charts may be cut, and pictures of charts show boxes"
-    yield Finding("fonts", Verdict.WARNING, message, hint)
 
 
 def _python(required: str) -> Finding:

@@ -157,3 +157,31 @@ tables:
     ]
     assert "did you mean 'ExpectColumnValuesToNotBeNull'?" in errors[0]["message"]
     assert "colum" in errors[1]["message"]
+
+
+def test_sql_that_no_engine_could_read_is_an_error(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A filter or query is parsed in its source's dialect, and each error stands in its place."""
+    checks = """\
+      - {id: a, type: not_null, columns: [id], where: "status ="}
+      - {id: b, type: not_null, columns: [id], where: "status = 'paid'"}
+      - {id: c, type: sql, query: "DELETE FROM orders"}
+      - {id: d, type: sql, query: "SELECT id FROM orders WHERE amount < 0"}
+"""
+    text = _CONFIG.partition("tables:")[0] + "tables:\n  - name: orders\n    source: lake\n    checks:\n" + checks
+    (here / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    code, out, _ = _config("check", "--format", "json", capsys=capsys)
+    found = [(one["code"], one["line"], one["message"]) for one in json.loads(out)["errors"]]
+    assert code == 2
+    assert found == [
+        ("config.sql", 12, "'where' is not one boolean expression in the dialect duckdb (line 1, column 8)"),
+        ("config.sql", 14, "'query' begins with 'DELETE'; write one SELECT"),
+    ]
+
+
+def test_what_this_version_does_not_do_yet_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever writes alerts is told that nothing sends them."""
+    with (here / "tablewatch.yaml").open("a", encoding="utf-8") as file:
+        file.write('alerts: {channels: {ops: {apprise: "json://localhost:9/"}}}\n')
+    code, _, err = _config("check", capsys=capsys)
+    assert code == 0
+    assert "not sent by this version: ops" in err

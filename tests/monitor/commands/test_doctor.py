@@ -21,7 +21,6 @@ from monitor.setup.diagnosis import (
     _rooms,
     examine_clock,
     examine_files,
-    examine_fonts,
     examine_sources,
     examine_store,
 )
@@ -152,15 +151,6 @@ def test_a_clock_that_went_back_is_an_error() -> None:
     assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=6))]) == [Verdict.ERROR]
     (finding,) = examine_clock(datetime(2001, 1, 1, tzinfo=UTC), None)
     assert "2001-01-01 00:00Z, but tablewatch was installed at" in finding.message
-
-
-def test_fonts_matter_for_japanese_only(here: Path) -> None:
-    """An English project is not told about fonts."""
-    path = here / "tablewatch.yaml"
-    assert [*examine_fonts(load(path))] == []
-    path.write_text(_CONFIG + "locale: ja\n", encoding="utf-8")
-    (finding,) = examine_fonts(load(path))
-    assert finding.verdict in {Verdict.OK, Verdict.WARNING}
 
 
 @pytest.mark.parametrize(

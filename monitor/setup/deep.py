@@ -9,11 +9,14 @@ from typing import Final, TypeAlias
 from monitor.config._load import Loaded
 from monitor.config._model import Source
 from monitor.frame.problem import Problem
+from monitor.wiring import Project
+from sources import SourceError, SourceSpec, open_source
 
 NOT_CHECKED: Final = "config.not_checked"
 """The code of a problem that says that a question could not be asked."""
 
 DeepCheck: TypeAlias = Callable[[Loaded], Iterator[Problem]]
+_NOT_KNOWN_YET: Final = "ansi"
 _SQL_ROUTES: Final = ("sqlite:", "postgres:", "postgresql:")
 
 
@@ -52,4 +55,22 @@ def _has_sql_engine(source: Source) -> bool:
     return source.url is not None and source.url.startswith(_SQL_ROUTES)
 
 
-DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (expectations_exist,)
+def sql_can_be_read(loaded: Loaded) -> Iterator[Problem]:
+    """Read the SQL that people wrote, as far as it can be read without asking a source for its tables."""
+    project = Project(loaded)
+    dialects = {name: _dialect(project.source_spec(name)) for name in {table.source for table in loaded.config.tables}}
+    for at, table in enumerate(loaded.config.tables):
+        dialect = dialects[table.source]
+        for index, check in enumerate(table.checks if dialect != _NOT_KNOWN_YET else ()):
+            for parameter, message in check.sql_errors(dialect).items():
+                yield loaded.problem(("tables", at, "checks", index, parameter), "config.sql", message)
+
+
+def _dialect(spec: SourceSpec) -> str:
+    try:
+        return open_source(spec).dialect
+    except SourceError:  # its driver is missing, which a pass and `doctor` say
+        return _NOT_KNOWN_YET
+
+
+DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (sql_can_be_read, expectations_exist)
