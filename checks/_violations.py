@@ -13,7 +13,7 @@ from checks._occurrence import from_bad_rows
 
 Share: TypeAlias = Annotated[float, Ge(0), Le(1), Field(description="Largest share of bad rows allowed, 0 to 1.")]
 
-_FINE: Final = Message("no row is out of order")
+_FINE: Final = Message("no row breaks the rule")
 
 
 def judge_violations(

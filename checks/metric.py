@@ -38,7 +38,7 @@ from checks._literals import Scalar, literal_for
 from checks._message import Message
 
 _FINE: Final = Message("{what} is as expected")
-_NO_VALUE: Final = Message("{what} has no value: there is nothing but NULL")
+_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
 _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} expected")
 _TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
 _AWAY: Final = Message("{what} is {value:number}, {away:ratio} away from {baseline:number}, usual on this weekday")

@@ -26,7 +26,7 @@ from checks._contract import (
 from checks._message import Message
 
 _FINE: Final = Message("{own} agrees with {other}")
-_NO_VALUE: Final = Message("{what} has no value: there is nothing but NULL")
+_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
 # a smallest or largest value is a value of the table, and no message shows one
 _DIFFERS_VALUE: Final = Message("{own} differs from {other}")

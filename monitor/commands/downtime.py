@@ -74,6 +74,8 @@ def downtime(
         raise Stop(
             ExitCode.USAGE, Problem("usage", f"--by day takes at most {MOST_DAYS} days; choose a shorter window")
         )
+    if window.start_us >= to_us(known_at):
+        invocation.note("note: the window begins after the time of which something is known; it is empty yet")
     with project.open_store() as store, explained(), store.reading() as view:
         found = survey(project, view, window=window, as_of_us=to_us(known_at), by=by)
     if not found.ever_checked:

@@ -20,6 +20,7 @@ from monitor.wiring import Project
 if TYPE_CHECKING:
     from rich.console import Console
 
+_NO_KEY: Final = {"check": "(found by a person)", "root-owner": "(no owner)"}
 _STATISTICS: Final = ("min", "mean", "median", "p90", "max")
 _EXCLUDED: Final = (*(one.value for one in Resolution if not one.counts), MAINTENANCE)
 _SHOWN: Final = 10
@@ -153,14 +154,14 @@ def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) ->
     columns = [f"~{found.by}", ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
     columns += [] if found.cost is None else [">cost"]
     shown = found.parts if found.by == DAY else found.parts[:_SHOWN]
-    draw_table(console, columns, (list(_cells(project, part)) for part in shown))
+    draw_table(console, columns, (list(_cells(project, found.by, part)) for part in shown))
     if len(found.parts) > len(shown):
         console.print(f"and {len(found.parts) - len(shown)} more; --format json has all")
 
 
-def _cells(project: Project, part: Part) -> Iterator[str]:
+def _cells(project: Project, by: str, part: Part) -> Iterator[str]:
     one = part.downtime
-    yield part.key if part.key is not None else "(nobody or nothing named)"
+    yield part.key if part.key is not None else _NO_KEY.get(by, f"(no {by})")
     yield f"{one.n:,}"
     for time in (one.undetected, one.repair, one.downtime, one.table_time):
         yield say_hours(time)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from checks import Kind, Severity, Status, UnknownReason
 from monitor.conclude import CheckResult
+from monitor.frame.output import count
 
 OK, FAILED, NOT_EVALUATED = 0, 1, 3
 
@@ -77,7 +78,7 @@ def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
     for source, silent in by_source.items():
         tables = len({one.table for one in silent})
         yield Text.assemble(_word(Status.UNKNOWN), f"source {source}: {silent[0].outcome.message}")
-        yield Text(f"{_INDENT}{len(silent)} checks of {tables} tables could not be evaluated")
+        yield Text(f"{_INDENT}{count(len(silent), 'check')} of {count(tables, 'table')} could not be evaluated")
 
 
 def _result_lines(one: CheckResult) -> Iterator[Text]:

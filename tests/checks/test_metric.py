@@ -145,7 +145,10 @@ def test_nothing_but_null(dialect):
             check = Metric(aggregate=aggregate, column="v", min=0, where="kind = 'a'")
             outcome = ask(check, here)
             assert outcome.reason is UnknownReason.NO_DATA
-            assert str(outcome.message) == f"{aggregate}(v) has no value: there is nothing but NULL"
+            assert (
+                str(outcome.message)
+                == f"{aggregate}(v) has no finite value: every value is NULL, or one is NaN or infinite"
+            )
         assert ask(Metric(aggregate="stddev", column="v", min=0), here).reason is UnknownReason.NO_DATA
 
 

@@ -99,7 +99,9 @@ def test_empty_tables(dialect):
         assert ask(check(), here).observed == {"value": 1, "baseline": 0}
         outcome = ask(check(aggregate="mean"), here)
     assert outcome.reason is UnknownReason.NO_DATA
-    assert str(outcome.message) == "mean(ledger.total) has no value: there is nothing but NULL"
+    assert (
+        str(outcome.message) == "mean(ledger.total) has no finite value: every value is NULL, or one is NaN or infinite"
+    )
 
 
 def test_no_value_of_the_table_in_a_message():

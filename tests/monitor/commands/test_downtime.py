@@ -298,6 +298,17 @@ def test_a_window_may_reach_into_the_future(terminal: Terminal) -> None:
     assert "as of Fri 2026-11-20 18:00" in terminal("downtime", "--from", "2026-11-16", "--to", "2026-11-23").out
 
 
+def test_a_window_of_the_future_is_said_to_be_empty_yet(terminal: Terminal) -> None:
+    """Nothing found is not the same as nothing known."""
+    assert "it is empty yet" in terminal("downtime", "--from", "2026-12-01", "--to", "2026-12-08").err
+
+
+def test_what_no_check_found_was_found_by_a_person(terminal: Terminal) -> None:
+    """By check, the incidents that people reported have a line of their own."""
+    terminal.json("incident", "open", "--table", "orders", "--title", "x", "--occurred", "2h ago")
+    assert "(found by a person)" in terminal("downtime", "--by", "check").out
+
+
 # --- estimate ---------------------------------------------------------------------------------------------------------
 
 ROLES = ("--role", "engineer:2:4000:0.25", "--role", "analyst:10:5000:0.2")
