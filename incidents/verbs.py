@@ -4,9 +4,9 @@ The verbs are the only door: they refuse times that cannot follow one another (`
 that do not fit the state (`NotAllowed` names those that do). Nothing here reads a clock: `now` is an argument.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -37,10 +37,10 @@ from incidents.events import corrected_episode
 Lookup = Callable[[int], Incident | None]
 """Gives an incident by id, None if there is none."""
 
-_ALWAYS = ("comment", "correct", "name-root")
+_ALWAYS = ("comment", "correct", "root")
 _OPEN = ("assign", "snooze", "resolve", "merge")
 _ALLOWED: Mapping[State, tuple[str, ...]] = {
-    State.OPEN: ("acknowledge", *_OPEN, *_ALWAYS),
+    State.OPEN: ("ack", *_OPEN, *_ALWAYS),
     State.ACKNOWLEDGED: (*_OPEN, *_ALWAYS),
     State.RESOLVED: ("resolve", "reopen", "merge", *_ALWAYS),
 }
@@ -111,7 +111,7 @@ def _fingerprint_of(seen: Report, detected_at: datetime) -> str:
 
 def acknowledge(incident: Incident, *, now: datetime) -> Acknowledged:
     """Take care of it."""
-    _allowed(incident, "acknowledge")
+    _allowed(incident, "ack")
     return Acknowledged(now)
 
 
@@ -242,11 +242,15 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
     return change
 
 
-def merge(incident: Incident, into: Incident, *, lookup: Lookup) -> Merged:
+def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, force: bool = False) -> Merged:
     """Say that it is the same thing as another: it ends as a duplicate, the other goes on.
 
+    Only what the other covers is still counted as downtime (`uncovered` gives the rest), so both must be about one
+    table, and unless forced also about one time.
+
     Raises:
-        NotAllowed: it would be merged into itself, or the other was merged already.
+        NotAllowed: it would be merged into itself, the other was merged already or is about another table; or, unless
+            forced, they were never bad at the same time, or it lasts while the other is over.
     """
     _allowed(incident, "merge")
     if into.id == incident.id:
@@ -255,7 +259,46 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup) -> Merged:
         last = _follow(into, lambda one: one.merged_into, lookup)[-1]
         hint = "" if last == incident.id else f"; merge into #{last}"
         raise NotAllowed(f"incident #{into.id} was itself merged into #{into.merged_into}{hint}")
+    if into.table != incident.table:
+        raise NotAllowed(
+            f"incident #{incident.id} is about {incident.table}, #{into.id} about {into.table}: they are not the same "
+            f"thing; if #{into.id} caused it, name it as its root"
+        )
+    if not force:
+        _same_time(incident, into, now)
     return Merged(into.id)
+
+
+def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
+    if incident.state is not State.RESOLVED and into.state is State.RESOLVED:
+        raise NotAllowed(
+            f"incident #{into.id} is over and #{incident.id} is not, so what lasts would no longer be counted; "
+            f"merge #{into.id} into #{incident.id}, reopen #{into.id} first, or force it"
+        )
+    ours, theirs = _bad_times(incident, now), _bad_times(into, now)
+    if not any(start <= until and since <= end for start, end in ours for since, until in theirs):
+        raise NotAllowed(
+            f"incidents #{incident.id} and #{into.id} were never bad at the same time, so they are hardly the same "
+            "thing; force it if they are"
+        )
+
+
+def uncovered(incident: Incident, into: Incident, *, now: datetime) -> timedelta:
+    """Give how long one was bad while the other was not: what a merge takes out of the downtime."""
+    return _length([*_bad_times(incident, now), *_bad_times(into, now)]) - _length(_bad_times(into, now))
+
+
+def _bad_times(incident: Incident, now: datetime) -> list[tuple[datetime, datetime]]:
+    return [(episode.onset.at, episode.resolved_at or max(now, episode.onset.at)) for episode in incident.episodes]
+
+
+def _length(times: Iterable[tuple[datetime, datetime]]) -> timedelta:
+    """Give the length of a union of times."""
+    length, reached = timedelta(), datetime.min.replace(tzinfo=UTC)
+    for start, end in sorted(times):
+        length += max(end - max(start, reached), timedelta())
+        reached = max(reached, end)
+    return length
 
 
 def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> RootNamed:
@@ -264,7 +307,7 @@ def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> R
     Raises:
         NotAllowed: the chain of causes would come back to this incident.
     """
-    _allowed(incident, "name-root")
+    _allowed(incident, "root")
     if root is None:
         return RootNamed(None)
     causes = _follow(root, lambda one: one.root, lookup)

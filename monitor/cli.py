@@ -166,7 +166,7 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     context = getattr(error, "ctx", None)
     if _wants_json(arguments, getattr(context, "auto_envvar_prefix", None)):
         invocation.format = Format.JSON
-    message = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+    message = _worded(error)
     if context is not None and message == "Missing command" and not invocation.as_json:
         with redirect_stdout(sys.stderr):
             context.get_help()
@@ -174,6 +174,16 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     hint = f"see '{context.command_path} --help'" if context is not None else None
     invocation.show([Problem("usage", message[:1].lower() + message[1:], hint=hint)])
     return int(ExitCode.USAGE)
+
+
+def _worded(error: typer.TyperException) -> str:
+    """Say what was typed and what was expected; Typer says only the latter, in pydantic's words."""
+    message = error.format_message().rstrip(".")
+    before, found, expected = message.partition(": Input should be ")
+    if not found:
+        return message.replace(": Value error, ", ": ")
+    told: Any = error.__cause__
+    return f"{before}: '{told.errors()[0]['input']}' is not {expected.partition(',')[0]}"
 
 
 def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:

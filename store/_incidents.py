@@ -168,6 +168,8 @@ def _conditions(connection: Connection, wanted: IncidentFilter) -> Sequence[Colu
     conditions: list[ColumnElement[bool]] = [
         column.in_(any_of(connection, chosen, "word")) for column, chosen in words if chosen
     ]
+    if wanted.merged_into is not None:
+        conditions.append(_I.merged_into == wanted.merged_into)
     if wanted.since is not None or wanted.until is not None:
         conditions.append(_I.id.in_(touching(wanted.since, wanted.until)))
     if wanted.text is not None:

@@ -50,6 +50,7 @@ class IncidentFilter:
     since: datetime | None = None
     until: datetime | None = None
     text: str | None = None
+    merged_into: int | None = None
     limit: int | None = None
 
 

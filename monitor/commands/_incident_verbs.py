@@ -1,7 +1,9 @@
 """What people do to an incident: a command for each verb."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -13,12 +15,22 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incidents import Event, Incident
+    from incidents import Incident
     from monitor.desk.desk import Desk
     from monitor.desk.moments import TypedTimes
+    from monitor.desk.sheet import Sheet
     from monitor.wiring import Project
 
-Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="The incident's number.", min=1)]
+
+def read_number(text: str) -> int:
+    """Read an incident's number, also as it is shown: `#41`."""
+    number = str(text).removeprefix("#")
+    if not re.fullmatch("[1-9][0-9]{0,17}", number):
+        raise typer.BadParameter(f"'{text}' is not the number of an incident, such as 41")
+    return int(number)
+
+
+Number: TypeAlias = Annotated[int, typer.Argument(metavar="ID", help="The incident's number.", parser=read_number)]
 By: TypeAlias = Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")]
 Occurred: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When the data went bad.")]
 Detected: TypeAlias = Annotated[str | None, typer.Option(metavar="TIME", help="When it was noticed.")]
@@ -175,21 +187,37 @@ def comment(
 def merge(
     ctx: typer.Context,
     incident_id: Number,
-    into: Annotated[int, typer.Argument(metavar="INTO", help="The incident that it is the same thing as.", min=1)],
+    into: Annotated[
+        int, typer.Argument(metavar="INTO", help="The incident that it is the same thing as.", parser=read_number)
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Also when they were not bad at the same time, or the other is over.")
+    ] = False,
     by: By = None,
 ) -> None:
-    """Say that an incident is the same thing as another: it ends as a duplicate, the other goes on.
+    """Say that an incident is the same thing as another of its table: it ends as a duplicate, the other goes on.
 
     Example: tablewatch incident merge 42 41
     """
-    _work(ctx, by, lambda desk, _: desk.merge(incident_id, into))
+    from monitor.desk.moments import say_hours
+
+    invocation: Invocation = ctx.obj
+
+    def work(desk: "Desk", _: "TypedTimes") -> "Incident":
+        incident, lost = desk.merge(incident_id, into, force=force)
+        if lost:
+            length = say_hours(lost // timedelta(microseconds=1))
+            invocation.note(f"note: {length} of #{incident_id} lie outside #{into} and are no longer counted")
+        return incident
+
+    _work(ctx, by, work)
 
 
 def root(
     ctx: typer.Context,
     incident_id: Number,
     cause_id: Annotated[
-        int | None, typer.Argument(metavar="CAUSE_ID", help="The incident that caused it.", min=1)
+        int | None, typer.Argument(metavar="CAUSE_ID", help="The incident that caused it.", parser=read_number)
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Take the cause back.")] = False,
     by: By = None,
@@ -217,25 +245,25 @@ def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
 def present(
     invocation: Invocation,
     project: "Project",
-    incident: "Incident",
-    events: "Sequence[Event]",
+    sheet: "Sheet",
     *,
     whole: bool = False,
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
-    from monitor.pages.incident import sheet_as_json, verbs_of
+    from incidents.verbs import available
+    from monitor.pages.incident import sheet_as_json
     from monitor.pages.incident_story import headline, say_event, tell
 
     def draw(console: "Console") -> None:
         if not whole:
-            console.print(headline(incident))
-            console.print(say_event(events[-1], project.config.timezone))
-            console.print(f"  possible now: {', '.join(verbs_of(incident))}", style="dim")
+            console.print(headline(sheet.incident))
+            console.print(say_event(sheet.events[-1], project.config.timezone))
+            console.print(f"  possible now: {', '.join(available(sheet.incident))}", style="dim")
             return
-        for line in tell(project, incident, events):
+        for line in tell(project, sheet):
             console.print(line)
 
-    invocation.emit(sheet_as_json(project, incident, events), draw)
+    invocation.emit(sheet_as_json(project, sheet), draw)
 
 
 def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes], Incident]") -> None:
@@ -246,9 +274,8 @@ def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes]
     project = Project.of(invocation)
     with desk(project, by) as at_desk:
         times = TypedTimes(TimeReader(project.config.timezone, at_desk.now), invocation.note)
-        incident = work(at_desk, times)
-        events = at_desk.history(incident)
-    present(invocation, project, incident, events)
+        sheet = at_desk.sheet(work(at_desk, times))
+    present(invocation, project, sheet)
 
 
 def _told(text: str, problem: str) -> str:

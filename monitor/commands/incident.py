@@ -1,7 +1,8 @@
 """`tablewatch incident`: see incidents, and log what no check found. What is done to them is in `_incident_verbs`."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,7 +12,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from monitor.pages.incident import Figures
     from monitor.wiring import Project
     from store import IncidentFilter
+
+_LONG_UNNOTICED: Final = timedelta(days=90)
 
 app = typer.Typer(help="See, log and work on incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
 
@@ -136,13 +139,14 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     Example: tablewatch incident show 41
     """
     from monitor.desk.refusals import explained
+    from monitor.desk.sheet import read_sheet
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with project.open_store() as store, explained(), store.reading() as view:
-        incident, events = view.incident(incident_id), view.events(incident_id)
-    _incident_verbs.present(invocation, project, incident, events, whole=True)
+        sheet = read_sheet(view, incident_id)
+    _incident_verbs.present(invocation, project, sheet, whole=True)
 
 
 @app.command("open")
@@ -186,10 +190,28 @@ def open_(
     told = form.read(project, invocation, any_table=any_table)
     with _incident_verbs.desk(project, by) as desk:
         incident, is_new = desk.log(told)
-        events = desk.history(incident)
+        sheet = desk.sheet(incident)
+        alike = desk.alike(incident) if is_new else ()
     if not is_new:
         invocation.note(f"note: this was logged before, as incident #{incident.id}; nothing was changed")
-    _incident_verbs.present(invocation, project, incident, events)
+    for note in _doubts(incident, alike) if is_new else ():
+        invocation.note(f"note: {note}")
+    _incident_verbs.present(invocation, project, sheet)
+
+
+def _doubts(incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
+    """Say what looks like a slip of the hand in an incident that was just logged."""
+    from monitor.desk.moments import say_hours
+
+    unnoticed = incident.last.detected_at - incident.last.onset.at
+    if unnoticed > _LONG_UNNOTICED:
+        length = say_hours(unnoticed // timedelta(microseconds=1))
+        yield f"it was bad for {length} before it was noticed; if not: tablewatch incident correct {incident.id}"
+    if alike:
+        yield (
+            f"incident #{alike[0]}, which still lasts, has the same title; if it is the same thing: "
+            f"tablewatch incident merge {incident.id} {alike[0]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ what caused what) is looked up here, in the same transaction, so that nobody dec
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from checks import Status
-from incidents import Change, Corrected, Event, Incident, Opened, Resolution, State, Watch, verbs
+from incidents import Change, Corrected, Incident, Opened, Resolution, State, Watch, verbs
 from incidents.verbs import Ending
 from monitor.desk.reported import Reported
+from monitor.desk.sheet import Sheet, read_sheet
 from monitor.wiring import Project
-from store import Book, History, NotRecorded, Store, View
+from store import Book, History, IncidentFilter, NotRecorded, Store, View
 
 
 class Desk:
@@ -38,10 +39,16 @@ class Desk:
                 return incident, False
             return book.add_histories([History(changes, self.now, self._actor)])[0], True
 
-    def history(self, incident: Incident) -> Sequence[Event]:
-        """Give what happened to an incident, in the order of recording."""
+    def sheet(self, incident: Incident) -> Sheet:
+        """Give all there is to tell of an incident by now."""
         with self._store.reading() as view:
-            return view.events(incident.id)
+            return read_sheet(view, incident.id)
+
+    def alike(self, incident: Incident) -> Sequence[int]:
+        """Give the other incidents of its table that last and have its title, the newest first."""
+        with self._store.reading() as view:
+            lasting = view.incidents(IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED)))
+        return [one.id for one in lasting if one.id != incident.id and one.title == incident.title]
 
     def acknowledge(self, incident_id: int) -> Incident:
         """Take care of it."""
@@ -97,11 +104,18 @@ class Desk:
         """Put times right."""
         return self._change(incident_id, lambda _, incident: verbs.correct(incident, change, now=self.now))
 
-    def merge(self, incident_id: int, into: int) -> Incident:
-        """Say that it is the same thing as another."""
-        return self._change(
-            incident_id, lambda book, incident: verbs.merge(incident, book.incident(into), lookup=_lookup(book))
-        )
+    def merge(self, incident_id: int, into: int, *, force: bool = False) -> tuple[Incident, timedelta]:
+        """Say that it is the same thing as another. Gives it, and how much of it is no longer counted."""
+        lost = timedelta()
+
+        def decide(book: Book, incident: Incident) -> Change:
+            nonlocal lost
+            other = book.incident(into)
+            change = verbs.merge(incident, other, lookup=_lookup(book), now=self.now, force=force)
+            lost = verbs.uncovered(incident, other, now=self.now)
+            return change
+
+        return self._change(incident_id, decide), lost
 
     def name_root(self, incident_id: int, cause: int | None) -> Incident:
         """Name the incident that caused it; None takes that back."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from checks import Kind, Message, PlainEnglish
 from incidents import (
@@ -24,9 +24,9 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.desk.reported import tidy
+from monitor.desk.sheet import Sheet
 from monitor.wiring import Project
 
-COMMANDS: Final[Mapping[str, str]] = {"acknowledge": "ack", "name-root": "root"}
 """Verbs whose command has another name."""
 
 
@@ -80,11 +80,6 @@ def title_of(incident: Incident) -> str:
     return tidy(Message(incident.title, incident.title_values).render(PlainEnglish()))
 
 
-def verbs_of(incident: Incident) -> list[str]:
-    """Name the commands that the incident's state allows."""
-    return [COMMANDS.get(verb, verb) for verb in available(incident)]
-
-
 def owner_of(project: Project, incident: Incident) -> str | None:
     """Give who answers for its table; None if nobody does, or the table is no longer configured."""
     table = project.config.table(incident.table)
@@ -121,19 +116,21 @@ def incident_as_json(project: Project, incident: Incident, figures: Figures) -> 
         "ttr_h": None if figures.ttr_us is None else float(hours(figures.ttr_us)),
         "downtime_h": float(hours(figures.downtime_us)),
         "cost": {"amount": project.currency.number(figures.cost), "currency": project.currency.code},
-        "available": verbs_of(incident),
+        "available": list(available(incident)),
     }
 
 
-def sheet_as_json(project: Project, incident: Incident, events: Sequence[Event]) -> dict[str, Any]:
+def sheet_as_json(project: Project, sheet: Sheet) -> dict[str, Any]:
     """Give the published shape `tablewatch.incident/1`: an incident with its episodes and its history."""
+    incident = sheet.incident
     figures = figures_of(project, [incident])[incident.id]
     return {
         "schema": "tablewatch.incident/1",
         **incident_as_json(project, incident, figures),
         "fingerprint": incident.fingerprint,
+        "duplicates": list(sheet.duplicates),
         "episodes": [_episode(episode) for episode in incident.episodes],
-        "events": [_event(event) for event in events],
+        "events": [_event(event) for event in sheet.events],
     }
 
 

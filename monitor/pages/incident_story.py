@@ -1,6 +1,6 @@
 """Tell an incident to a person: its times and how they are known, its figures, and what happened."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -28,9 +28,11 @@ from incidents import (
     State,
     to_us,
 )
+from incidents.verbs import available
 from monitor.desk.moments import say_hours, say_time
 from monitor.desk.reported import tidy
-from monitor.pages.incident import Figures, figures_of, owner_of, title_of, verbs_of
+from monitor.desk.sheet import Sheet
+from monitor.pages.incident import Figures, figures_of, owner_of, title_of
 from monitor.wiring import Project
 
 _METHODS: Final = {
@@ -56,8 +58,9 @@ def say_event(event: Event, zone: str) -> Text:
     return Text(f"  {say_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
 
 
-def tell(project: Project, incident: Incident, events: Sequence[Event]) -> Iterator[Text]:
+def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
     """Tell an incident as `tablewatch incident show` does."""
+    incident = sheet.incident
     figures = figures_of(project, [incident])[incident.id]
     zone = project.config.timezone
     yield headline(incident)
@@ -68,10 +71,12 @@ def tell(project: Project, incident: Incident, events: Sequence[Event]) -> Itera
     yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
     for label, said in _facts(project, incident):
         yield _line(label, said)
+    if sheet.duplicates:
+        yield _line("merged", ", ".join(f"#{one}" for one in sheet.duplicates))
     yield Text(f"history ({zone})")
-    for event in events:
+    for event in sheet.events:
         yield say_event(event, zone)
-    yield _line("now", ", ".join(verbs_of(incident)))
+    yield _line("now", ", ".join(available(incident)))
 
 
 def _times(incident: Incident, episode: Episode, zone: str) -> Iterator[Text]:

@@ -111,7 +111,8 @@ def _correct(draw, incident, history):
 
 def _merge(draw, incident, history):
     into = draw(st.sampled_from(list(history.incidents.values())))
-    return verbs.merge(incident, into, lookup=history.incidents.get)
+    force = draw(st.booleans())
+    return verbs.merge(incident, into, lookup=history.incidents.get, now=at(history.now), force=force)
 
 
 def _name_root(draw, incident, history):
@@ -121,8 +122,8 @@ def _name_root(draw, incident, history):
 
 def _small(draw, incident, history):
     now = history.now
-    verb = draw(st.sampled_from(["acknowledge", "assign", "snooze", "comment"]))
-    if verb == "acknowledge":
+    verb = draw(st.sampled_from(["ack", "assign", "snooze", "comment"]))
+    if verb == "ack":
         return verbs.acknowledge(incident, now=at(now))
     if verb == "assign":
         return verbs.assign(incident, "a.sato")

@@ -1,6 +1,7 @@
 """What a person can do to an incident, and what is refused and how."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -85,9 +86,9 @@ def test_an_impossible_report_is_refused_by_name(occurred, detected, message):
 
 def test_verbs_depend_on_the_state():
     """Each state names its verbs; a merged incident cannot be merged again."""
-    assert "acknowledge" in verbs.available(OPEN)
-    assert "acknowledge" not in verbs.available(incident(Acknowledged(at(10))))
-    assert set(verbs.available(RESOLVED)) == {"resolve", "reopen", "merge", "comment", "correct", "name-root"}
+    assert "ack" in verbs.available(OPEN)
+    assert "ack" not in verbs.available(incident(Acknowledged(at(10))))
+    assert set(verbs.available(RESOLVED)) == {"resolve", "reopen", "merge", "comment", "correct", "root"}
     assert "merge" not in verbs.available(incident(Merged(9)))
 
 
@@ -247,7 +248,7 @@ def lookup(*incidents):
 def test_merging_names_the_other():
     """It becomes a duplicate of the other."""
     other = incident(number=2)
-    assert verbs.merge(OPEN, other, lookup=lookup(OPEN, other)) == Merged(2)
+    assert verbs.merge(OPEN, other, lookup=lookup(OPEN, other), now=NOW) == Merged(2)
 
 
 def test_merging_makes_no_cycle():
@@ -256,11 +257,11 @@ def test_merging_makes_no_cycle():
     second = incident(Merged(3), number=2)
     known = lookup(OPEN, second, third)
     with pytest.raises(NotAllowed, match="#1 cannot be merged into itself"):
-        verbs.merge(OPEN, OPEN, lookup=known)
+        verbs.merge(OPEN, OPEN, lookup=known, now=NOW)
     with pytest.raises(NotAllowed, match=r"#2 was itself merged into #3; merge into #3$"):
-        verbs.merge(OPEN, second, lookup=known)
+        verbs.merge(OPEN, second, lookup=known, now=NOW)
     with pytest.raises(NotAllowed, match=r"#2 was itself merged into #3$"):
-        verbs.merge(third, second, lookup=known)
+        verbs.merge(third, second, lookup=known, now=NOW)
 
 
 def test_a_root_is_named_and_taken_back():
@@ -277,3 +278,37 @@ def test_nothing_causes_itself():
         verbs.name_root(OPEN, second, lookup=lookup(OPEN, second, third))
     with pytest.raises(NotAllowed, match="#1 would cause itself: #1 -> #1"):
         verbs.name_root(OPEN, OPEN, lookup=lookup(OPEN))
+
+
+def test_what_is_merged_is_about_one_table():
+    """A fault of another table is a cause, never the same thing, forced or not."""
+    other = incident(number=2)
+    elsewhere = replace(other, table="refunds")
+    with pytest.raises(NotAllowed, match=r"#1 is about orders, #2 about refunds.*name it as its root"):
+        verbs.merge(OPEN, elsewhere, lookup=lookup(OPEN, elsewhere), now=NOW, force=True)
+
+
+def test_what_lasts_is_not_merged_into_what_is_over():
+    """The time that still runs would no longer be counted."""
+    over = incident(Resolved(at(20), Resolution.FIXED), number=2)
+    known = lookup(OPEN, over)
+    with pytest.raises(NotAllowed, match=r"#2 is over and #1 is not.*merge #2 into #1, reopen #2 first, or force it"):
+        verbs.merge(OPEN, over, lookup=known, now=NOW)
+    assert verbs.merge(OPEN, over, lookup=known, now=NOW, force=True) == Merged(2)
+    assert verbs.merge(over, OPEN, lookup=known, now=NOW) == Merged(1)
+
+
+def test_what_was_never_bad_at_one_time_is_hardly_the_same():
+    """Two incidents that do not touch are refused, unless somebody knows better."""
+    later = replace(RESOLVED, id=2, episodes=(replace(RESOLVED.last, onset=episode(21, 25).onset, detected_at=at(25)),))
+    later = replace(later, episodes=(replace(later.last, resolved_at=at(30)),))
+    known = lookup(RESOLVED, later)
+    with pytest.raises(NotAllowed, match="#1 and #2 were never bad at the same time"):
+        verbs.merge(RESOLVED, later, lookup=known, now=NOW)
+    assert verbs.merge(RESOLVED, later, lookup=known, now=NOW, force=True) == Merged(2)
+
+
+def test_what_a_merge_takes_out_is_what_the_other_does_not_cover():
+    """Time of one outside the other; time that both cover is still counted by the other."""
+    assert verbs.uncovered(OPEN, RESOLVED, now=at(50)) == at(50) - at(20)
+    assert verbs.uncovered(RESOLVED, OPEN, now=at(50)) == at(0) - at(0)

@@ -154,7 +154,7 @@ def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
         _look(shop, store)
         keys, nulls = sorted(_incidents(store), key=lambda incident: incident.check_id, reverse=True)
         with store.writing() as book:
-            merged = verbs.merge(nulls, keys, lookup=book.incident)
+            merged = verbs.merge(nulls, keys, lookup=book.incident, now=shop.clock.now())
             book.append(nulls, [merged], recorded_at=shop.clock.now(), actor="someone")
         shop.clock.advance(timedelta(hours=1))
         report = _look(shop, store)

@@ -61,7 +61,7 @@ def test_the_zone_of_a_time_is_said_when_it_was_assumed(terminal: Terminal) -> N
     assert said.code == 0
     assert said.err == "note: times without an offset are read in Asia/Tokyo, the time zone of the project\n"
     assert terminal.json("incident", "show", "1")["occurred_at"] == "2026-11-20T01:10:00+00:00"
-    assert terminal(*OPEN, *OCCURRED).err == ""
+    assert "offset" not in terminal(*OPEN, *OCCURRED).err
 
 
 def test_the_same_report_twice_is_one_incident(terminal: Terminal) -> None:
@@ -229,6 +229,28 @@ def test_duplicates_are_merged_and_causes_named(terminal: Terminal) -> None:
     assert "give one of CAUSE_ID and --none" in error["message"]
 
 
+def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: Terminal) -> None:
+    """The one that goes on names its duplicates; time that only the duplicate covered is told."""
+    for occurred in ("5h ago", "2h ago"):
+        terminal.json("incident", "open", "--table", "refunds", "--title", occurred, "--occurred", occurred)
+    (error,) = terminal.refused("incident", "merge", "1", "one")
+    assert "'one' is not the number of an incident" in error["message"]
+    merged = terminal("incident", "merge", "#1", "#2")
+    assert "3 h of #1 lie outside #2 and are no longer counted" in merged.err
+    assert terminal.json("incident", "show", "2")["duplicates"] == [1]
+    assert "merged        #1" in terminal("incident", "show", "2").out
+
+
+def test_slips_of_the_hand_are_pointed_out(terminal: Terminal) -> None:
+    """A wrong year and a second report of one thing are logged, with a word of doubt."""
+    logged = terminal("incident", "open", "--table", "refunds", "--title", "x", "--occurred", "2025-11-20T10:00Z")
+    assert "before it was noticed; if not: tablewatch incident correct 1" in logged.err
+    with terminal.at(NOW + timedelta(minutes=1)):
+        again = terminal("incident", "open", "--table", "refunds", "--title", "x")
+    assert "#1, which still lasts, has the same title" in again.err
+    assert "tablewatch incident merge 2 1" in again.err
+
+
 def test_a_resolved_one_is_not_reopened_beside_an_open_one(terminal: Terminal) -> None:
     """Two open incidents of one check cannot be: the second is refused by the number of the first."""
     terminal.sql("INSERT INTO orders VALUES (3, NULL)")
@@ -253,7 +275,7 @@ def test_verbs_that_do_not_fit_are_refused_with_those_that_do(terminal: Terminal
     terminal.json(*OPEN)
     terminal.json("incident", "ack", "1")
     (error,) = terminal.refused("incident", "ack", "1")
-    assert "is acknowledged: acknowledge is not possible; possible: assign" in error["message"]
+    assert "is acknowledged: ack is not possible; possible: assign" in error["message"]
     (error,) = terminal.refused("incident", "snooze", "1", "--until", "1h ago")
     assert error["code"] == "incident.impossible_order"
     for words in ((), ("--for", "1h", "--until", "now")):

@@ -1,0 +1,27 @@
+"""Everything there is to tell of one incident, as one look into the store finds it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from incidents import Event, Incident
+from store import IncidentFilter, View
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """An incident, what happened to it in the order of recording, and the incidents that were merged into it."""
+
+    incident: Incident
+    events: Sequence[Event]
+    duplicates: Sequence[int]
+
+
+def read_sheet(view: View, incident_id: int) -> Sheet:
+    """Read the sheet of an incident.
+
+    Raises:
+        NotRecorded: there is no such incident.
+    """
+    merged = view.incidents(IncidentFilter(merged_into=incident_id))
+    duplicates = sorted(one.id for one in merged)
+    return Sheet(view.incident(incident_id), view.events(incident_id), duplicates)
