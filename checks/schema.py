@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from annotated_types import MinLen
 from pydantic import Field
@@ -110,13 +110,23 @@ def _compare(seen: Mapping[str, str], agreed: Mapping[str, str | None], order: S
     )
 
 
-def _say(drift: _Drift, strange: Iterable[str]) -> Message:
+_SAID: Final = {
+    (True, True, True): Message("missing columns: {missing}; unexpected: {extra}; of another type: {changed}"),
+    (True, True, False): Message("missing columns: {missing}; unexpected: {extra}"),
+    (True, False, True): Message("missing columns: {missing}; of another type: {changed}"),
+    (True, False, False): Message("missing columns: {missing}"),
+    (False, True, True): Message("unexpected columns: {extra}; of another type: {changed}"),
+    (False, True, False): Message("unexpected columns: {extra}"),
+    (False, False, True): Message("columns of another type: {changed}"),
+    (False, False, False): Message("the columns stand in another order"),
+}
+"""What is said, by whether columns are missing, unexpected, of another type."""
+
+
+def _say(drift: _Drift, strange: Sequence[str]) -> Message:
     changed = [f"{one['column']} ({one['expected']} → {one['observed']})" for one in drift.changed]
-    values: dict[str, Any] = {"missing": _some(drift.missing), "extra": _some(strange), "changed": _some(changed)}
-    if not any(values.values()):
-        return Message("the columns stand in another order")
-    values = {key: value or "-" for key, value in values.items()}
-    return Message("missing columns: {missing}; unexpected: {extra}; of another type: {changed}", values)
+    said = _SAID[bool(drift.missing), bool(strange), bool(changed)]
+    return said.given(missing=_some(drift.missing), extra=_some(strange), changed=_some(changed))
 
 
 def _some(names: Iterable[str]) -> str:

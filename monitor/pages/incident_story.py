@@ -29,6 +29,7 @@ from incidents import (
     to_us,
 )
 from incidents.verbs import available
+from monitor.conclude import AGENT
 from monitor.desk.moments import say_hours, say_time
 from monitor.desk.reported import tidy
 from monitor.desk.sheet import Sheet
@@ -64,10 +65,10 @@ def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
     figures = figures_of(project, [incident])[incident.id]
     zone = project.config.timezone
     yield headline(incident)
-    for number, episode in enumerate(incident.episodes, start=1):
+    for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
-        yield from _times(incident, episode, zone)
+        yield from _times(incident, episode, finder, zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
     for label, said in _facts(project, incident):
         yield _line(label, said)
@@ -79,13 +80,25 @@ def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
     yield _line("now", ", ".join(available(incident)))
 
 
-def _times(incident: Incident, episode: Episode, zone: str) -> Iterator[Text]:
+def _finders(sheet: Sheet) -> Iterator[str]:
+    """Say of each episode who noticed it."""
+    check = f"by {sheet.incident.check_id or 'a check'}"
+    for event in sheet.events:
+        match event.change:
+            case Opened(found_by=FoundBy.PERSON):
+                yield "by a person"
+            case Reopened() if event.actor != AGENT:
+                yield f"by {tidy(event.actor)}"
+            case Opened() | Reopened():
+                yield check
+
+
+def _times(incident: Incident, episode: Episode, found: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
     known = _METHODS[onset.method]
     if onset.earliest < onset.latest:
         known += f"; between {say_time(onset.earliest, zone)} and {say_time(onset.latest, zone)}"
     yield _line("occurred", f"{say_time(onset.at, zone)}  {known}")
-    found = "by a person" if incident.found_by is FoundBy.PERSON else f"by {incident.check_id or 'a check'}"
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
         found += f"; it failed first at {say_time(episode.first_failed_at, zone)}"
     yield _line(

@@ -48,6 +48,13 @@ def test_everything_wrong(dialect):
     assert str(outcome.message) == "missing columns: email; unexpected: paid; of another type: id (string → int64)"
 
 
+def test_only_what_is_wrong_is_said():
+    """A message holds no empty list."""
+    assert str(schema(columns=("id",)).message) == "unexpected columns: name, paid"
+    assert str(schema(columns=("id", "mail"), extra="allow").message) == "missing columns: mail"
+    assert str(schema(columns={"id": "string"}, extra="allow").message) == "columns of another type: id (string → int64)"
+
+
 def test_names_only():
     """A list of names leaves the types open."""
     assert schema(columns=("paid", "name", "id")).status is Status.PASS
@@ -99,7 +106,7 @@ def test_long_lists_are_cut_in_the_message_only():
     """A message names eight columns at most; what was observed names all of them."""
     outcome = schema(columns=tuple(f"c{number}" for number in range(12)), extra="allow")
     assert len(outcome.observed["missing"]) == 12
-    assert "c7 … (+4);" in str(outcome.message)
+    assert "c7 … (+4)" in str(outcome.message)
 
 
 def test_no_scan():

@@ -241,6 +241,18 @@ def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: T
     assert "merged        #1" in terminal("incident", "show", "2").out
 
 
+def test_who_noticed_is_told_of_each_episode(terminal: Terminal) -> None:
+    """A person who reopens what a check found noticed the second episode, not the check."""
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    terminal("check", "orders")
+    terminal.json("incident", "resolve", "1", "--as", "fixed", "--force")
+    with terminal.at(NOW + timedelta(hours=1)):
+        terminal.json("incident", "reopen", "1", "--by", "m.mori")
+        lines = [line for line in terminal("incident", "show", "1").out.splitlines() if line.startswith("detected")]
+    assert "by orders.not-null" in lines[0]
+    assert "by m.mori" in lines[1]
+
+
 def test_slips_of_the_hand_are_pointed_out(terminal: Terminal) -> None:
     """A wrong year and a second report of one thing are logged, with a word of doubt."""
     logged = terminal("incident", "open", "--table", "refunds", "--title", "x", "--occurred", "2025-11-20T10:00Z")
