@@ -1,10 +1,10 @@
 """Fill `${...}` in, after the YAML has been read and inside scalar values only: no value can change the structure.
 
 `${NAME}` is an environment variable, `${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is
-the content of a file (relative to the configuration file's folder, without the line break at its end), `$$` is a dollar
-sign. What is filled in is not looked at again. When an unquoted scalar is one substitution and nothing else, the
-outcome is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes, or as a part of a text, it stays
-text.
+the content of a file (relative to the configuration file's folder, without the line break at its end), `${here}` is
+that folder, `$$` is a dollar sign. What is filled in is not looked at again. When an unquoted scalar is one
+substitution and nothing else, the outcome is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes,
+or as a part of a text, it stays text.
 """
 
 import re
@@ -65,14 +65,14 @@ class Substitution:
 
     def _piece(self, piece: re.Match[str], node: Node, folder: Path) -> tuple[str, bool]:
         """Give what a piece stands for, and whether it came from outside."""
-        if piece[0] == "$$":
-            return "$", False
         body = piece["body"]
+        if piece[0] == "$$" or body == "here":
+            return "$" if body is None else str(folder.resolve()), False
         if body is not None and body.startswith("file:"):
             return self._from_file(body.removeprefix("file:"), node, folder)
         match = _NAME.fullmatch(body) if body is not None else None
         if match is None:
-            hint = "write ${NAME}, ${NAME:-default} or ${file:PATH}; $${ stands for a literal ${"
+            hint = "write ${NAME}, ${NAME:-default}, ${file:PATH} or ${here}; $${ stands for a literal ${"
             self._add("config.substitution", "a substitution that cannot be read", node, hint)
             return "", False
         value = self._environment.get(match["name"])

@@ -65,7 +65,7 @@ def build_demo(
     shop.build()
     config = folder / "tablewatch.yaml"
     text = files("monitor.demo").joinpath("tablewatch.yaml").read_text(encoding="utf-8")
-    config.write_text(text.replace("{{store}}", str((folder / "tablewatch.db").resolve())), encoding="utf-8")
+    config.write_text(text, encoding="utf-8")
     project = Project(load(config))
     with project.open_store(alone=True) as store:
         replay = Replay(shop, project, store)

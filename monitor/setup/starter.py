@@ -41,6 +41,7 @@ def _head(places: Sequence[Place], project: str) -> Iterator[str]:
     yield "version: 1"
     yield f"project: {_scalar(project)}"
     yield "timezone: UTC                 # every wall clock in this file and in the reports, such as Asia/Tokyo"
+    yield 'storage: {url: "sqlite:///${here}/tablewatch.db"}   # what is remembered: beside this file'
     yield ""
     yield "sources:"
     for place in places:

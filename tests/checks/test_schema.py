@@ -52,7 +52,8 @@ def test_only_what_is_wrong_is_said():
     """A message holds no empty list."""
     assert str(schema(columns=("id",)).message) == "unexpected columns: name, paid"
     assert str(schema(columns=("id", "mail"), extra="allow").message) == "missing columns: mail"
-    assert str(schema(columns={"id": "string"}, extra="allow").message) == "columns of another type: id (string → int64)"
+    retyped = schema(columns={"id": "string"}, extra="allow")
+    assert str(retyped.message) == "columns of another type: id (string → int64)"
 
 
 def test_names_only():

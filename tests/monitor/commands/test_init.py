@@ -81,3 +81,15 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
         "variables": [],
     }
     assert 'url: "sqlite:///../shop.db"' in (here / "conf" / "tablewatch.yaml").read_text(encoding="utf-8")
+
+
+def test_the_store_lies_beside_the_configuration(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever a command is started, and wherever the folder is moved, it finds the same store."""
+    assert _run("init", "conf", "--source", "shop.db") == 0
+    assert _run("-c", "conf", "check") == 1  # an empty table
+    assert sorted(path.name for path in (here / "conf").glob("*.db")) == ["tablewatch.db"]
+    (here / "conf").rename(here / "moved")
+    capsys.readouterr()
+    assert _run("-c", "moved", "incident", "list", "--format", "json") == 0
+    assert len(json.loads(capsys.readouterr().out)["incidents"]) == 1
+    assert not (here / "conf").exists()

@@ -54,6 +54,14 @@ def test_what_is_filled_in(text: str, value: object) -> None:
     assert plain_data(tree) == {"a": value}
 
 
+def test_here_is_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is absolute, so that the place where a command is started does not matter, and it is no secret."""
+    monkeypatch.chdir(tmp_path)
+    tree, substitution = _fill("a: 'sqlite:///${here}/x.db'", {"here": "elsewhere"}, folder=Path("conf"))
+    assert plain_data(tree) == {"a": f"sqlite:///{tmp_path}/conf/x.db"}
+    assert substitution.secrets == set()
+
+
 def test_keys_and_comments_are_left_alone() -> None:
     """Only values are filled in."""
     tree, substitution = _fill("${X}: 1 # ${Y}")
