@@ -26,12 +26,20 @@ from monitor.conclude import CheckResult, conclude
 from monitor.measure import Looked, Measured, measure, not_evaluated
 from monitor.planner import Literals, Plan, Subject, Target, plan
 from sources import Source, SourceError, open_source
-from store import Store
+from store import Store, StoreError
 
 T = TypeVar("T")
 
 _MOST_TABLES = 50
 _LONGEST_WAIT_S = 0.5
+
+
+class NotRemembered(StoreError):
+    """The store failed in the middle of a pass: `results` are all that was found, in part not kept."""
+
+    def __init__(self, results: Sequence[CheckResult], failure: StoreError) -> None:
+        super().__init__(str(failure))
+        self.results = results
 
 
 @dataclass
@@ -48,14 +56,25 @@ class Engine:
 
         `on_table` hears the name of each table that is done. Nothing a source does raises here: what could not be
         evaluated is `unknown`.
+
+        Raises:
+            NotRemembered: the store failed meanwhile; the results are in the error.
         """
         found: dict[str, CheckResult] = {}
+        store, failure = self.store, None
         for batch in self._look(targets):
-            for result in conclude(batch, store=self.store, policy=self.policy):
-                found[result.check_id] = result
+            try:
+                results = conclude(batch, store=store, policy=self.policy)
+            except StoreError as error:  # what was found is told all the same
+                store, failure = None, failure or error
+                results = conclude(batch, store=None, policy=self.policy)
+            found |= {result.check_id: result for result in results}
             for one in batch:
                 on_table(one.target.subject.name)
-        return [found[check_id] for target in targets for check_id, _ in target.subject.checks]
+        results = [found[check_id] for target in targets for check_id, _ in target.subject.checks]
+        if failure is not None:
+            raise NotRemembered(results, failure)
+        return results
 
     def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[Looked]]:
         by_source: dict[str, list[Target]] = {}

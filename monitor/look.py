@@ -6,7 +6,7 @@ from collections.abc import Callable
 from checks import Severity
 from incidents import Resolution, Resolved, State
 from monitor.conclude import AGENT
-from monitor.engine import Engine
+from monitor.engine import Engine, NotRemembered
 from monitor.pages.pass_report import PassReport
 from monitor.selector import Selection
 from monitor.wiring import Project
@@ -28,8 +28,12 @@ def look(
     started_at, started = clock.now(), clock.monotonic()
     if store is not None:
         retire(project, store)
-    results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
-    if store is not None:
+    problem = None
+    try:
+        results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
+    except NotRemembered as error:
+        results, problem = error.results, f"not all of this was remembered: {error}"
+    if store is not None and problem is None:
         kept = project.config.storage
         store.prune(keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=clock.now())
     return PassReport(
@@ -39,6 +43,7 @@ def look(
         duration_s=clock.monotonic() - started,
         results=results,
         fail_on=fail_on,
+        problem=problem,
     )
 
 

@@ -7,7 +7,7 @@ import typer
 from monitor.commands._words import SeverityWord
 from monitor.frame.console import out
 from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Stop
+from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.progress import progress
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def check(
                 console.print(table)
 
     invocation.emit(report.to_json(), draw)
+    if report.problem is not None and not invocation.as_json:
+        invocation.show([Problem("store", report.problem)])
     if show_rows and (invocation.as_json or not out().is_terminal):
         invocation.note("--show-rows shows keys on a terminal only, and this output is none: they were left out")
     raise Stop(ExitCode(report.exit_code))

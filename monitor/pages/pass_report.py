@@ -20,7 +20,10 @@ _STYLES = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red",
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """The results of a pass; a failure below `fail_on` does not count for the exit code."""
+    """The results of a pass; a failure below `fail_on` does not count for the exit code.
+
+    `problem` says why not all of it was remembered, None if it was.
+    """
 
     project: str
     run_id: str
@@ -28,15 +31,17 @@ class PassReport:
     duration_s: float
     results: Sequence[CheckResult]
     fail_on: Severity = Severity.INFO
+    problem: str | None = None
 
     @property
     def exit_code(self) -> int:
-        """Give 1 when a check failed, 3 when none did but one could not be evaluated, else 0."""
+        """Give 1 when a check failed, 3 when none did but one could not be evaluated or remembered, else 0."""
         if any(
             one.outcome.status is Status.FAIL and one.check.severity.rank >= self.fail_on.rank for one in self.results
         ):
             return FAILED
-        return NOT_EVALUATED if any(one.outcome.status is Status.UNKNOWN for one in self.results) else OK
+        unknown = any(one.outcome.status is Status.UNKNOWN for one in self.results)
+        return NOT_EVALUATED if unknown or self.problem is not None else OK
 
     @property
     def summary(self) -> dict[str, int]:
@@ -56,6 +61,7 @@ class PassReport:
             "duration_s": round(self.duration_s, 3),
             "summary": self.summary,
             "results": [_result_json(one) for one in self.results],
+            **({} if self.problem is None else {"problem": self.problem}),
         }
 
     def lines(self, *, only_failed: bool = False) -> Iterator[Text]:

@@ -1,6 +1,8 @@
 """Whole passes on real files: what is found, what is remembered, what could not be evaluated."""
 
+import sqlite3
 import threading
+from contextlib import closing
 from datetime import timedelta
 from unittest import mock
 
@@ -206,6 +208,22 @@ def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(two_sources
     with pytest.raises(KeyboardInterrupt):
         Engine(project.clock).run(targets, on_table=mock.Mock(side_effect=KeyboardInterrupt))
     assert not released.is_set()
+
+
+def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
+    """The pass tells all results, says that they were not kept, and is never a success."""
+    with shop.project().open_store() as store:
+        assert _look(shop, store).problem is None
+        with closing(sqlite3.connect(shop.folder / "store.db")) as connection, connection:
+            connection.execute("CREATE TRIGGER x BEFORE INSERT ON measurement BEGIN SELECT RAISE(ABORT, 'x'); END")
+        report = _look(shop, store)
+        assert [one.outcome.status for one in report.results] == [Status.PASS, Status.PASS]
+        assert report.exit_code == 3
+        assert "not all of this was remembered: " in report.problem
+        assert report.to_json()["problem"] == report.problem
+        shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
+        assert _look(shop, store).exit_code == 1
+        assert _incidents(store) == []
 
 
 def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_sources, monkeypatch):
