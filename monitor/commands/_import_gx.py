@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._words import not_read
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import ExitCode, Problem, Stop
 
@@ -31,6 +32,7 @@ def import_gx(
     from checks._gx_suite import NotASuiteError, to_checks
 
     invocation: Invocation = ctx.obj
+    _say_unknown(table, invocation)
     try:
         imported = to_checks(_read(suite), table=table)
     except NotASuiteError as error:
@@ -54,7 +56,7 @@ def _read(path: Path) -> Any:
             raise Stop(ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path)))
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        problem = Problem("gx.not_read", f"{path} cannot be read ({type(error).__name__})")
+        problem = not_read("gx.not_read", path, error)
     except UnicodeDecodeError:
         problem = Problem("gx.not_read", f"{path} is not UTF-8 text")
     except json.JSONDecodeError as error:
@@ -62,6 +64,22 @@ def _read(path: Path) -> Any:
             "gx.not_json", f"not JSON: {error.msg.lower()}", file=str(path), line=error.lineno, column=error.colno
         )
     raise Stop(ExitCode.USAGE, problem)
+
+
+def _say_unknown(table: str, invocation: Invocation) -> None:
+    """Say that the table is not in the configuration: legitimate for one that is still to be written, else a typo."""
+    from monitor.desk.reported import unknown_table
+
+    try:
+        config = invocation.load().config
+    except Stop as stop:
+        # checks can be translated before there is a configuration, and while it is being repaired
+        if any(problem.code != "config.not_found" for problem in stop.problems):
+            invocation.note(f"note: the configuration has errors, so whether it has '{table}' is not known")
+        return
+    stranger = unknown_table(table, config)
+    if stranger is not None:
+        invocation.note(f"note: {stranger.message}; {stranger.hint}")
 
 
 def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> None:

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._words import who
+from monitor.commands._words import not_read, who
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from datetime import datetime
 
     from rich.console import Console
 
-    from monitor.desk.reported import Reported
+    from monitor.desk.intake import Taken
+    from monitor.desk.ticket_changes import Comparison
     from monitor.desk.tickets import TicketReader, Tickets
     from monitor.wiring import Project
-    from store import Store
 
-_CHUNK = 1000
 _SHOWN = 20
 
 
 def import_incidents(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of incidents, in UTF-8.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of incidents.")],
     map_: Annotated[
         list[str] | None,
         typer.Option(
@@ -47,12 +47,34 @@ def import_incidents(
             envvar="TABLEWATCH_IMPORT_INCIDENTS_SET",
         ),
     ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD:THEIRS=OURS",
+            help="What a word of the ticket system means, such as severity:Highest=critical, for table, severity, "
+            "resolution and found_by; nothing after the = means no value. May be given again.",
+            envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
+        ),
+    ] = None,
     timezone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="Zone of times without an offset; by default the project's.")
     ] = None,
     time_format: Annotated[
-        str | None, typer.Option(metavar="PATTERN", help="How times are written, such as '%d/%m/%Y %H:%M'.")
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="How times are written, such as '%d/%m/%Y %H:%M'. May be given again; ISO 8601 with an offset is "
+            "always read.",
+            envvar="TABLEWATCH_IMPORT_INCIDENTS_TIME_FORMAT",
+        ),
     ] = None,
+    encoding: Annotated[
+        str, typer.Option(metavar="NAME", help="How the file's text is written, such as shift_jis or cp1252.")
+    ] = "utf-8",
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Let incidents follow their tickets, where these say something else by now."),
+    ] = False,
     partial: Annotated[bool, typer.Option("--partial", help="Import the good rows although others are bad.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     any_table: Annotated[
@@ -63,84 +85,82 @@ def import_incidents(
     """Import incidents from the table that a ticket system exports. Importing it again adds nothing.
 
     Without --partial nothing is written unless every row is good. Each bad row is listed with its line and the reason.
+    So is each known ticket that says something else than its incident; --update applies that.
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
+    from monitor.desk.intake import Intake
+    from monitor.desk.moments import TimeReader
     from monitor.desk.refusals import explained
+    from monitor.desk.ticket_plan import Plan, UnreadableTickets
+    from monitor.desk.tickets import TicketReader
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    reader = _reader(project, map_, set_, zone=timezone, pattern=time_format, any_table=any_table)
-    tickets = _read(reader, file)
+    times = TimeReader(_zone(project, timezone), project.clock.now(), tuple(time_format or ()), relative=False)
+    try:
+        plan = Plan.of(map_ or (), set_ or (), value or ())
+        tickets = _read(TicketReader(project.config, times, plan, any_table=any_table, encoding=encoding), file)
+    except UnreadableTickets as error:
+        raise Stop(ExitCode.USAGE, error.problem) from None
+    except OSError as error:
+        raise Stop(ExitCode.USAGE, not_read("import.unreadable", file, error)) from None
     if tickets.bad and not partial:
         raise Stop(ExitCode.USAGE, *_problems(tickets, file))
-    with project.open_store() as store, explained():
-        numbers, known = _write(project, store, tickets.good, actor=who(by), dry_run=dry_run)
+    with project.open_store() as store, explained(times.zone):
+        intake = Intake(store, times.now, times.zone, who(by), update=update)
+        with progress("importing rows", len(tickets.good)) as advance:
+            taken = (intake.look if dry_run else intake.take)(tickets.good, advance)
+    assumed = {
+        "timezone": tickets.assumed_zone,
+        "fixed": taken.assumed("resolution"),
+        "person": taken.assumed("found_by"),
+    }
     result: dict[str, Any] = {
         "schema": "tablewatch.import/1",
         "file": str(file),
         "dry_run": dry_run,
         "rows": tickets.rows,
-        "imported": len(tickets.good) - known,
-        "known": known,
+        "imported": len(taken.new),
+        "known": taken.known,
+        "differ": [_difference_as_json(one) for one in taken.differ],
+        "applicable": taken.applicable,
+        "updated": taken.applicable if update and not dry_run else 0,
         "refused": [{"line": one.line, "reason": one.reason} for one in tickets.bad],
-        "first_id": numbers[0] if numbers else None,
-        "last_id": numbers[-1] if numbers else None,
-        "assumed": {"timezone": tickets.assumed_zone, "fixed": tickets.assumed_fixed},
+        "first_id": taken.numbers[0] if taken.numbers else None,
+        "last_id": taken.numbers[-1] if taken.numbers else None,
+        "assumed": assumed,
     }
-    if tickets.assumed_zone:
-        invocation.note(
-            f"note: without an offset, so read in {reader.times.zone}: {count(tickets.assumed_zone, 'time')}"
-        )
-    if tickets.assumed_fixed:
-        invocation.note(
-            f"note: resolved without a word on how, so taken as 'fixed': {count(tickets.assumed_fixed, 'row')}"
-        )
-    invocation.emit(result, lambda console: _draw(console, result))
+    _say_assumed(invocation, assumed, times.zone)
+    invocation.emit(result, lambda console: _draw(console, result, taken, update=update, zone=times.zone))
 
 
-def _reader(
-    project: "Project",
-    maps: "Sequence[str] | None",
-    constants: "Sequence[str] | None",
-    *,
-    zone: str | None,
-    pattern: str | None,
-    any_table: bool,
-) -> "TicketReader":
+def _zone(project: "Project", named: str | None) -> str:
     from checks._scalars import known_zone
-    from monitor.desk.moments import TimeReader
-    from monitor.desk.tickets import Plan, TicketReader, UnreadableTickets
 
     try:
-        zone = project.config.timezone if zone is None else known_zone(zone)
+        return project.config.timezone if named is None else known_zone(named)
     except ValueError as error:
         raise Stop(ExitCode.USAGE, Problem("usage", f"--timezone: expected {error}")) from None
-    try:
-        plan = Plan.of(maps or (), constants or ())
-    except UnreadableTickets as error:
-        raise Stop(ExitCode.USAGE, error.problem) from None
-    times = TimeReader(zone, project.clock.now(), pattern=pattern, relative=False)
-    return TicketReader(project.config, times, plan, any_table=any_table)
 
 
 def _read(reader: "TicketReader", file: Path) -> "Tickets":
-    from monitor.desk.tickets import UnreadableTickets
-
-    try:
-        with progress("reading rows", _lines(file)) as advance:
-            return reader.read(file, advance)
-    except UnreadableTickets as error:
-        raise Stop(ExitCode.USAGE, error.problem) from None
+    with file.open("rb") as raw:
+        lines = sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
+    with progress("reading rows", lines) as advance:
+        return reader.read(file, advance)
 
 
-def _lines(file: Path) -> int:
-    try:
-        with file.open("rb") as raw:
-            return sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
-    except OSError as error:
-        raise Stop(ExitCode.USAGE, Problem("import.unreadable", f"{file} cannot be read ({error.strerror})")) from None
+def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
+    said = {
+        "timezone": ("time", f"without an offset, so read in {zone}", ""),
+        "fixed": ("row", "resolved without a word on how, so taken as 'fixed'", ""),
+        "person": ("row", "without a word on who noticed, so taken as a person", "; --set found_by=check if not"),
+    }
+    for name, (thing, what, remedy) in said.items():
+        if assumed[name]:
+            invocation.note(f"note: {what}: {count(assumed[name], thing)}{remedy}")
 
 
 def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
@@ -150,47 +170,69 @@ def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
     return [Problem("import.bad_rows", message, hint=hint), *rows]
 
 
-def _write(
-    project: "Project", store: "Store", told: "Sequence[Reported]", *, actor: str, dry_run: bool
-) -> tuple[list[int], int]:
-    """Write down what is new, in one transaction. Gives its numbers, and how much was there already."""
-    now = project.clock.now()
-    if dry_run:
-        with store.reading() as view:
-            return [], sum(len(view.latest_incidents(_fingerprints(chunk))) for chunk in _chunks(told))
-    from store import History
-
-    numbers: list[int] = []
-    with progress("writing incidents", len(told)) as advance, store.writing() as book:
-        for chunk in _chunks(told):
-            there = book.latest_incidents(_fingerprints(chunk))
-            new = [History(one.changes(now), now, actor) for one in chunk if one.fingerprint not in there]
-            numbers += [incident.id for incident in book.add_histories(new)]
-            _each(chunk, advance)
-    return numbers, len(told) - len(numbers)
+def _difference_as_json(found: "Comparison") -> dict[str, Any]:
+    return {
+        "line": found.line,
+        "id": found.incident.id,
+        "fields": [
+            {
+                "field": one.field,
+                "recorded": _plain(one.recorded),
+                "told": _plain(one.told),
+                "stays": one.stays,
+            }
+            for one in found.differences
+        ],
+    }
 
 
-def _chunks(told: "Sequence[Reported]") -> "list[Sequence[Reported]]":
-    return [told[start : start + _CHUNK] for start in range(0, len(told), _CHUNK)]
+def _plain(value: "datetime | str | None") -> str | None:
+    return value if value is None or isinstance(value, str) else value.isoformat()
 
 
-def _fingerprints(told: "Sequence[Reported]") -> list[str]:
-    return [one.fingerprint or "" for one in told]
-
-
-def _each(told: "Sequence[Reported]", advance: "Callable[[], None]") -> None:
-    for _ in told:
-        advance()
-
-
-def _draw(console: "Console", result: dict[str, Any]) -> None:
-    refused, numbers = result["refused"], (result["first_id"], result["last_id"])
+def _draw(console: "Console", result: dict[str, Any], taken: "Taken", *, update: bool, zone: str) -> None:
     would = "would be imported" if result["dry_run"] else "imported"
-    span = "" if numbers[0] is None else f", #{numbers[0]} to #{numbers[1]}"
-    console.print(
-        f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {result['known']:,} were there already"
-    )
-    for one in islice(refused, _SHOWN):
-        console.print(f"  line {one['line']}: {one['reason']}")
-    if len(refused) > _SHOWN:
-        console.print(f"  and {len(refused) - _SHOWN:,} more bad rows; --format json lists all")
+    span = "" if result["first_id"] is None else f", #{result['first_id']} to #{result['last_id']}"
+    known = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
+    console.print(f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {known}")
+    if taken.differ:
+        console.print(_sum_up(taken, update=update, dry_run=result["dry_run"]))
+        _list(console, [_say_difference(one, zone) for one in taken.differ], "that differ")
+    refused = result["refused"]
+    _list(console, [f"line {one['line']}: {one['reason']}" for one in refused], "bad rows")
+
+
+def _sum_up(taken: "Taken", *, update: bool, dry_run: bool) -> str:
+    differ, applicable = len(taken.differ), taken.applicable
+    said = f"{differ:,} {'differs' if differ == 1 else 'differ'}"
+    if not applicable:
+        return f"{said}; what is recorded stays"
+    which = "them" if applicable == differ > 1 else "it" if differ == 1 else f"what can be changed in {applicable:,}"
+    if not update:
+        return f"{said}; --update applies {which}"
+    return f"{said}; {applicable:,} {'would be updated' if dry_run else 'updated'}"
+
+
+def _say_difference(found: "Comparison", zone: str) -> str:
+    said = []
+    for one in found.differences:
+        shown = one.recorded is not None or one.told is not None
+        change = f" {_say(one.recorded, zone)} -> {_say(one.told, zone)}" if shown else ""
+        said.append(f"{one.field}{change}{f' stays: {one.stays}' if one.stays else ''}")
+    return f"line {found.line}, #{found.incident.id}: {'; '.join(said)}"
+
+
+def _say(value: "datetime | str | None", zone: str) -> str:
+    from monitor.desk.moments import say_time
+    from monitor.desk.reported import tidy
+
+    if value is None:
+        return "none"
+    return tidy(value) if isinstance(value, str) else say_time(value, zone)
+
+
+def _list(console: "Console", lines: "Sequence[str]", what: str) -> None:
+    for line in islice(lines, _SHOWN):
+        console.print(f"  {line}")
+    if len(lines) > _SHOWN:
+        console.print(f"  and {len(lines) - _SHOWN:,} more {what}; --format json lists all")

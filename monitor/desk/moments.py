@@ -5,7 +5,7 @@ zone skip, or show twice, is refused: guessing would put an hour into somebody's
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -18,7 +18,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 T = TypeVar("T")
 
-EXAMPLE: Final = "2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2h ago'"
+_EXAMPLE: Final = "2026-11-11T10:10+09:00, '2026-11-11 10:10'"
 _YEARS: Final = range(1970, 2200)
 _LONG: Final = 1_000 * 3_600
 """Seconds from which minutes say nothing any more."""
@@ -28,6 +28,8 @@ _TIME: Final = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})[T ](?P<clock>\d{2}:\d{2}(:\d{2}([.,]\d{1,6})?)?) ?(?P<offset>Z|[+-]\d{2}:?\d{2})?",
     re.IGNORECASE,
 )
+_SLASHED: Final = re.compile(r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?P<rest>| (?P<hour>\d{1,2}):.*)")
+"""As spreadsheets write it in Japan, `2026/10/5 9:30`: nobody puts the day before the month after a year."""
 
 
 class UnreadableTime(ValueError):
@@ -46,12 +48,13 @@ class Moment:
 class TimeReader:
     """Reads times at a moment, in an IANA zone.
 
-    With a pattern of `strptime` it reads times of that form only; without `relative` no `now` and no `2h ago`.
+    With patterns of `strptime` it reads times of those forms and ISO 8601 with an offset only: a pattern says what the
+    numbers mean. Without `relative` no `now` and no `2h ago`.
     """
 
     zone: str
     now: datetime
-    pattern: str | None = None
+    patterns: Sequence[str] = ()
     relative: bool = True
 
     def read(self, text: str) -> Moment:
@@ -61,17 +64,25 @@ class TimeReader:
             UnreadableTime: it is none, or the zone's clocks skip it or show it twice.
         """
         words = " ".join(text.split())
-        if self.pattern is not None:
-            return self._read_pattern(words, self.pattern)
+        if self.patterns:
+            return self._read_patterns(words)
         if self.relative and words.lower() == "now":
             return Moment(self.now)
         if self.relative and words.lower().endswith(" ago"):
             return Moment(self._ago(words[:-4]))
+        words = _with_hyphens(words)
         if _DAY.fullmatch(words):
             raise UnreadableTime(f"'{text}' is a day; a time of day is needed, such as '{words} 10:10'")
         match = _TIME.fullmatch(words)
         if match is None:
-            raise UnreadableTime(f"'{text}' is no time; expected {EXAMPLE}")
+            raise UnreadableTime(f"'{text}' is no time; expected {self._example()}")
+        return self._read_iso(match, text)
+
+    def _example(self) -> str:
+        last = "2h ago" if self.relative else "2026/11/11 10:10"
+        return f"{_EXAMPLE} or '{last}'"
+
+    def _read_iso(self, match: re.Match[str], text: str) -> Moment:
         offset = (match["offset"] or "").upper()
         return self._placed(_parsed(f"{match['day']}T{match['clock']}{offset}", text), text)
 
@@ -94,12 +105,17 @@ class TimeReader:
         except ValueError as error:
             raise UnreadableTime(f"expected {error}") from None
 
-    def _read_pattern(self, words: str, pattern: str) -> Moment:
-        try:
-            parsed = datetime.strptime(words, pattern)  # noqa: DTZ007 - a pattern may have no offset; `_placed` sees to it
-        except ValueError:
-            raise UnreadableTime(f"'{words}' is not a time of the form {pattern}") from None
-        return self._placed(_in_range(parsed, words), words)
+    def _read_patterns(self, words: str) -> Moment:
+        found = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
+        if len(set(found.values())) > 1:
+            raise UnreadableTime(f"'{words}' is another time by each of {', '.join(found)}; keep the one that is meant")
+        for parsed in found.values():
+            return self._placed(_in_range(parsed, words), words)
+        match = _TIME.fullmatch(words)
+        if match is None or not match["offset"]:
+            forms = " or ".join(self.patterns)
+            raise UnreadableTime(f"'{words}' is not a time of the form {forms}, nor ISO 8601 with an offset")
+        return self._read_iso(match, words)
 
     def _placed(self, parsed: datetime, text: str) -> Moment:
         if parsed.tzinfo is not None:
@@ -112,6 +128,22 @@ class TimeReader:
             offsets = " or ".join(_offset(one) for one in (early, late))
             raise UnreadableTime(f"'{text}' happens twice in {self.zone}; add the offset, {offsets}")
         return Moment(early.astimezone(UTC), assumed=True)
+
+
+def _by_pattern(words: str, pattern: str) -> datetime | None:
+    try:
+        return datetime.strptime(words, pattern)  # noqa: DTZ007 - a pattern may have no offset; `_placed` sees to it
+    except ValueError:
+        return None
+
+
+def _with_hyphens(words: str) -> str:
+    """Give a time that is written with slashes, its year first, as one with hyphens; any other as it is."""
+    match = _SLASHED.fullmatch(words)
+    if match is None:
+        return words
+    clock = "" if match["hour"] is None else f" {match['hour']:0>2}{match['rest'][1 + len(match['hour']) :]}"
+    return f"{match['year']}-{match['month']:0>2}-{match['day']:0>2}{clock}"
 
 
 def _parsed(iso: str, text: str) -> datetime:

@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
+from typing import Final
 
 from checks import Severity, did_you_mean
-from incidents import Change, Event, FoundBy, Resolution, apply
+from incidents import Change, Event, FoundBy, Incident, Resolution, apply
 from incidents.verbs import Ending, Report, report, resolve
 from monitor.config import Config
 from monitor.frame.problem import Problem
+
+_TICKET: Final = "import:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,23 @@ def tidy(text: str) -> str:
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(text.split())
+
+
+def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetime) -> str:
+    """Give what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
+
+    A key identifies a ticket whatever else of it was put right since, its table included.
+    """
+    if tidy(key):
+        return f"{_TICKET}{tidy(key)}"
+    told = sha256(f"{tidy(title)}\n{detected_at.isoformat()}".encode()).hexdigest()[:16]
+    return f"{table}:{_TICKET}{told}"
+
+
+def ticket_of(incident: Incident) -> str | None:
+    """Give the key of the ticket that an incident was imported from; None if it has none."""
+    key = incident.fingerprint.removeprefix(_TICKET)
+    return key if key != incident.fingerprint else None
 
 
 def unknown_table(name: str, config: Config) -> Problem | None:

@@ -31,7 +31,7 @@ from incidents import (
 from incidents.verbs import available
 from monitor.conclude import AGENT
 from monitor.desk.moments import say_hours, say_time
-from monitor.desk.reported import tidy
+from monitor.desk.reported import ticket_of, tidy
 from monitor.desk.sheet import Sheet
 from monitor.pages.incident import Figures, figures_of, owner_of, title_of
 from monitor.wiring import Project
@@ -132,6 +132,9 @@ def _rate(project: Project, table: str) -> str:
 
 
 def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
+    ticket = ticket_of(incident)
+    if ticket is not None:
+        yield "ticket", ticket
     owner = owner_of(project, incident)
     yield "owner", owner or "nobody is named"
     if incident.assignee is not None:

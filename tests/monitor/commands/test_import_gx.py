@@ -70,7 +70,7 @@ def test_expectations_that_do_not_exist_are_left_out(capsys):
         (b"{}", "expected a suite"),
         (b'{"a": 1,}', "not JSON"),
         (b"\xff\xfe\x00", "not UTF-8"),
-        (None, "cannot be read (FileNotFoundError)"),
+        (None, "suite.json does not exist"),
     ],
 )
 def test_a_file_that_is_no_suite_is_a_usage_error(capsys, content, said):
@@ -80,3 +80,21 @@ def test_a_file_that_is_no_suite_is_a_usage_error(capsys, content, said):
     code, out, err = _import(capsys, "suite.json", "--table", "t")
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_a_table_that_is_not_configured_is_pointed_out(capsys):
+    """Checks may be for a table that is still to be configured; that it is not is said, with what may be meant."""
+    config = """\
+version: 1
+project: shop
+sources: {shop: {url: "sqlite:///shop.sqlite"}}
+tables: [{name: orders, source: shop}]
+"""
+    Path("tablewatch.yaml").write_text(config, encoding="utf-8")
+    _write(_NOT_NULL)
+    code, out, err = _import(capsys, "suite.json", "--table", "ordrs")
+    assert (code, "not_null" in out) == (0, True)
+    assert "note: table 'ordrs' is not in the configuration; did you mean 'orders'?" in err
+    assert "note" not in _import(capsys, "suite.json", "--table", "orders")[2]
+    Path("tablewatch.yaml").write_text("version: 1\n", encoding="utf-8")
+    assert "whether it has 'orders' is not known" in _import(capsys, "suite.json", "--table", "orders")[2]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from monitor.config import load
 from monitor.desk.moments import TimeReader
-from monitor.desk.tickets import Plan, TicketReader
+from monitor.desk.ticket_plan import Plan
+from monitor.desk.tickets import TicketReader
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
 MAPS = (
@@ -62,12 +63,18 @@ def test_history_is_imported(terminal: Terminal) -> None:
         "rows": 2,
         "imported": 2,
         "known": 0,
+        "differ": [],
+        "applicable": 0,
+        "updated": 0,
         "refused": [],
         "first_id": 1,
         "last_id": 2,
-        "assumed": {"timezone": 3, "fixed": 0},
+        "assumed": {"timezone": 3, "fixed": 0, "person": 2},
     }
-    assert said.err == "note: without an offset, so read in Asia/Tokyo: 3 times\n"
+    assert said.err == (
+        "note: without an offset, so read in Asia/Tokyo: 3 times\n"
+        "note: without a word on who noticed, so taken as a person: 2 rows; --set found_by=check if not\n"
+    )
     late, amounts = _incidents(terminal)
     assert (late["title"], late["state"], late["severity"]) == ("late; again", "open", "error")
     assert (late["occurred_at"], late["occurrence_method"]) == ("2026-11-12T00:00:00+00:00", "first-observation")
@@ -107,7 +114,7 @@ REASONS = {
     4: "table 'ordres' is not in the configuration; did you mean 'orders'?",
     5: "occurred 2026-11-11 20:00:00+09:00 is after detected 2026-11-11 19:00:00+09:00",
     6: "detected 2026-11-11 19:00:00+09:00 is after resolved 2026-11-11 18:00:00+09:00",
-    7: "detected: '11/11/2026' is no time",
+    7: "'11/11/2026' is no time; expected 2026-11-11T10:10+09:00, '2026-11-11 10:10' or '2026/11/11 10:10'",
     8: "detected 2027-01-01 09:00:00+09:00 is after now",
     9: "resolution: 'done' is not one of fixed, no-action, expected, false-positive, duplicate; severity: 'huge'",
     10: "no title; no detected; resolution without a resolved time",
@@ -209,6 +216,19 @@ def test_other_tables_need_a_word(terminal: Terminal) -> None:
         ("table,title,detected\n", ("--map", "a=id", "--map", "b=id"), "two columns or values for id"),
         ("table,title,detected\n", ("--set", "severity"), "--set takes FIELD=VALUE"),
         ("table,title,detected\n", ("--set", "severity="), "--set takes FIELD=VALUE"),
+        ("table,title,detected\n", ("--set", "severity=eror"), "--set severity=eror: 'eror' is not one of info"),
+        ("table,title,detected\n", ("--value", "severity=high"), "--value takes FIELD:THEIRS=OURS"),
+        ("table,title,detected\n", ("--value", "severity:=error"), "--value takes FIELD:THEIRS=OURS"),
+        ("table,title,detected\n", ("--value", "severty:high=error"), "'severty' is no field of an incident"),
+        ("table,title,detected\n", ("--value", "title:a=b"), "'title' is no field with words to translate"),
+        ("table,title,detected\n", ("--value", "severity:high=criticl"), "did you mean 'critical'?"),
+        (
+            "table,title,detected\n",
+            ("--value", "severity:high=error", "--value", "severity:High=info"),
+            "'High' is given two meanings for severity",
+        ),
+        ("table,title,detected\n", ("--encoding", "shiftjis8"), "'shiftjis8' is no encoding of texts"),
+        ("table,title,detected\n", ("--encoding", "hex"), "'hex' is no encoding of texts"),
         ("table,title,detected\n", ("--timezone", "Asia/Tokio"), "--timezone: expected an IANA time zone"),
         ("", (), "the file is empty"),
         ('table,title,detected\norders,"x,2026\n', (), "the record that begins here cannot be read"),
@@ -222,13 +242,81 @@ def test_what_cannot_be_read_is_said(terminal: Terminal, text: str, words: tuple
 
 
 def test_files_that_are_no_text(terminal: Terminal) -> None:
-    """A missing file and one that is not UTF-8 are refused with what to do."""
+    """A missing file and one that is not written as said are refused with what to do."""
     (error,) = terminal.refused("import", "incidents", "none.csv")
-    assert "cannot be read" in error["message"]
+    assert error["message"] == "none.csv does not exist"
+    (terminal.folder / "folder.csv").mkdir()
+    (error,) = terminal.refused("import", "incidents", "folder.csv")
+    assert error["message"] == "folder.csv cannot be read (is a directory)"
     _write(terminal, "table,title,detected\norders,売上,2026-11-11T10:00Z\n", encoding="shift_jis")
     (error,) = terminal.refused("import", "incidents", "tickets.csv")
     assert "not a text in UTF-8" in error["message"]
-    assert "CSV UTF-8" in error["hint"]
+    assert "--encoding shift_jis" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("shift_jis", "Shift_JIS"), ("cp932", "shift_jis"), ("utf-16", "utf-16"), ("utf-8-sig", "utf8")],
+)
+def test_files_of_other_encodings(terminal: Terminal, written: str, said: str) -> None:
+    """A file of another encoding is read when it is named; Shift_JIS with the signs that Windows adds to it."""
+    title = "売上①" if written == "cp932" else "売上"
+    _write(terminal, f"table,title,detected\norders,{title},2026-11-11T10:00Z\n", encoding=written)
+    assert terminal.json("import", "incidents", "tickets.csv", "--encoding", said)["imported"] == 1
+    assert _incidents(terminal)[0]["title"] == title
+
+
+def test_words_of_the_ticket_system_are_translated(terminal: Terminal) -> None:
+    """Its words for tables, severities and resolutions can be given a meaning, whatever their case; or none at all."""
+    _write(
+        terminal,
+        "table,title,detected,resolved,resolution,severity\n"
+        "Order DB,a,2026-11-11T10:00Z,2026-11-11T11:00Z,Won't do,HIGHEST\n"
+        "orders,b,2026-11-12T10:00Z,,Unresolved,Highest\n",
+    )
+    words = ("--value", "severity:Highest=critical", "--value", "resolution:won't do=expected")
+    errors = terminal.refused("import", "incidents", "tickets.csv", *words)
+    assert "'Order DB' is not in the configuration" in errors[1]["message"]
+    assert "'Unresolved' is not one of fixed" in errors[2]["message"]
+    more = ("--value", "table:Order DB=orders", "--value", "resolution:Unresolved=")
+    terminal.json("import", "incidents", "tickets.csv", *words, *more)
+    late, early = _incidents(terminal)
+    assert (early["table"], early["severity"], early["resolution"]) == ("orders", "critical", "expected")
+    assert (late["state"], late["severity"]) == ("open", "critical")
+
+
+def test_a_resolution_for_all_is_for_those_that_have_ended(terminal: Terminal) -> None:
+    """A resolution set for the whole file holds for the tickets that have ended; the others are open."""
+    _write(
+        terminal,
+        "table,title,detected,resolved\norders,a,2026-11-11T10:00Z,2026-11-11T11:00Z\norders,b,2026-11-12T10:00Z,\n",
+    )
+    value = terminal.json("import", "incidents", "tickets.csv", "--set", "resolution=no-action")
+    assert (value["imported"], value["assumed"]["fixed"]) == (2, 0)
+    assert [one["resolution"] for one in _incidents(terminal)] == [None, "no-action"]
+
+
+def test_who_noticed_is_assumed_aloud(terminal: Terminal) -> None:
+    """Tickets that do not say who noticed count as found by a person, which is said; what is set is not assumed."""
+    _write(terminal, "table,title,detected\norders,a,2026-11-11T10:00Z\n")
+    note = "note: without a word on who noticed, so taken as a person: 1 row; --set found_by=check if not"
+    assert note in terminal("import", "incidents", "tickets.csv", "--dry-run").err
+    assert "who noticed" not in terminal("import", "incidents", "tickets.csv", "--set", "found_by=check").err
+    assert _incidents(terminal)[0]["found_by"] == "check"
+
+
+def test_times_of_several_forms(terminal: Terminal) -> None:
+    """A file may write times in several ways: each pattern that is given, and ISO 8601 with an offset."""
+    _write(
+        terminal,
+        "table,title,detected,resolved\n"
+        "orders,a,11/11/2026 19:00,11-Nov-26 08:30 PM\norders,b,2026-11-12T10:00:00.000+0000,\n",
+    )
+    words = ("--time-format", "%d/%m/%Y %H:%M", "--time-format", "%d-%b-%y %I:%M %p")
+    assert terminal.json("import", "incidents", "tickets.csv", *words)["assumed"]["timezone"] == 2
+    late, early = _incidents(terminal)
+    assert (early["detected_at"], early["ttr_h"]) == ("2026-11-11T10:00:00+00:00", 1.5)
+    assert late["detected_at"] == "2026-11-12T10:00:00+00:00"
 
 
 @pytest.mark.postgres

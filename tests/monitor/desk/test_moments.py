@@ -49,6 +49,8 @@ def test_times_may_be_told_from_now() -> None:
     ("text", "said"),
     [
         ("2026-11-11", "is a day; a time of day is needed"),
+        ("2026/11/11", "is a day; a time of day is needed"),
+        ("2026/13/11 10:10", "not in the calendar"),
         ("yesterday", "is no time; expected 2026-11-11T10:10+09:00"),
         ("2026-02-30T10:00", "not in the calendar"),
         ("2026-11-11T25:00", "not in the calendar or on the clock"),
@@ -88,11 +90,38 @@ def test_a_windows_ends_may_be_days_and_lengths() -> None:
 
 
 def test_a_ticket_system_has_its_own_way_of_writing_times() -> None:
-    """With a pattern, times are read by it only; without an offset in it they are the zone's."""
-    reader = TimeReader("Asia/Tokyo", _NOW, "%d/%m/%Y %H:%M")
+    """With a pattern, times without an offset are read by it only; they are the zone's."""
+    reader = TimeReader("Asia/Tokyo", _NOW, ("%d/%m/%Y %H:%M",))
     assert reader.read("29/2/2016 01:16").at == datetime(2016, 2, 28, 16, 16, tzinfo=UTC)
     with pytest.raises(UnreadableTime, match="not a time of the form %d/%m/%Y"):
         reader.read("2016-02-29 01:16")
+    assert reader.read("2016-02-29T01:16Z").at == datetime(2016, 2, 29, 1, 16, tzinfo=UTC)
+
+
+def test_patterns_that_disagree_are_not_guessed_between() -> None:
+    """Of several patterns the one that fits is used; a time that two of them read differently is refused."""
+    reader = TimeReader("Asia/Tokyo", _NOW, ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"))
+    assert reader.read("29/2/2016 01:16") == reader.read("2/29/2016 01:16")
+    assert reader.read("2/2/2016 01:16").at == datetime(2016, 2, 1, 16, 16, tzinfo=UTC)
+    with pytest.raises(UnreadableTime, match="is another time by each of"):
+        reader.read("3/4/2016 01:16")
+
+
+@pytest.mark.parametrize(
+    "text", ["2026/11/05 09:30", "2026/11/5 9:30", "2026/11/05 09:30:00", "2026/11/05 09:30+09:00"]
+)
+def test_a_year_may_be_followed_by_slashes(text: str) -> None:
+    """A time as spreadsheets write it in Japan, its year first, is read without a pattern."""
+    assert _TOKYO.read(text).at == datetime(2026, 11, 5, 0, 30, tzinfo=UTC)
+
+
+def test_only_what_is_read_is_proposed() -> None:
+    """Where times are not told from now, `2h ago` is refused and not proposed."""
+    with pytest.raises(UnreadableTime, match="or '2h ago'"):
+        _TOKYO.read("soon")
+    for text in ("soon", "2h ago", "now"):
+        with pytest.raises(UnreadableTime, match=r"is no time; expected (?!.*ago)"):
+            TimeReader("Asia/Tokyo", _NOW, relative=False).read(text)
 
 
 @given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2090, 1, 1)))  # noqa: DTZ001 - made aware below
