@@ -8,8 +8,9 @@ in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{ag
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from fractions import Fraction
 from string import Formatter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 
 class Voice(Protocol):
@@ -87,13 +88,34 @@ class PlainEnglish:
             case "duration":
                 return say_duration(value)
             case "ratio":
-                return f"{float(value):.1%}" if abs(float(value)) < 0.1 else f"{float(value):.0%}"
+                sign, shown = nearest_ratio(value)
+                return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
             case "number":
                 return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
             case "time" if isinstance(value, datetime):
                 return value.isoformat(timespec="seconds")
             case _:
                 return str(value)
+
+
+def nearest_ratio(value: Any) -> tuple[str, Any]:
+    """Give how a share is said: the sign `<`, `>` or none, and what is shown after it.
+
+    Rounding never makes nothing or all of a share that is neither: `<0.1%`, `>99%`; 0% and 100% are exact.
+    """
+    if 0 < value <= _LEAST / 2:
+        return "<", _LEAST
+    if 1 - _STEP / 2 <= value < 1:
+        return ">", 1 - _STEP
+    if 1 < value <= 1 + _STEP / 2:
+        return ">", Fraction(1)
+    return "", value
+
+
+_SMALL: Final = Fraction(1, 10)
+"""Shares below this are said with one decimal."""
+_LEAST, _STEP = Fraction(1, 1000), Fraction(1, 100)
+"""What the last digit of a small and of a large share is worth."""
 
 
 def say_duration(value: timedelta | float) -> str:

@@ -95,4 +95,5 @@ def _check(expected: Expected, loss_per_hour: Fraction, improve: Fraction | None
     if negative is not None:
         raise ValueError(f"{negative} is {float(seen[negative]):g}, expected 0 or more")
     if improve is not None and improve > 1:
-        raise ValueError(f"improvement is {float(improve):.0%}, expected at most 100%: no more than all can be saved")
+        percent = 100 * float(improve)
+        raise ValueError(f"improvement is {percent:g}%, expected at most 100%: no more than all can be saved")

@@ -23,6 +23,7 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_currency, format_decimal, format_percent, get_currency_precision
 
 from checks import Message
+from checks._message import nearest_ratio
 from incidents import money
 
 SOURCE_LANGUAGE: Final = "en"
@@ -40,6 +41,11 @@ _UNITS: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     ),
     "ja": ({"d": "日", "h": "時間", "min": "分", "s": "秒"}, ""),
 }
+_BESIDE: Final[Mapping[str, Mapping[str, str]]] = {
+    "en": {"<": "<{}", ">": ">{}"},
+    "ja": {"<": "{}未満", ">": "{}超"},
+}
+"""How a share is said that is less, or more, than what can be shown of it."""
 _SECONDS: Final[Mapping[str, int]] = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
 
 
@@ -60,8 +66,9 @@ class BabelVoice:
     """A voice for one language and one time zone.
 
     Kinds of value, beside those of `checks.Voice`: `tenths` (a number with one decimal), `hours` (a length in hours and
-    minutes, never days), `money` (a `Money`), `date` (11 Nov), `day` (with the weekday), `weekday`, `dates` (a pair of
-    dates as an interval). Lengths of time are a timedelta or seconds; times are aware and told in the voice's zone.
+    minutes, never days), `money` (a `Money`), `date` (11 Nov), `full_date` (with the year), `day` (with the weekday),
+    `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a timedelta or seconds; times are aware and
+    told in the voice's zone.
     """
 
     def __init__(self, locale: str, timezone: str) -> None:
@@ -96,18 +103,23 @@ class BabelVoice:
             case "tenths":
                 return format_decimal(float(value), format="#,##0.0", locale=self._locale)
             case "ratio":
-                pattern = "#,##0.0%" if abs(float(value)) < 0.1 else "#,##0%"
-                return format_percent(float(value), format=pattern, locale=self._locale)
+                return self._ratio(value)
             case "duration":
                 return self._length(value, ("d", "h", "min", "s"))
             case "hours":
                 return self._length(value, ("h", "min", "s"))
             case "money":
                 return format_currency(value.rounded, value.currency, locale=self._locale)
-            case "time" | "date" | "day" | "weekday" | "dates":
+            case "time" | "date" | "full_date" | "day" | "weekday" | "dates":
                 return self._when(value, kind)
             case _:
                 return value.render(self) if isinstance(value, Message) else str(value)
+
+    def _ratio(self, value: Any) -> str:
+        sign, shown = nearest_ratio(value)
+        pattern = "#,##0.0%" if abs(float(shown)) < 0.1 else "#,##0%"
+        said = format_percent(float(shown), format=pattern, locale=self._locale)
+        return _BESIDE.get(self.language, _BESIDE[SOURCE_LANGUAGE])[sign].format(said) if sign else said
 
     def _when(self, value: Any, kind: str) -> str:
         match value, kind:
@@ -120,6 +132,8 @@ class BabelVoice:
                     .replace("{1}", day)
                     .replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
                 )
+            case (datetime() as moment, "full_date"):
+                return self._when(moment.astimezone(self.zone).date(), kind)
             case ((date() as first, date() as last), "dates"):
                 return format_interval(first, last, "yMMMd", locale=self._locale)
             case (date() as moment, _):

@@ -56,7 +56,10 @@ def weekly(
         str | None,
         typer.Option(metavar="2026-W46", help="The week, Monday to Sunday.", show_default="the last one that is over"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="standard output")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file: .html, .htm, .md or .json.", show_default="standard output"),
+    ] = None,
     locale: Annotated[
         ReportLocale | None, typer.Option(help="The language.", show_default="the configuration's")
     ] = None,
@@ -66,7 +69,7 @@ def weekly(
             "--format",
             help="How it is written.",
             callback=remember_format,
-            show_default="by the file's name, else html",
+            show_default="by the ending of --out, else html",
         ),
     ] = None,
 ) -> None:
@@ -88,11 +91,22 @@ def weekly(
 
 
 def _format(asked: ReportFormat | None, out: Path | None, invocation: Invocation) -> ReportFormat:
-    if asked is not None:
-        return asked
-    if invocation.as_json:
-        return ReportFormat.JSON
-    return _BY_SUFFIX.get(out.suffix.lower(), ReportFormat.HTML) if out is not None else ReportFormat.HTML
+    """Give the format that was asked for, else the one that the file's name asks for, else a page.
+
+    Raises:
+        Stop: the name's ending says another format than --format, or one that reports are not written in.
+    """
+    wanted = asked or (ReportFormat.JSON if invocation.as_json else None)
+    ending = "" if out is None else out.suffix.lower()
+    named = _BY_SUFFIX.get(ending)
+    if wanted is None and ending and named is None:
+        known = ", ".join(_BY_SUFFIX)
+        said = f"{out} ends in '{ending}', which is none of {known}; choose one of these, or give --format"
+        raise Stop(ExitCode.USAGE, Problem("report.out", f"{said} (a page is made a PDF by printing it)"))
+    if wanted is not None and named not in {None, wanted}:
+        said = f"{out} is named as {named}, but --format is {wanted}; change one of them"
+        raise Stop(ExitCode.USAGE, Problem("report.out", said))
+    return wanted or named or ReportFormat.HTML
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":

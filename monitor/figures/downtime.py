@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
@@ -22,7 +23,7 @@ from incidents import (
     unobserved,
 )
 from incidents._spans import Ints
-from monitor.figures.coverage import lasting_gaps
+from monitor.figures.coverage import Watching, kept_since, lasting_gaps
 from monitor.figures.grouping import GROUPINGS, days_of
 from monitor.wiring import Project
 from store import View
@@ -33,11 +34,15 @@ MOST_DAYS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What falls to one table, owner, day ...; `key` is None where nothing is named. `cost` is None without rates."""
+    """What falls to one table, owner, day ...; `key` is None where nothing is named. `cost` is None without rates.
+
+    Of a day that is not `known`, its figures are none, not nothing.
+    """
 
     key: str | None
     downtime: Downtime
     cost: Cost | None
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,9 @@ class DowntimeFigures:
     """The downtime of a window as it is known at a moment.
 
     `unobserved` is the time (microseconds) in which tables were not looked at, by table. `found_by_person` counts the
-    incidents that no check found. `table_of` names the table of each open incident.
+    incidents that no check found. `table_of` names the table of each open incident. `watching` says since when tables
+    are watched, `kept_since` since when incidents are kept; `known` is False of a window of which neither a check nor a
+    person said anything: then its figures are none, not nothing.
     """
 
     whole: Downtime
@@ -57,19 +64,23 @@ class DowntimeFigures:
     found_by_person: int
     table_of: Mapping[int, str]
     ever_checked: bool
+    watching: Watching
+    kept_since: datetime
+    known: bool
 
 
 def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
     """Measure a window, split up by one of `GROUPINGS` or by `day`."""
     spans = view.spans(window.start_us, window.end_us)
-    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names))
+    watches = view.watches()
+    watching = Watching.of(watches, from_us(as_of_us))
+    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching)
     tables = look.grouped(window, "table")
     parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
     whole = look.measured(window)
     by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
     open_ids = [one.id for one in whole.open]
     rows = np.searchsorted(spans.incident, open_ids)
-    watches = view.watches()
     return DowntimeFigures(
         whole=whole,
         cost=look.priced(window),
@@ -80,6 +91,9 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
         found_by_person=0 if by_person is None else by_person.n,
         table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
         ever_checked=bool(watches),
+        watching=watching,
+        kept_since=look.kept_since,
+        known=look.is_known(whole),
     )
 
 
@@ -89,6 +103,19 @@ class _Survey:
     spans: Spans
     as_of_us: int
     maintenance: Maintenance | None
+    watching: Watching
+
+    @property
+    def kept_since(self) -> datetime:
+        return kept_since(self.project.config, self.project.clock.now())
+
+    def is_known(self, found: Downtime) -> bool:
+        """Say whether a window's figures are known: somebody reported, or a check had begun and the past is kept."""
+        end_us = min(found.window.end_us, self.as_of_us)
+        if found.n:
+            return True
+        watched = found.window.start_us < end_us and self.watching.had_begun(from_us(end_us))
+        return watched and from_us(found.window.end_us) > self.kept_since
 
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
@@ -122,10 +149,16 @@ class _Survey:
         return tuple(sorted(parts, key=_weight))
 
     def days(self, window: Window) -> Iterator[Part]:
-        """Give every day that had begun when the figures were taken."""
+        """Give every day that had begun when the figures were taken.
+
+        Days before the first check of which nobody reported anything are not known; where no check ever ran and people
+        report what they find, their days are what they reported.
+        """
+        reports_only = self.watching.first is None and self.measured(window).n > 0
         for day, part in days_of(window, self.project.config.timezone):
             if part.start_us < self.as_of_us:
-                yield Part(day.isoformat(), self.measured(part), self.priced(part))
+                found = self.measured(part)
+                yield Part(day.isoformat(), found, self.priced(part), reports_only or self.is_known(found))
 
 
 def _weight(part: Part) -> tuple[Fraction, int, bool, str]:

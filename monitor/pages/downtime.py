@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from checks import PlainEnglish
 from incidents import MAINTENANCE, Cost, Downtime, Lever, Resolution, Statistics, Tally, from_us, hours, lever
 from monitor.desk.moments import say_hours, say_time
 from monitor.figures.downtime import DAY, DowntimeFigures, Part
@@ -28,13 +29,12 @@ _COSTLY: Final = 3
 
 
 def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
-    """Give the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once."""
+    """Give the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once.
+
+    The figures of a window of which nobody knows are null.
+    """
     whole, currency = found.whole, project.currency
-    return {
-        "schema": "tablewatch.downtime/1",
-        "from": _iso(whole.window.start_us),
-        "to": _iso(whole.window.end_us),
-        "as_of": _iso(whole.as_of_us),
+    figures = {
         "n": whole.n,
         "n_occurred": whole.n_occurred,
         "undetected_h": _h(whole.undetected),
@@ -45,6 +45,13 @@ def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
         "ttd_h": _statistics(whole.ttd),
         "ttr_h": _statistics(whole.ttr),
         "table_hours": _h(whole.table_time),
+    }
+    return {
+        "schema": "tablewatch.downtime/1",
+        "from": _iso(whole.window.start_us),
+        "to": _iso(whole.window.end_us),
+        "as_of": _iso(whole.as_of_us),
+        **(figures if found.known else _none_of(figures)),
         "open": [
             {
                 "id": one.id,
@@ -56,9 +63,10 @@ def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
             for one in whole.open
         ],
         "excluded": {name: _tally(whole.excluded.get(name, Tally())) for name in _EXCLUDED},
-        "unobserved_h": _h(sum(found.unobserved.values())),
-        "cost": {**_amounts(found.cost, currency), "currency": currency.code},
-        "unpriced_h": None if found.cost is None else _h(found.cost.unpriced),
+        "watched_since": None if found.watching.first is None else found.watching.first.isoformat(),
+        "unobserved_h": _h(sum(found.unobserved.values())) if found.known else None,
+        "cost": {**_amounts(found.cost if found.known else None, currency), "currency": currency.code},
+        "unpriced_h": None if found.cost is None or not found.known else _h(found.cost.unpriced),
         "exposure": _tally(whole.exposure),
         "found_by_person": found.found_by_person,
         "lever": _lever(whole),
@@ -71,9 +79,12 @@ def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
     }
 
 
+def _none_of(figures: dict[str, Any]) -> dict[str, Any]:
+    return {name: value if isinstance(value, dict) else None for name, value in figures.items()}
+
+
 def _part(part: Part, currency: Currency) -> dict[str, Any]:
-    return {
-        "key": part.key,
+    figures = {
         "n": part.downtime.n,
         "n_occurred": part.downtime.n_occurred,
         "undetected_h": _h(part.downtime.undetected),
@@ -82,6 +93,7 @@ def _part(part: Part, currency: Currency) -> dict[str, Any]:
         "table_hours": _h(part.downtime.table_time),
         "cost": currency.number(None if part.cost is None else part.cost.amount),
     }
+    return {"key": part.key, **(figures if part.known else _none_of(figures))}
 
 
 def _amounts(cost: Cost | None, currency: Currency) -> dict[str, Any]:
@@ -135,6 +147,9 @@ def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     known = "" if whole.as_of_us >= whole.window.end_us else f", as of {_when(whole.as_of_us, zone)}"
     window = f"{_when(whole.window.start_us, zone)} to {_when(whole.window.end_us, zone)}"
     yield Text(f"data downtime  {window}{known} ({zone})", "dim")
+    if not found.known:
+        yield Text(_unknown(project, found), "bold")
+        return
     cost = "" if found.cost is None else f", {project.currency.text(found.cost.amount)}"
     yield Text(f"{say_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
     if whole.downtime:
@@ -144,6 +159,40 @@ def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
             yield _line("range", f"{say_hours(whole.low)} to {say_hours(whole.high)}, by when data really went bad")
         at_once = "" if found.cost is None else f", {project.currency.text(found.cost.table_hours_amount)}"
         yield _line("table hours", f"{say_hours(whole.table_time)}{at_once}, incidents at once counted once")
+    yield from _watched(project, found)
+
+
+def _unknown(project: Project, found: DowntimeFigures) -> str:
+    first, end = found.watching.first, from_us(min(found.whole.window.end_us, found.whole.as_of_us))
+    if end <= from_us(found.whole.window.start_us):
+        return "nothing is known of this time yet"
+    if found.watching.had_begun(end):
+        return "incidents of this time are no longer kept, so nothing is known of its downtime"
+    if first is None:
+        return "nothing was watched yet; no check had run by then"
+    return f"nothing was watched yet; the first check ran on {say_time(first, project.config.timezone)}"
+
+
+def _watched(project: Project, found: DowntimeFigures) -> Iterator[Text]:
+    """Say of which part of the window only those incidents are known that people reported."""
+    whole, first, zone = found.whole, found.watching.first, project.config.timezone
+    start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
+    if first is None or first >= end:
+        yield _line("watched", "nothing yet in this time; these incidents were reported")
+        return
+    if first > start:
+        yield _line("watched", f"since {say_time(first, zone)}; of what was before, only reported incidents are known")
+    elif later := found.watching.partly(project.config, start, end):
+        yield _line("watched", f"for a part of this time only: {_some(later)}")
+    if missing := found.watching.not_yet(project.config, end):
+        yield _line("not watched", f"{_some(missing)}; no check had run by then")
+    if start < found.kept_since:
+        yield _line("kept", f"what was over before {say_time(found.kept_since, zone)} may be forgotten")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = "" if len(names) <= _SHOWN else f" and {len(names) - _SHOWN} more"
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
@@ -159,9 +208,12 @@ def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) ->
         console.print(f"and {len(found.parts) - len(shown)} more; --format json has all")
 
 
-def _cells(project: Project, by: str, part: Part) -> Iterator[str]:
+def _cells(project: Project, by: str, part: Part) -> Iterator[str | None]:
     one = part.downtime
     yield part.key if part.key is not None else _NO_KEY.get(by, f"(no {by})")
+    if not part.known:
+        yield from (None,) * (5 if part.cost is None else 6)
+        return
     yield f"{one.n:,}"
     for time in (one.undetected, one.repair, one.downtime, one.table_time):
         yield say_hours(time)
@@ -208,10 +260,7 @@ def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
 
 
 def _share(part: Fraction | int, whole: Fraction | int) -> str:
-    share = Fraction(part) / Fraction(whole)
-    if 0 < share < Fraction(1, 200):
-        return "<1%"
-    return ">99%" if Fraction(199, 200) < share < 1 else f"{float(share):.0%}"
+    return PlainEnglish().format(Fraction(part) / Fraction(whole), "ratio")
 
 
 def _when(moment_us: int, zone: str) -> str:

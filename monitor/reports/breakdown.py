@@ -32,13 +32,18 @@ class Scale:
         return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
-def day_bar(evidence: Evidence, day: Day) -> DayBar:
-    """Give the downtime of a day; none of a day that is still to come, nothing on one that the zone left out."""
+def day_bar(evidence: Evidence, day: Day, *, reports_only: bool) -> DayBar:
+    """Give the downtime of a day; none of a day to come or that nobody watched, nothing on one the zone left out.
+
+    `reports_only` says that no check ever ran and that the week's figures are what people reported: so are its days.
+    """
     if day.start >= evidence.as_of:
         return DayBar(day.date, None, None)
     if day.start >= day.end:
         return DayBar(day.date, 0, 0)
     found = evidence.measure(Window.of(day.start, day.end))
+    if not found.n and not reports_only and not evidence.watching.had_begun(day.end):
+        return DayBar(day.date, None, None)
     return DayBar(day.date, found.undetected, found.repair)
 
 

@@ -5,15 +5,16 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Final
 
+from checks import Message
 from incidents import MAINTENANCE, Cost, Downtime, Resolution, Window, changes, lever
 from monitor.config import Config, Rates
 from monitor.reports.breakdown import Scale, by_owner, by_table, day_bar
 from monitor.reports.evidence import Evidence
-from monitor.reports.headline import headline
+from monitor.reports.headline import headline, unknown_week
 from monitor.reports.listing import Ranking, listed, rank, standout
 from monitor.reports.measured import figures_of, median_of
-from monitor.reports.value import Comparison, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
-from monitor.reports.watching import coverage_of
+from monitor.reports.value import Comparison, Coverage, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
+from monitor.reports.watching import coverage_of, why_unknown
 from monitor.reports.week import Week
 
 TREND_WEEKS: Final = 12
@@ -31,12 +32,15 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     weeks = [week.back(i) for i in range(TREND_WEEKS)]
     measured = [evidence.measure(window_of(one)) for one in weeks]
     prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
-    watched = [_was_watched(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
+    unknown = [why_unknown(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
     scale = Scale.of(measured[0], prices[0])
-    comparison = _comparison(measured, prices, watched)
-    coverage = coverage_of(evidence, window)
-    seen = watched[0] and coverage.evaluated != 0  # None: it is no longer known
+    coverage = coverage_of(evidence, week)
+    known = [one is None for one in unknown]
+    if not measured[0].n and coverage.evaluated == 0:  # None: it is no longer known
+        known[0] = False
+    comparison = _comparison(measured, prices, known)
+    reports_only = evidence.watching.first is None and measured[0].n > 0
     ranking = rank(evidence, window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)
@@ -45,15 +49,15 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         week=week,
         as_of=evidence.as_of,
         currency=config.cost.currency,
-        headline=headline(comparison, currency=config.cost.currency, seen=seen, complete=complete),
+        headline=_headline(comparison, coverage, currency=config.cost.currency, complete=complete, why=unknown[0]),
         coverage=coverage,
         figures=comparison,
-        change=changes(measured[1], measured[0]) if complete and _differ(measured, watched) else None,
+        change=changes(measured[1], measured[0]) if complete and _differ(comparison) else None,
         diagnosis=_diagnosis(measured[0], ranking, scale),
-        days=tuple(day_bar(evidence, day) for day in week.days),
+        days=tuple(day_bar(evidence, day, reports_only=reports_only) for day in week.days),
         owners=owners[:_OWNERS_SHOWN],
         owners_more=max(0, len(owners) - _OWNERS_SHOWN),
-        trend=tuple(_trend(weeks, measured, watched))[::-1],
+        trend=tuple(_trend(weeks, measured, unknown))[::-1],
         tables=tables,
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
@@ -66,25 +70,29 @@ def window_of(week: Week) -> Window:
     return Window.of(week.start, week.end)
 
 
-def _was_watched(evidence: Evidence, week: Week, found: Downtime) -> bool:
-    """Say whether anybody looked in a week: a check had begun, or an incident is known of it."""
-    since = evidence.watched_since
-    return found.n > 0 or (since is not None and since < week.end)
+def _headline(
+    comparison: Comparison, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
+) -> Message:
+    if comparison.week is None:
+        return unknown_week(why, coverage.since)
+    since = coverage.since if coverage.begun and not coverage.from_start else None
+    return headline(comparison, currency=currency, complete=complete, since=since)
 
 
-def _differ(measured: Sequence[Downtime], watched: Sequence[bool]) -> bool:
-    return watched[1] and bool(measured[0].n or measured[1].n)
+def _differ(figures: Comparison) -> bool:
+    return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
 
 
-def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], watched: Sequence[bool]) -> Comparison:
-    figures = [figures_of(found, cost) for found, cost in zip(measured, prices, strict=False)]
-    earlier = [one for one, seen in zip(figures[1:], watched[1:], strict=False) if seen]
-    return Comparison(week=figures[0], before=figures[1] if watched[1] else None, median=median_of(earlier))
+def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], known: Sequence[bool]) -> Comparison:
+    weeks = zip(measured, prices, known, strict=False)  # only as many as have a price
+    figures = [figures_of(found, cost) if is_known else None for found, cost, is_known in weeks]
+    earlier = [one for one in figures[1:] if one is not None]
+    return Comparison(week=figures[0], before=figures[1], median=median_of(earlier))
 
 
-def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], watched: Sequence[bool]) -> Iterator[WeekBar]:
-    for week, found, seen in zip(weeks, measured, watched, strict=True):
-        yield WeekBar(week, found.undetected, found.repair) if seen else WeekBar(week, None, None)
+def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequence[Message | None]) -> Iterator[WeekBar]:
+    for week, found, why in zip(weeks, measured, unknown, strict=True):
+        yield WeekBar(week, None, None, why) if why else WeekBar(week, found.undetected, found.repair)
 
 
 def _diagnosis(this: Downtime, ranking: Ranking | None, scale: Scale) -> Diagnosis | None:

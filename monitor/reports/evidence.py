@@ -23,6 +23,7 @@ from incidents import (
 from incidents import measure as measure_window
 from incidents._spans import Ints
 from monitor.config import Config
+from monitor.figures.coverage import Watching, kept_since
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +33,7 @@ class Evidence:
     `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`: unobserved
     time that touches the week, the time since the last run included. `watches`: by check id. `results`: how often
     checks found what in the week, None when that is no longer kept. `pricing` is None where no rate is configured.
-    `owners`: by table, the name to show.
+    `owners`: by table, the name to show. `watching`: since when tables are watched.
     """
 
     config: Config
@@ -45,9 +46,11 @@ class Evidence:
     results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
     owners: Mapping[str, str | None] = field(init=False)
+    watching: Watching = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "owners", owner_names(self.config))
+        object.__setattr__(self, "watching", Watching.of(self.watches, self.as_of))
 
     @property
     def as_of_us(self) -> int:
@@ -55,9 +58,9 @@ class Evidence:
         return to_us(self.as_of)
 
     @property
-    def watched_since(self) -> datetime | None:
-        """Give when the first check began, None before that."""
-        return min((watch.monitored_since for watch in self.watches.values()), default=None)
+    def kept_since(self) -> datetime:
+        """Give since when incidents that are over are kept; those that ended before may be forgotten."""
+        return kept_since(self.config, self.as_of)
 
     def measure(self, window: Window) -> Downtime:
         """Give the downtime of a window."""

@@ -1,29 +1,55 @@
 """The report in one sentence: how long, how costly, how many, and how that compares with last week."""
 
+from datetime import datetime
+from fractions import Fraction
+
 from checks import Message
 from monitor.reports.sentences import length
-from monitor.reports.value import Comparison
+from monitor.reports.value import Comparison, Figures
+from monitor.reports.words import NOT_KEPT
 from monitor.voice import Money
 
 
-def headline(figures: Comparison, *, currency: str, seen: bool, complete: bool) -> Message:
-    """Say the week in one sentence.
+def unknown_week(why: Message | None, since: datetime | None) -> Message:
+    """Say that nothing is known of a week: nothing was watched or is kept, else nothing could be evaluated.
 
-    A week in which nothing was `seen` is never called a good one, and a percentage is never taken of nothing.
+    Args:
+        why: `NOT_WATCHED`, `NOT_KEPT`, or None.
+        since: when the first check ran, None if none ever did.
     """
-    if not seen and figures.week.n == 0:
+    if why is NOT_KEPT:
+        return Message("Incidents of this week are no longer kept, so nothing is known of its downtime.")
+    if why is None:
         return Message("Nothing could be evaluated this week, so nothing is known of its downtime.")
-    if figures.week.n == 0:
-        return _quiet(figures, complete=complete)
+    if since is None:
+        return Message("Nothing was watched yet: no check has ever run.")
+    return Message("Nothing was watched yet: the first check ran on {since:full_date}.", {"since": since})
+
+
+def headline(figures: Comparison, *, currency: str, complete: bool, since: datetime | None = None) -> Message:
+    """Say a week of which something is known in one sentence; a percentage is never taken of nothing.
+
+    Args:
+        figures: the week beside others.
+        currency: of its cost.
+        complete: whether it is over.
+        since: when watching began, if that was in the week; then the time before is not called a good one.
+    """
+    week = figures.week
+    if week is None or week.n == 0:
+        return _quiet(figures, complete=complete, since=since)
+    what = _what(week, currency)
     if not complete:
-        return Message("{what} so far this week.", {"what": _what(figures, currency)})
-    change = _change(figures)
+        return Message("{what} so far this week.", {"what": what})
+    change = None if figures.before is None else _change(figures.before.downtime_us, week.downtime_us)
     if change is None:
-        return Message("{what} this week.", {"what": _what(figures, currency)})
-    return Message("{what}: {change}.", {"what": _what(figures, currency), "change": change})
+        return Message("{what} this week.", {"what": what})
+    return Message("{what}: {change}.", {"what": what, "change": change})
 
 
-def _quiet(figures: Comparison, *, complete: bool) -> Message:
+def _quiet(figures: Comparison, *, complete: bool, since: datetime | None) -> Message:
+    if since is not None:
+        return Message("No data downtime since watching began on {since:time}.", {"since": since})
     if not complete:
         return Message("No data downtime so far this week.")
     if figures.before is None or figures.before.n == 0:
@@ -33,8 +59,7 @@ def _quiet(figures: Comparison, *, complete: bool) -> Message:
     )
 
 
-def _what(figures: Comparison, currency: str) -> Message:
-    week = figures.week
+def _what(week: Figures, currency: str) -> Message:
     values = {"downtime": length(week.downtime_us), "n": int(week.n)}
     if week.cost is None:
         return Message(
@@ -51,17 +76,14 @@ def _what(figures: Comparison, currency: str) -> Message:
     )
 
 
-def _change(figures: Comparison) -> Message | None:
-    if figures.before is None:
-        return None
-    before, now = figures.before.downtime_us, figures.week.downtime_us
+def _change(before: Fraction, now: Fraction) -> Message:
     if before == 0:
         return Message("new, there was none last week")
     ratio = now / before
     if ratio >= 2:
         return Message("{times:number} times as much as last week", {"times": round(float(ratio), 1)})
-    part = abs(float(ratio - 1))
-    if part < 0.005:
+    part = abs(ratio - 1)
+    if part < Fraction(5, 1000):
         return Message("about as much as last week")
     if ratio > 1:
         return Message("{part:ratio} more than last week", {"part": part})

@@ -119,6 +119,8 @@ def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence
         state=incident.state,
         resolution=incident.resolution,
         occurred_at=from_us(occurred),
+        earliest=from_us(int(part.earliest[each.first[place]])),
+        latest=from_us(int(part.latest[each.first[place]])),
         ttd_us=int(each.ttd[place]),
         ttr_us=None if each.lasts[place] else int(each.ttr[place]),
         undetected_us=int(each.undetected[place]),
@@ -129,5 +131,5 @@ def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence
         found_by=incident.found_by,
         regressed=incident.regressed,
         began_before=occurred < window.start_us,
-        goes_on=resolved > window.end_us,
+        goes_on=resolved > min(window.end_us, evidence.as_of_us),
     )

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Lever
 from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, Standout, WeekBar
-from monitor.reports.words import FOUND_BY, RESOLUTIONS
+from monitor.reports.words import FOUND_BY, NOT_WATCHED, RESOLUTIONS
 
 _NAMES_SHOWN: Final = 8
 
@@ -30,7 +30,9 @@ def some(names: Sequence[str]) -> Message:
 def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
     """Say how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
     said = [_watched(coverage)]
-    if coverage.silent:
+    if coverage.begun:
+        said += _since(coverage)
+    if coverage.begun and coverage.silent:
         said.append(
             Message(
                 "{n:count} checks never ran.", {"n": coverage.silent}, one="{n:count} check never ran.", counted="n"
@@ -43,22 +45,51 @@ def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
     return tuple(said)
 
 
+def _since(coverage: Coverage) -> Iterator[Message]:
+    if not coverage.from_start:
+        yield Message(
+            "Watched since {since:time}; of what was before, only what people reported is known.",
+            {"since": coverage.since},
+        )
+    elif coverage.partly:
+        yield Message("Watched for a part of the week only: {names}.", {"names": some(coverage.partly)})
+    if coverage.not_yet:
+        yield Message("Not watched yet: {names}.", {"names": some(coverage.not_yet)})
+
+
 def _watched(coverage: Coverage) -> Message:
-    values: dict[str, float] = {"tables": coverage.tables, "checks": coverage.checks}
+    values: dict[str, Any] = {"tables": coverage.tables, "checks": coverage.checks}
+    if coverage.since is None:
+        return Message("Tables: {tables:count}, checks: {checks:count}. No check has ever run.", values)
+    if not coverage.begun:
+        return Message(
+            "Tables: {tables:count}, checks: {checks:count}. "
+            "The first check ran on {since:full_date}, after this week.",
+            {**values, "since": coverage.since},
+        )
     if coverage.results is None or coverage.evaluated is None:
         return Message("Tables: {tables:count}, checks: {checks:count}. How often they ran is no longer kept.", values)
     if not coverage.results:
         return Message("Tables: {tables:count}, checks: {checks:count}. No check ran this week.", values)
-    values |= {"results": coverage.results, "share": coverage.evaluated / coverage.results}
-    if coverage.evaluated == coverage.results:
+    share = Fraction(coverage.evaluated, coverage.results)
+    values |= {"results": coverage.results, "share": share, "hours": length(coverage.unobserved_us)}
+    return replace(_evaluated(coverage, share), values=values)
+
+
+def _evaluated(coverage: Coverage, share: Fraction) -> Message:
+    """Choose the sentence by how much was seen; "every" is said only of a week without unobserved time."""
+    if share < 1:
         return Message(
-            "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated.",
-            values,
+            "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
+            "evaluated."
+        )
+    if coverage.unobserved_us:
+        return Message(
+            "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. "
+            "All that ran could be evaluated, but {hours:hours} were not observed."
         )
     return Message(
-        "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
-        "evaluated.",
-        values,
+        "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated."
     )
 
 
@@ -88,7 +119,7 @@ _LEVERS: Final = {
 def diagnosis_sentences(diagnosis: Diagnosis, *, by_cost: bool) -> tuple[Message, ...]:
     """Say what would shorten downtime most, and what stands out."""
     undetected = diagnosis.undetected_share
-    share = float(1 - undetected if diagnosis.lever is Lever.REPAIR else undetected)
+    share = 1 - undetected if diagnosis.lever is Lever.REPAIR else undetected
     said = [replace(message, values={"share": share}) for message in _LEVERS[diagnosis.lever]]
     if diagnosis.found_by_person:
         said.append(
@@ -111,8 +142,20 @@ def _costliest(one: Standout, *, by_cost: bool) -> Message:
     return Message("Incident {id} on {table} alone makes more than half of the cost.", values)
 
 
-def notes(row: Row) -> tuple[Message, ...]:
-    """Say what is worth knowing of an incident beside its figures."""
+def onset_range(row: Row) -> Message | None:
+    """Say between which moments the data went bad, None where the moment is known."""
+    values = {"earliest": row.earliest, "latest": row.latest}
+    if row.earliest >= row.latest:
+        return None
+    if row.occurred_at <= row.earliest:
+        return Message("or later, until {latest:time}", values)
+    if row.occurred_at >= row.latest:
+        return Message("or earlier, from {earliest:time}", values)
+    return Message("between {earliest:time} and {latest:time}", values)
+
+
+def notes(row: Row, *, complete: bool) -> tuple[Message, ...]:
+    """Say what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
     said = []
     if row.found_by is FoundBy.PERSON:
         said.append(FOUND_BY[row.found_by])
@@ -121,7 +164,7 @@ def notes(row: Row) -> tuple[Message, ...]:
     if row.began_before:
         said.append(Message("began before this week"))
     if row.goes_on:
-        said.append(Message("goes on after this week"))
+        said.append(Message("goes on after this week") if complete else Message("goes on"))
     if row.cause:
         said.append(Message("cause: {cause}", {"cause": row.cause}))
     return tuple(said)
@@ -206,7 +249,7 @@ def days_label(days: Sequence[DayBar]) -> Message:
 def trend_label(trend: Sequence[WeekBar]) -> Message:
     """Say the chart of weeks for those who cannot see it."""
     bars = [
-        Message("{week}: nothing was watched yet", {"week": str(bar.week)})
+        Message("{week}: {why}", {"week": str(bar.week), "why": bar.why or NOT_WATCHED})
         if bar.undetected_us is None or bar.repair_us is None
         else Message(
             "{week}: {hours:hours}", {"week": str(bar.week), "hours": length(bar.undetected_us + bar.repair_us)}

@@ -119,6 +119,9 @@ def _coverage(coverage: Coverage, voice: Voice) -> dict[str, Any]:
     return {
         "tables": coverage.tables,
         "checks": coverage.checks,
+        "watched_since": None if coverage.since is None else coverage.since.isoformat(),
+        "watched_partly": list(coverage.partly),
+        "not_watched_yet": list(coverage.not_yet),
         "results": coverage.results,
         "evaluated": coverage.evaluated,
         "checks_never_run": coverage.silent,
@@ -180,6 +183,8 @@ def _incident(row: Row, currency: Currency, voice: Voice) -> dict[str, Any]:
         "state": str(row.state),
         "resolution": None if row.resolution is None else str(row.resolution),
         "occurred_at": row.occurred_at.isoformat(),
+        "occurred_earliest": row.earliest.isoformat(),
+        "occurred_latest": row.latest.isoformat(),
         "ttd_h": _hours(row.ttd_us),
         "ttr_h": _hours(row.ttr_us),
         "undetected_h": _hours(row.undetected_us),

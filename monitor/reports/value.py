@@ -51,9 +51,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The week beside the one before and the median of the four before; None where nothing was watched yet."""
+    """The week beside the one before and the median of the four before.
 
-    week: Figures
+    None for a time of which nobody knows: before anything was watched, or no longer kept, and nothing was reported.
+    """
+
+    week: Figures | None
     before: Figures | None
     median: Figures | None
 
@@ -77,6 +80,9 @@ class BlindSpot:
 class Coverage:
     """What was watched, and what was not.
 
+    `since` is when the first check ran, None before that; `begun` says that this was before the week's end,
+    `from_start` that it was before its beginning. `partly` names the tables whose first look falls into the week,
+    `not_yet` those of which it comes later or never came.
     `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
     week whose measurements are no longer kept. `silent` counts the checks that never ran at all. `blind` holds the
     tables with unobserved hours, most hours first; `blind_more` counts those left out.
@@ -84,6 +90,11 @@ class Coverage:
 
     tables: int
     checks: int
+    since: datetime | None
+    begun: bool
+    from_start: bool
+    partly: tuple[str, ...]
+    not_yet: tuple[str, ...]
     results: int | None
     evaluated: int | None
     silent: int
@@ -119,7 +130,7 @@ class Standout:
 
 @dataclass(frozen=True, slots=True)
 class DayBar:
-    """The downtime of one day in its two parts; None for a day that is still to come."""
+    """The downtime of one day in its two parts; None for a day still to come, or before anything was watched."""
 
     date: date
     undetected_us: int | None
@@ -128,11 +139,12 @@ class DayBar:
 
 @dataclass(frozen=True, slots=True)
 class WeekBar:
-    """The downtime of one week of the trend; None for a week in which nothing was watched yet."""
+    """The downtime of one week of the trend; None for a week of which nobody knows, and `why` nobody does."""
 
     week: Week
     undetected_us: int | None
     repair_us: int | None
+    why: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +175,9 @@ class Row:
     """One incident in the list.
 
     `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
-    its episodes, and `ttr_us` is None while it lasts. `began_before` and `goes_on` say that the week's ends clip it.
+    its episodes, and `ttr_us` is None while it lasts. `occurred_at` is the moment from which the figures count; it lies
+    between `earliest` and `latest`, as the low and high figures do. `began_before` says that the week's beginning clips
+    it, `goes_on` that it was not over at the week's end, or when the report was made.
     """
 
     id: int
@@ -173,6 +187,8 @@ class Row:
     state: State
     resolution: Resolution | None
     occurred_at: datetime
+    earliest: datetime
+    latest: datetime
     ttd_us: int
     ttr_us: int | None
     undetected_us: int
@@ -262,4 +278,4 @@ class WeeklyReport:
     @property
     def by_cost(self) -> bool:
         """Say whether tables and incidents are weighed by their cost; else by their downtime."""
-        return bool(self.figures.week.cost)
+        return self.figures.week is not None and bool(self.figures.week.cost)

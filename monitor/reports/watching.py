@@ -1,27 +1,46 @@
-"""Say what was watched in a window, and what was not."""
+"""Say what was watched in a week, what was not, and of which weeks nobody knows."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from checks import Message, Status
-from incidents import Unobserved, Window, unobserved
+from incidents import Downtime, Unobserved, Window, unobserved
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import BlindSpot, Coverage
-from monitor.reports.words import REASONS
+from monitor.reports.week import Week
+from monitor.reports.words import NOT_KEPT, NOT_WATCHED, REASONS
 
 _SHOWN: Final = 5
 
 
-def coverage_of(evidence: Evidence, window: Window) -> Coverage:
-    """Give the coverage of a window."""
-    config = evidence.config
+def why_unknown(evidence: Evidence, week: Week, found: Downtime) -> Message | None:
+    """Say why nobody knows of a week's downtime, None of a week that is known.
+
+    What is on record is known, whoever reported it. Without any incident a week is known to have been good only if a
+    check had begun, and if incidents of that time are still kept.
+    """
+    if found.n:
+        return None
+    if not evidence.watching.had_begun(min(week.end, evidence.as_of)):
+        return NOT_WATCHED
+    return NOT_KEPT if week.end <= evidence.kept_since else None
+
+
+def coverage_of(evidence: Evidence, week: Week) -> Coverage:
+    """Give the coverage of a week, as far as it has come."""
+    config, watching, end = evidence.config, evidence.watching, min(week.end, evidence.as_of)
     checks = [table.check_id(check) for table in config.tables for check in table.checks]
-    unseen = unobserved(evidence.gaps, window)
+    unseen = unobserved(evidence.gaps, Window.of(week.start, week.end))
     results = evidence.results
     total = None if results is None else sum(results.values())
     return Coverage(
         tables=len(config.tables),
         checks=len(checks),
+        since=watching.first,
+        begun=watching.had_begun(end),
+        from_start=watching.first is not None and watching.first <= week.start,
+        partly=watching.partly(config, week.start, end),
+        not_yet=watching.not_yet(config, end),
         results=total,
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),

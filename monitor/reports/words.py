@@ -35,6 +35,9 @@ FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("found by a check"),
     FoundBy.PERSON: Message("found by a person"),
 }
+NOT_WATCHED: Final = Message("nothing was watched yet")
+NOT_KEPT: Final = Message("no longer kept")
+"""Why nobody knows of a week."""
 REASONS: Final[Mapping[str, Message]] = {
     NOT_RUN: Message("it was not run"),
     UnknownReason.NO_DATA: Message("there was no data to look at"),

@@ -160,15 +160,92 @@ def test_days_are_those_of_the_project(january: Terminal) -> None:
 
 def test_without_incidents_there_is_nothing_to_divide(terminal: Terminal) -> None:
     """A window without incidents has no statistics (null) and no downtime (0); the default window is 28 days to now."""
-    said = terminal("downtime", "--format", "json")
-    value = said.json
+    with terminal.at(NOW - timedelta(days=40)):
+        terminal("check")
+    value = terminal.json("downtime")
     assert datetime.fromisoformat(value["to"]) == datetime.fromisoformat(value["as_of"]) == NOW
     assert datetime.fromisoformat(value["from"]) == NOW - timedelta(days=28)
     assert (value["n"], value["downtime_h"], value["cost"]["amount"], value["lever"]) == (0, 0.0, 0, None)
     assert set(value["ttd_h"].values()) == set(value["ttr_h"].values()) == {None}
     assert (value["by"], value["open"]) == ([], [])
-    assert "no check has run yet with the store" in said.err
     assert "0 min in 0 incidents, JPY 0" in terminal("downtime").out
+
+
+FIGURES = ("n", "n_occurred", "undetected_h", "repair_h", "downtime_h", "downtime_h_low", "downtime_h_high")
+
+
+def _all_null(value: Any) -> bool:
+    known = [*(value[name] for name in (*FIGURES, "table_hours", "unobserved_h", "unpriced_h"))]
+    known += [value["cost"]["amount"], value["cost"]["table_hours_amount"], *value["ttd_h"].values()]
+    return set(known) == {None}
+
+
+def test_before_any_check_nothing_is_known(terminal: Terminal) -> None:
+    """Of a time before the first check figures are null, not nothing, and it says since when there are some."""
+    said = terminal("downtime", "--format", "json")
+    assert _all_null(said.json)
+    assert said.json["watched_since"] is None
+    assert "no check has run yet with the store" in said.err
+    assert "nothing was watched yet; no check had run by then" in terminal("downtime").out
+    terminal("check", "orders")
+    with terminal.at(NOW + timedelta(hours=2)):
+        value = terminal.json("downtime", "--from", "2026-08-01", "--to", "2026-08-02", "--by", "day")
+        assert _all_null(value)
+        assert {row["downtime_h"] for row in value["by"]} == {None}
+        assert datetime.fromisoformat(value["watched_since"]) == NOW
+        page = terminal("downtime", "--from", "2026-08-01", "--to", "2026-08-02", "--by", "day").out
+    assert "nothing was watched yet; the first check ran on Fri 2026-11-20 18:00" in page
+    assert "0 min" not in page
+    assert "JPY 0" not in page
+
+
+def test_a_window_in_part_before_monitoring_says_so(terminal: Terminal) -> None:
+    """A fresh project says since when it watches, which tables came later, and which are not watched yet."""
+    terminal("check", "orders")
+    with terminal.at(NOW + timedelta(hours=2)):
+        page = terminal("downtime", "--by", "day").out
+        value = terminal.json("downtime", "--by", "day")
+    assert "0 min in 0 incidents, JPY 0" in page
+    assert "watched       since Fri 2026-11-20 18:00; of what was before, only reported incidents" in page
+    assert "not watched   refunds; no check had run by then" in page
+    assert (value["n"], value["downtime_h"]) == (0, 0.0)
+    assert [row["downtime_h"] for row in value["by"]] == [None] * 28 + [0.0]
+    with terminal.at(NOW + timedelta(hours=3)):
+        terminal("check", "refunds")
+    with terminal.at(NOW + timedelta(hours=4)):
+        page = terminal("downtime", "--from", "2h").out
+        earlier = terminal("downtime", "--from", "3h", "--as-of", "2h ago").out
+    assert "watched       for a part of this time only: refunds" in page
+    assert "not watched   refunds" in earlier
+
+
+def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
+    """An incident that a person logged in a time before any check is counted, and said to be all that is known."""
+    times = ("--occurred", "2026-08-01 01:00", "--detected", "2026-08-01 03:00", "--resolved", "2026-08-01 04:00")
+    terminal.json("incident", "open", "--table", "orders", "--title", "a", *times, "--as", "fixed")
+    words = ("downtime", "--from", "2026-08-01", "--to", "2026-08-03", "--by", "day")
+    value = terminal.json(*words)
+    assert (value["n"], value["downtime_h"], value["cost"]["amount"]) == (1, 3.0, 306_000)
+    assert [row["downtime_h"] for row in value["by"]] == [3.0, 0.0]  # no check ever ran: what people report is all
+    terminal("check")
+    with terminal.at(NOW + timedelta(hours=1)):
+        value = terminal.json(*words)
+    assert [row["downtime_h"] for row in value["by"]] == [3.0, None]  # since then it is known that nobody watched
+    assert "watched       nothing yet in this time; these incidents were reported" in terminal(*words).out
+
+
+def test_what_is_no_longer_kept_is_not_called_nothing(terminal: Terminal) -> None:
+    """A window older than incidents are kept is not called one without incidents."""
+    storage = 'storage: {url: "sqlite:///store.db"'
+    terminal.configure(**{storage: f"{storage}, keep_incidents: 10d"})
+    with terminal.at(NOW - timedelta(days=40)):
+        terminal("check")
+    words = ("downtime", "--from", "2026-11-01", "--to", "2026-11-05")
+    assert _all_null(terminal.json(*words))
+    assert "incidents of this time are no longer kept" in terminal(*words).out
+    page = terminal("downtime", "--from", "2026-11-01").out
+    assert "0 min in 0 incidents" in page
+    assert "kept          what was over before Tue 2026-11-10 18:00 may be forgotten" in page
 
 
 def test_without_rates_there_is_no_price(terminal: Terminal) -> None:
@@ -253,9 +330,10 @@ def test_the_page_for_a_person(january: Terminal) -> None:
     assert lines == [
         "data downtime  Thu 2026-01-01 09:00 to Sun 2026-02-01 09:00 (Asia/Tokyo)",
         "314 h in 4 incidents, JPY 6,420,000",
-        "unnoticed     13 h  4%",
+        "unnoticed     13 h  4.1%",
         "repair        301 h  96%",
         "table hours   311 h, JPY 6,114,000, incidents at once counted once",
+        "watched       nothing yet in this time; these incidents were reported",
         "",
         "of an incident       min        mean  median         p90  max",
         "TTD, until noticed   1 h  3 h 15 min     3 h  5 h 24 min  6 h",

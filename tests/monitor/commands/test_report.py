@@ -59,6 +59,9 @@ def test_page_to_standard_output(capsys):
         ("r.json", [], "{"),
         ("r.txt", ["--format", "markdown"], "# "),
         ("r", [], "<!doctype html>"),
+        ("R.HTM", [], "<!doctype html>"),
+        ("r.pdf", ["--format", "html"], "<!doctype html>"),
+        ("r.md", ["--format", "markdown"], "# "),
     ],
 )
 def test_file(capsys, here, name, words, start):
@@ -70,14 +73,35 @@ def test_file(capsys, here, name, words, start):
     assert said.err == f"wrote {name}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--out", "r.pdf"], "ends in '.pdf', which is none of .html, .htm, .md, .json"),
+        (["--out", "r.txt"], "give --format"),
+        (["--out", "r.DOCX"], "ends in '.docx'"),
+        (["--out", "r.html", "--format", "json"], "r.html is named as html, but --format is json"),
+        (["--out", "r.json", "--format", "markdown"], "r.json is named as json, but --format is markdown"),
+    ],
+)
+def test_ending_refused(capsys, here, words, said):
+    """An ending that no format has, or that is another's than --format, is refused, and nothing is written."""
+    before = sorted(path.name for path in here.iterdir())
+    code, shown = weekly(capsys, *words)
+    assert code == 2
+    told = " ".join((shown.err or json.loads(shown.out)["error"]).split())
+    assert said in told
+    assert sorted(path.name for path in here.iterdir()) == before
+
+
 def test_json(capsys):
     """With --format json standard output holds one JSON value, for the week and in the language asked for."""
     code, said = weekly(capsys, "--format", "json", "--week", "2026-W01", "--locale", "en")
     value = json.loads(said.out)
     assert code == 0
     assert (value["schema"], value["week"], value["locale"]) == ("tablewatch.weekly/1", "2026-W01", "en")
-    assert value["headline"].startswith("Nothing could be evaluated")
-    assert value["coverage"]["results"] is None
+    assert value["headline"] == "Nothing was watched yet: no check has ever run."
+    assert value["figures"]["this_week"] is None
+    assert value["coverage"]["watched_since"] is None
 
 
 def test_json_before_the_command(capsys):

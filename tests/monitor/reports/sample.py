@@ -27,6 +27,7 @@ from monitor.reports.value import (
     WeeklyReport,
 )
 from monitor.reports.week import Week
+from monitor.reports.words import NOT_WATCHED
 
 HOUR = 3_600_000_000
 MINUTE = HOUR // 60
@@ -74,6 +75,8 @@ def row(number: int, table: str, title: Message, **more: Any) -> Row:
         "state": State.RESOLVED,
         "resolution": Resolution.FIXED,
         "occurred_at": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
+        "earliest": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
+        "latest": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
         "ttd_us": 336 * MINUTE,
         "ttr_us": 42 * MINUTE,
         "undetected_us": 336 * MINUTE,
@@ -138,6 +141,7 @@ def rows() -> tuple[Row, ...]:
             Message("{rows:count} rows, at least {limit:count} expected", {"rows": 41_203, "limit": 90_000}),
             severity=Severity.WARNING,
             owner=None,
+            latest=datetime(2026, 11, 11, 2, 10, tzinfo=UTC),
             cost=Fraction(9_800),
             began_before=True,
         ),
@@ -161,6 +165,11 @@ def report(**more: Any) -> WeeklyReport:
     coverage = Coverage(
         tables=14,
         checks=61,
+        since=datetime(2026, 9, 7, tzinfo=UTC),
+        begun=True,
+        from_start=True,
+        partly=(),
+        not_yet=(),
         results=20_496,
         silent=0,
         evaluated=20_291,
@@ -197,7 +206,7 @@ def report(**more: Any) -> WeeklyReport:
         "week": WEEK,
         "as_of": NOW,
         "currency": "JPY",
-        "headline": headline(comparison, currency="JPY", seen=True, complete=True),
+        "headline": headline(comparison, currency="JPY", complete=True),
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
@@ -232,6 +241,7 @@ def report(**more: Any) -> WeeklyReport:
                 WEEK.back(11 - i),
                 None if undetected is None else undetected * MINUTE,
                 None if repair is None else repair * MINUTE,
+                NOT_WATCHED if repair is None else None,
             )
             for i, (undetected, repair) in enumerate(trend)
         ),
@@ -286,7 +296,7 @@ def quiet_report() -> WeeklyReport:
         full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
     )
     return report(
-        headline=headline(comparison, currency="JPY", seen=True, complete=True),
+        headline=headline(comparison, currency="JPY", complete=True),
         coverage=coverage,
         figures=comparison,
         change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),

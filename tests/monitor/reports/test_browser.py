@@ -189,6 +189,34 @@ def test_print(see, page_file, tmp_path):
     assert file.read_bytes().count(b"/Type /Page\n") in range(2, 9)
 
 
+HEADS_AND_PAGES = """
+() => [...document.querySelectorAll('details')].map(details => ({
+  summary: getComputedStyle(details.querySelector('summary')).display,
+  shown: details.querySelector('tbody tr').getClientRects().length > 0
+    && details.querySelector('tbody').checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}),
+}))
+"""
+
+
+def test_print_shows_figures_as_tables(see, page_file):
+    """On paper, where nothing can be opened, the tables behind the charts are shown beside them."""
+    seen = see(page_file, width=794)
+    assert not any(one["shown"] for one in seen.page.evaluate(HEADS_AND_PAGES))
+    seen.page.emulate_media(media="print")
+    assert seen.page.evaluate(HEADS_AND_PAGES) == [{"summary": "none", "shown": True}] * 2
+    assert seen.page.evaluate(OVERLAPS) == []
+
+
+def test_print_keeps_together(see, page_file):
+    """On paper a chart, a small table and the method stay whole; the list of incidents may go on, row by row."""
+    seen = see(page_file, width=794)
+    seen.page.emulate_media(media="print")
+    inside = "selector => [...document.querySelectorAll(selector)].map(e => getComputedStyle(e).breakInside)"
+    for selector in ("table:not(.incidents)", ".spread tbody", ".chart", "section.method", ".incidents tr"):
+        assert set(seen.page.evaluate(inside, selector)) == {"avoid"}, selector
+    assert set(seen.page.evaluate(inside, ".incidents, .incidents tbody")) == {"auto"}
+
+
 def test_accessible_names(see, page_file):
     """Regions, tables and charts have names, as a screen reader finds them."""
     seen = see(page_file)

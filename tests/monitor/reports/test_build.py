@@ -31,6 +31,7 @@ from monitor.reports.build import build_weekly, window_of
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import Left, WeeklyReport
 from monitor.reports.week import Week
+from monitor.reports.words import NOT_KEPT, NOT_WATCHED
 
 ZONE = "Asia/Tokyo"
 WEEK = Week.parse("2026-W46", ZONE)
@@ -274,12 +275,80 @@ def test_before_monitoring():
     assert [bar.undetected_us for bar in report.trend] == [None] * 11 + [3 * HOUR]
 
 
-def test_nothing_known():
-    """A store that knows nothing makes a report that says so."""
-    report = build((), since=None, results={})
+def test_nothing_watched_yet():
+    """A week before the first check has no figures, says since when there are some, and shows no day as a good one."""
+    later = build((), since=400, now=at(500), results={})
+    assert str(later.headline).startswith("Nothing was watched yet: the first check ran on ")
+    assert (later.figures.week, later.figures.before, later.change) == (None, None, None)
+    assert {bar.undetected_us for bar in later.days} == {None}
+    assert later.trend[-1].why == NOT_WATCHED
+    never = build((), since=None, results={})
+    assert str(never.headline) == "Nothing was watched yet: no check has ever run."
+    assert never.figures.week is None
+
+
+def test_reported_before_anything_was_watched():
+    """What a person reported of a time before the first check counts in that week; the other days stay unknown."""
+    reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
+    report = build([reported], since=400, now=at(500), results={})
+    assert report.figures.week is not None
+    assert (report.figures.week.n, report.figures.week.downtime_us) == (1, 4 * HOUR)
+    assert "4:00:00 of data downtime in one incident" in str(report.headline)
+    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+    assert (report.coverage.begun, report.coverage.since) == (False, at(400))
+    only_people = build([reported], since=None, results={})
+    assert [bar.undetected_us for bar in only_people.days] == [0, 2 * HOUR, 0, 0, 0, 0, 0]
+
+
+def test_watched_in_part():
+    """In the week in which watching began the headline says since when, and the days before are unknown."""
+    report = build((), since=60)
+    assert str(report.headline).startswith("No data downtime since watching began on ")
+    assert [bar.undetected_us is None for bar in report.days] == [True, True, False, False, False, False, False]
+    assert report.figures.week is not None
+    assert (report.coverage.begun, report.coverage.from_start) == (True, False)
+
+
+def test_tables_watched_later():
+    """A table whose first check came in the week or after it is named; one with an earlier check of any id is not."""
+    checks = [NotNull(columns=("x",), id="a")]
+    tables = [{"name": name, "source": "db", "checks": checks} for name in ("s.old", "s.new", "s.later", "s.never")]
+    begins = {"s.old.former-id": -100, "s.old.a": 20, "s.new.a": 30, "s.later.a": 180}
+    watches = {name: Watch(name, at(hours), at(200), "pass") for name, hours in begins.items()}
+    coverage = build((), config={"tables": tables, "owners": {}}, watches=watches, now=at(200)).coverage
+    assert (coverage.from_start, coverage.partly, coverage.not_yet) == (True, ("s.new",), ("s.later", "s.never"))
+
+
+def test_nothing_evaluated():
+    """A week in which checks ran and none could be evaluated has no figures either."""
+    report = build(SIX[5:], results={Status.UNKNOWN: 4})
     assert "Nothing could be evaluated" in str(report.headline)
-    assert report.coverage.results == 0
-    assert report.trend[-1].undetected_us is None
+    assert (report.figures.week, report.change) == (None, None)
+    assert report.figures.before is not None
+
+
+def test_incidents_no_longer_kept():
+    """A week older than incidents are kept is not called a good one; an incident that is still there counts."""
+    kept = {"storage": {"keep_incidents": "10d"}}
+    gone = build((), config=kept, now=at(168 + 240))
+    assert str(gone.headline).startswith("Incidents of this week are no longer kept")
+    assert gone.figures.week is None
+    assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
+    there = build(SIX, config=kept, now=at(168 + 240))
+    assert there.figures.week is not None
+    assert there.figures.week.n == 4
+
+
+def test_onset_of_the_list_is_that_of_the_figures():
+    """A listed incident began where its downtime begins; the low and high figures lie at the ends of its range."""
+    report = build([incident(1, "sales.orders", episode(10, 16, 18, slack=3))])
+    (row,) = report.incidents.rows
+    week = report.figures.week
+    assert week is not None
+    assert (row.occurred_at, row.earliest, row.latest) == (at(10), at(7), at(13))
+    assert week.downtime_us == to_us(at(18)) - to_us(row.occurred_at) == row.undetected_us + row.repair_us
+    assert week.high_us == to_us(at(18)) - to_us(row.earliest)
+    assert week.low_us == to_us(at(18)) - to_us(row.latest)
 
 
 def test_unfinished_week():

@@ -10,7 +10,7 @@ from checks import Status
 from monitor.look import look
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
-from monitor.reports.render import as_html
+from monitor.reports.render import as_html, as_markdown
 from monitor.reports.shape import SCHEMA, as_json, as_text
 from monitor.reports.week import Week
 from monitor.selector import select
@@ -83,12 +83,50 @@ def test_measurements_that_are_gone(tmp_path):
     """Of a week whose measurements are no longer kept, the report does not say that no check ran."""
     shop = build_shop(tmp_path)
     project = shop.project()
-    with project.open_store() as store, store.reading() as view:
-        report = build_weekly(
-            gather(project, view, Week.parse("2026-W20", "Asia/Tokyo"), NOW), Week.parse("2026-W20", "Asia/Tokyo")
-        )
+    with project.open_store() as store:
+        look(project, select([], project.config), store=store)
+        week, later = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(days=200)
+        with store.reading() as view:
+            report = build_weekly(gather(project, view, week, later), week)
     assert report.coverage.results is None
-    assert "no longer kept" in as_html(report, ENGLISH)
+    assert "How often they ran is no longer kept" in as_html(report, ENGLISH)
+
+
+def test_weeks_before_the_first_look(tmp_path):
+    """A week before the first look has dashes and null, and never says that something is no longer kept."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    with project.open_store() as store:
+        look(project, select([], project.config), store=store)
+        week = Week.containing(NOW, "Asia/Tokyo").back(30)
+        with store.reading() as view:
+            report = build_weekly(gather(project, view, week, NOW + timedelta(hours=1)), week)
+    value = as_json(report, ENGLISH)
+    assert value["headline"] == "Nothing was watched yet: the first check ran on Nov 20, 2026."
+    assert value["figures"]["this_week"] is None
+    assert {day["downtime_h"] for day in value["by_day"]} == {None}
+    assert value["coverage"]["watched_since"] == NOW.isoformat()
+    for text in (as_html(report, ENGLISH), as_markdown(report, ENGLISH)):
+        assert "The first check ran on Nov 20, 2026, after this week." in text
+        assert "no longer kept" not in text
+        assert "0 min" not in text.replace("\N{NO-BREAK SPACE}", " ")
+    figures = as_markdown(report, ENGLISH)
+    assert "| Incidents (N) | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |" in figures
+
+
+def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
+    """Where all that ran could be evaluated and yet time is missing, both are said in one sentence."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    with project.open_store() as store:
+        look(project, select([], project.config), store=store)
+        week, now = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(hours=9)
+        with store.reading() as view:
+            page = as_html(build_weekly(gather(project, view, week, now), week), ENGLISH)
+    text = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "All that ran could be evaluated, but 8 h were not observed." in text
+    assert "Not observed: 8 h in all" in text
+    assert "Every check could be evaluated" not in text
 
 
 def test_json(week_of_shop):
@@ -118,4 +156,5 @@ def test_keys_are_documented(week_of_shop):
     page = (Path(__file__).parents[3] / "docs" / "weekly-report.md").read_text(encoding="utf-8")
     value = as_json(report, ENGLISH)
     keys = {*value, *value["coverage"], *value["figures"], *value["figures"]["this_week"], *value["diagnosis"]}
+    keys |= {key for key in value["incidents"]["shown"][0] if key.startswith("occurred")}
     assert sorted(key for key in keys if f"`{key}`" not in page) == []

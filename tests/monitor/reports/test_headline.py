@@ -1,12 +1,14 @@
 """The week in one sentence."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
 
-from monitor.reports.headline import headline
+from monitor.reports.headline import headline, unknown_week
 from monitor.reports.value import Comparison, Figures
+from monitor.reports.words import NOT_KEPT, NOT_WATCHED
 from monitor.voice import BabelVoice
 from tests.monitor.reports.sample import figures
 
@@ -14,10 +16,15 @@ ENGLISH, JAPANESE = BabelVoice("en", "UTC"), BabelVoice("ja", "UTC")
 
 
 def say(
-    week: Figures, before: Figures | None, *, seen: bool = True, complete: bool = True, voice: BabelVoice = ENGLISH
+    week: Figures,
+    before: Figures | None,
+    *,
+    complete: bool = True,
+    since: datetime | None = None,
+    voice: BabelVoice = ENGLISH,
 ) -> str:
     """Say the headline of a week, with plain spaces."""
-    said = headline(Comparison(week, before, None), currency="JPY", seen=seen, complete=complete)
+    said = headline(Comparison(week, before, None), currency="JPY", complete=complete, since=since)
     return said.render(voice).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -37,6 +44,8 @@ def down(hours: float, cost: int | None = None, n: int = 1) -> Figures:
         (70, 20, "3.5 times as much as last week."),
         (20, 20, "about as much as last week."),
         (20.05, 20, "about as much as last week."),
+        (39.95, 20, ">99% more than last week."),
+        (0.02, 20, ">99% less than last week."),
         (5, 0, "new, there was none last week."),
     ],
 )
@@ -58,15 +67,26 @@ def test_forms():
 
 
 def test_quiet_weeks():
-    """No downtime is said as such; a week that nobody looked at is not called quiet."""
+    """No downtime is said as such; the days before anything was watched are not called quiet."""
     assert say(down(0), down(0)) == "No data downtime this week."
     assert say(down(0), None) == "No data downtime this week."
     assert say(down(0), down(4)) == "No data downtime this week, after 4 h last week."
-    assert (
-        say(down(0), down(4), seen=False)
-        == "Nothing could be evaluated this week, so nothing is known of its downtime."
-    )
-    assert "2 h of data downtime" in say(down(2), None, seen=False)
+    since = datetime(2026, 11, 11, 9, 30, tzinfo=UTC)
+    assert say(down(0), None, since=since) == "No data downtime since watching began on Wed, Nov 11, 09:30."
+    assert say(down(0), None, since=since, complete=False) == say(down(0), None, since=since)
+    assert "2 h of data downtime" in say(down(2), None, since=since)
+
+
+def test_unknown_weeks():
+    """A week of which nobody knows is not called quiet, and its sentence says why nobody knows."""
+    since = datetime(2026, 10, 5, 15, 10, tzinfo=UTC)
+    tokyo = BabelVoice("en", "Asia/Tokyo")
+    nothing_yet = "Nothing was watched yet: the first check ran on Oct 6, 2026."
+    assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
+    assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Nothing was watched yet: no check has ever run."
+    assert unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are no longer kept")
+    assert unknown_week(None, since).render(tokyo).startswith("Nothing could be evaluated this week")
+    assert "2026年10月5日" in unknown_week(NOT_WATCHED, since).render(JAPANESE)
 
 
 def test_unfinished_week():

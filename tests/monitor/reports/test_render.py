@@ -1,14 +1,17 @@
 """The page and the Markdown."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from html.parser import HTMLParser
 
 import pytest
 
-from checks import Message
+from checks import Message, PlainEnglish
+from incidents import Lever
 from monitor.reports.render import SECTIONS, as_html, as_markdown, escape_markdown
-from monitor.reports.value import BlindSpot, Comparison, IncidentList, Method, Standout
+from monitor.reports.sentences import diagnosis_sentences, onset_range
+from monitor.reports.value import BlindSpot, Comparison, Diagnosis, IncidentList, Method, Standout
 from monitor.voice import BabelVoice
 from tests.monitor.reports import sample
 
@@ -251,6 +254,58 @@ def test_nothing_to_compare_with(voice):
     page = Outline(as_html(first, voice))
     assert "\N{EN DASH}" in page.text
     assert "change" not in page.values("id")
+
+
+def test_onset_is_an_interval(voice):
+    """Where nobody knows when exactly an incident began, its row says between which moments; else it says nothing."""
+    ends = (datetime(2026, 11, 11, 2, tzinfo=UTC), datetime(2026, 11, 11, 4, tzinfo=UTC))
+    moments = (ends[0], datetime(2026, 11, 11, 3, tzinfo=UTC), ends[1])
+    rows = [sample.row(1, "t", Message("x"), occurred_at=at, earliest=ends[0], latest=ends[1]) for at in moments]
+    said = [onset_range(row) for row in rows]
+    assert [str(one.text) for one in said if one] == [
+        "or later, until {latest:time}",
+        "between {earliest:time} and {latest:time}",
+        "or earlier, from {earliest:time}",
+    ]
+    report = replace(sample.report(), incidents=IncidentList(tuple(rows), 0))
+    for text in (as_html(report, voice), as_markdown(report, voice)):
+        assert all(one.render(voice) in text for one in said if one)
+    assert onset_range(sample.row(1, "t", Message("x"))) is None
+
+
+def test_open_incident_goes_on():
+    """In a week that is not over an open incident goes on; only after one that is over does it go on after it."""
+    over, running = sample.report(), sample.report(as_of=sample.WEEK.start + timedelta(days=3))
+    assert "goes on after this week" in as_html(over, VOICES["en"])
+    assert "goes on after this week" not in as_html(running, VOICES["en"])
+    assert " · goes on" in as_html(running, VOICES["en"])
+    assert "; goes on" in as_markdown(running, VOICES["en"])
+
+
+@pytest.mark.parametrize(
+    ("part", "english", "japanese"),
+    [
+        (Fraction(0), "0.0%", "0.0%"),
+        (Fraction(1, 10**9), "<0.1%", "0.1%未満"),
+        (Fraction(1, 2000), "<0.1%", "0.1%未満"),
+        (Fraction(6, 10_000), "0.1%", "0.1%"),
+        (Fraction(1, 8), "12%", "12%"),
+        (Fraction(9949, 10_000), "99%", "99%"),
+        (Fraction(995, 1000), ">99%", "99%超"),
+        (1 - Fraction(1, 10**20), ">99%", "99%超"),
+        (Fraction(1), "100%", "100%"),
+    ],
+)
+def test_shares_follow_one_rule(part, english, japanese):
+    """In tables, sentences and on the terminal a share is 0% or 100% only if it is exactly that."""
+    assert VOICES["en"].format(part, "ratio") == PlainEnglish().format(part, "ratio") == english
+    assert VOICES["ja"].format(part, "ratio") == japanese
+    said = diagnosis_sentences(Diagnosis(Lever.REPAIR, 1 - part, 0, 1, None), by_cost=True)[0]
+    assert said.render(VOICES["en"]).startswith(f"Repair faster: {english} of")
+    assert str(said).startswith(f"Repair faster: {english} of")
+    report = sample.report()
+    tables = (report.tables[0], replace(report.tables[1], part=part))
+    assert f"¥30,500 {english}" in Outline(as_html(replace(report, tables=tables), VOICES["en"])).text
 
 
 def test_half_an_incident():
