@@ -1,14 +1,24 @@
 """Sum a table up in one number."""
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any, Final
 
+import ibis
 import ibis.expr.types as ir
 
 from checks._columns import NUMBERS, fit
-from checks._contract import Context
+from checks._contract import Context, Json, Outcome, UnknownReason, unknown
+from checks._message import Message
+
+_IMPOSTORS: Final = Message(
+    "{what} takes in {found:count} values that are no numbers, though the column is one of numbers",
+    one="{what} takes in {found:count} value that is no number, though the column is one of numbers",
+    counted="found",
+)
 
 
 class Aggregate(StrEnum):
@@ -43,6 +53,8 @@ def aggregate(context: Context, how: Aggregate, column: str | None) -> ir.Scalar
     hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
     values = fit(context, column, NUMBERS, asked=f"{how} takes numbers{hint}")
     if how is Aggregate.STDDEV:
+        if context.dialect == "sqlite":  # where a text would end the statement with an error; `impostors` counts them
+            values = holds_no_number(values).ifelse(ibis.null(), values)
         # from that of the population: on SQLite, Ibis' own sample deviation of one value is a division by zero
         count = values.count(where=context.where)
         return values.std(where=context.where, how="pop") * (count / (count - 1).nullif(0)).sqrt()
@@ -53,6 +65,29 @@ def aggregate(context: Context, how: Aggregate, column: str | None) -> ir.Scalar
         Aggregate.MAX: values.max,
     }
     return sums[how](where=context.where)
+
+
+def impostors(context: Context, how: Aggregate, column: str | None) -> Mapping[str, ir.IntegerScalar]:
+    """Ask for `impostors`: how many values of a column of numbers are none. Nothing is asked where there can be none.
+
+    SQLite keeps text in any column, and adds it up as 0.
+    """
+    if column is None or context.dialect != "sqlite" or how in {Aggregate.COUNT, Aggregate.DISTINCT}:
+        return {}
+    return {"impostors": context.count(holds_no_number(context.column(column)))}
+
+
+def holds_no_number(column: ir.Column) -> ir.BooleanValue:
+    """Say of each value of a column of SQLite whether it is a text or a blob, whatever the column is declared as."""
+    return column.typeof().isin(["text", "blob"])
+
+
+def without_impostors(values: Mapping[str, Any], what: str, observed: Mapping[str, Json]) -> Outcome | None:
+    """Give the outcome of an aggregate (`what`) over values some of which are no numbers; None if all are."""
+    found = values.get("impostors") or 0
+    if not found:
+        return None
+    return unknown(UnknownReason.MISCONFIGURED, _IMPOSTORS.given(what=what, found=found), {**observed, "value": None})
 
 
 def needs_column(how: Aggregate, column: str | None) -> None:

@@ -3,6 +3,7 @@
 import math
 from datetime import date, datetime
 from typing import Annotated, TypeAlias
+from uuid import UUID
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -46,6 +47,19 @@ def literal_for(value: Scalar, column: ir.Column, name: str) -> ir.Scalar:
     return ibis.literal(fitting)
 
 
+def comparable(column: ir.Column, dialect: str) -> ir.Column:
+    """Give a column that can be compared with any text: one that its type does not know is then just another.
+
+    PostgreSQL reads a text beside an enum as one of its labels, and every engine one beside a UUID as a UUID; they
+    refuse the whole statement when it is none.
+    """
+    kind = column.type()
+    if kind.is_uuid():
+        return column.cast("string")
+    # Ibis takes an enum for a text, so no cast of its can make it one
+    return column.concat("") if dialect == "postgres" and kind.is_string() else column
+
+
 def number_for(value: float, column: ir.Column) -> ir.Scalar:
     """Give a literal of a number with all its digits, to compare with a column of numbers.
 
@@ -72,7 +86,17 @@ def _fitting(value: Scalar, kind: dt.DataType) -> Scalar | None:
         return value if fits else None
     if kind.is_date():
         return _as_date(value)
-    return value if isinstance(value, str) and (kind.is_string() or kind.is_uuid()) else None
+    if kind.is_uuid() and isinstance(value, str):
+        return _as_uuid(value)
+    return value if isinstance(value, str) and kind.is_string() else None
+
+
+def _as_uuid(value: str) -> str:
+    """Give the spelling that engines use; a text that is no UUID as it is, since it equals none."""
+    try:
+        return str(UUID(value))
+    except ValueError:
+        return value
 
 
 def _as_date(value: Scalar) -> date | None:

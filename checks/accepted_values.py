@@ -8,7 +8,7 @@ from pydantic import Field
 
 from checks._columns import ColumnName
 from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
-from checks._literals import Scalar, literal_for
+from checks._literals import Scalar, comparable, literal_for
 from checks._message import Message
 from checks._violations import Share, judge_violations
 
@@ -29,7 +29,7 @@ class AcceptedValues(CheckParameters):
         """Count the rows, and those that hold another value."""
         column = context.column(self.column)
         accepted = [literal_for(value, column, self.column) for value in self.values]
-        strange = column.notin(accepted)  # NULL is neither in nor out
+        strange = comparable(column, context.dialect).notin(accepted)  # NULL is neither in nor out
         if not self.allow_null:
             strange |= column.isnull()
         return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})

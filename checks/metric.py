@@ -14,9 +14,11 @@ from checks._aggregates import (
     at_most,
     decimal,
     exact,
+    impostors,
     needs_column,
     plain,
     say_aggregate,
+    without_impostors,
 )
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._columns import ColumnName
@@ -34,7 +36,7 @@ from checks._contract import (
     unknown,
 )
 from checks._limits import Number, in_order
-from checks._literals import Scalar, literal_for
+from checks._literals import Scalar, comparable, literal_for
 from checks._message import Message
 
 _FINE: Final = Message("{what} is as expected")
@@ -92,15 +94,23 @@ class Metric(CheckParameters):
 
     def _aggregates(self, context: Context) -> dict[str, Any]:
         if self.aggregate != "share":
-            return {"value": aggregate(context, self.aggregate, self.column)}
+            value = aggregate(context, self.aggregate, self.column)
+            return {"value": value, **impostors(context, self.aggregate, self.column)}
         assert self.column is not None and self.value is not None  # noqa: S101, PT018 - validated above, for mypy
         column = context.column(self.column)
-        return {"matching": context.count(column == literal_for(self.value, column, self.column))}
+        return {
+            "matching": context.count(
+                comparable(column, context.dialect) == literal_for(self.value, column, self.column)
+            )
+        }
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
         value, baseline = self._value(measurement), median_of(history, "value")
         observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
+        nonsense = without_impostors(measurement.values, self._what, observed)
+        if nonsense is not None:
+            return nonsense
         if value is None:
             return unknown(UnknownReason.NO_DATA, _NO_VALUE.given(what=self._what), observed)
         problem = self._beyond(value) or self._away(value, baseline)

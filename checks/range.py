@@ -10,6 +10,7 @@ import ibis
 import ibis.expr.types as ir
 from pydantic import Field, model_validator
 
+from checks._aggregates import holds_no_number
 from checks._columns import NUMBERS, ColumnName, fit
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
@@ -46,6 +47,8 @@ class Range(CheckParameters):
             return Wants({"rows": context.rows, **self._times(context)})
         numbers = fit(context, self.column, NUMBERS, asked="a range of numbers takes a column of numbers")
         outside = self._outside(numbers, _number(self.min, numbers), _number(self.max, numbers))
+        if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
+            outside |= holds_no_number(numbers)
         return Wants({"rows": context.rows, "violations": context.count(outside), **context.first_bad_load(outside)})
 
     def _times(self, context: Context) -> Mapping[str, ir.Value]:

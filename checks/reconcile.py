@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Ge, MinLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._aggregates import Aggregate, aggregate, decimal, exact, needs_column, plain, say_aggregate
+from checks._aggregates import (
+    Aggregate,
+    aggregate,
+    decimal,
+    exact,
+    impostors,
+    needs_column,
+    plain,
+    say_aggregate,
+    without_impostors,
+)
 from checks._columns import ColumnName
 from checks._contract import (
     Check,
@@ -85,16 +95,23 @@ class Reconcile(CheckParameters):
         except Misconfigured as error:
             raise Misconfigured(f"{self.against.table}: {error}") from None
         ours = aggregate(context, self.aggregate, self.column)
-        return Wants({"rows": context.rows, "value": ours}, {"other": other.aggregate(value=theirs)})
+        strange = impostors(there, self._other_aggregate, self._other_column)
+        return Wants(
+            {"rows": context.rows, "value": ours, **impostors(context, self.aggregate, self.column)},
+            {"other": other.aggregate(value=theirs, **strange)},
+        )
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
         own = say_aggregate(self.aggregate, self.column)
         other = say_aggregate(self._other_aggregate, self._other_column, self.against.table)
-        value = _total(self.aggregate, measurement.values["value"])
-        baseline = _total(self._other_aggregate, measurement.tables["other"][0]["value"])
+        here, there = measurement.values, measurement.tables["other"][0]
+        value, baseline = _total(self.aggregate, here["value"]), _total(self._other_aggregate, there["value"])
         observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
         expected: dict[str, Json] = {"tolerance": self.tolerance, "relative_tolerance": self.relative_tolerance}
+        nonsense = without_impostors(here, own, observed) or without_impostors(there, other, observed)
+        if nonsense is not None:
+            return nonsense
         if value is None or baseline is None:
             message = _NO_VALUE.given(what=own if value is None else other)
             return unknown(UnknownReason.NO_DATA, message, observed)

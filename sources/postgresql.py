@@ -98,6 +98,8 @@ class Postgresql(EngineSource):
         if self._connection.closed or self._connection.broken:
             return Unreachable(self._says("the server ended the connection", error))
         query, lock = (f"{limit.total_seconds():g} s" for limit in (self.query_timeout, self._spec.lock_timeout))
+        if isinstance(error, psycopg.DataError) and error.sqlstate is None:  # the driver says so, not the server
+            return QueryFailed(self._says("what came back cannot be read, such as a time of -infinity", error))
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
         return kind(self._says(text.format(query=query, lock=lock, state=error.sqlstate), error))
 
@@ -133,8 +135,13 @@ _TOLD: Final[Sequence[tuple[type[psycopg.Error], type[SourceError], str]]] = (
     (psycopg.errors.ReadOnlySqlTransaction, QueryFailed, "only reading is allowed, the statement writes"),
     (psycopg.errors.UndefinedTable, QueryFailed, "the statement names a table that does not exist"),
     (psycopg.errors.UndefinedColumn, QueryFailed, "the statement names a column that does not exist"),
-    (psycopg.errors.UndefinedFunction, QueryFailed, "the statement names a function or operator that does not exist"),
+    (
+        psycopg.errors.UndefinedFunction,
+        QueryFailed,
+        "the statement names a function or operator that does not exist for these types (json has no =, jsonb has)",
+    ),
     (psycopg.errors.SyntaxError, QueryFailed, "the statement is not valid SQL"),
+    (psycopg.errors.DivisionByZero, QueryFailed, "the statement divides by zero"),
     (psycopg.DataError, QueryFailed, "a value does not fit the type that the statement wants"),
     (psycopg.Error, QueryFailed, "PostgreSQL refused the statement: SQLSTATE {state}"),
 )

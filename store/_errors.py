@@ -56,6 +56,7 @@ class RowRefused(StoreError):
 
 _BUSY_STATES = {"55P03", "40001", "40P01", "57014"}  # lock not available, serialization, deadlock, statement timeout
 _UNIQUE_STATE = "23505"
+_NO_SCHEMA_STATE = "3F000"
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _NO_ACCESS = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -116,6 +117,8 @@ def _from_postgres(cause: BaseException, name: str) -> StoreError:
         return StoreBusy(f"{name} is locked by another process; try again ({detail})")
     if state == _UNIQUE_STATE:
         return StoreConflict(f"{name} already holds such a row ({detail})")
+    if state == _NO_SCHEMA_STATE:
+        return StoreUnavailable(f"{name} has no such schema ({detail}); create it: CREATE SCHEMA followed by its name")
     if state is None or state[:2] in {"08", "28", "3D", "42", "53", "57", "25"}:
         return StoreUnavailable(
             f"{name} cannot be reached or used ({detail}); check the address, the user and its rights"

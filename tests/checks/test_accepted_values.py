@@ -39,6 +39,29 @@ def test_null_may_be_forbidden(dialect):
         assert ask(strict, here).observed == {"rows": 2, "violations": 1}
 
 
+def test_a_value_that_the_type_does_not_know_is_just_another(dialect):
+    """A list may be a release ahead of an enum's labels, and a UUID may be written in capitals."""
+    if dialect == "sqlite":
+        kinds = {"mood": "text", "uuid": "text"}
+        uuid = "abcdefab-0000-0000-0000-000000000001"
+    else:
+        kinds = {"mood": "mood", "uuid": "uuid"}
+        uuid = "ABCDEFAB-0000-0000-0000-000000000001"
+    rows = [("a", "abcdefab-0000-0000-0000-000000000001"), ("b", "abcdefab-0000-0000-0000-000000000002"), (None, None)]
+    with place(dialect) as here:
+        if dialect != "sqlite":
+            here.backend.con.execute("CREATE TYPE mood AS ENUM ('a', 'b')")
+        try:
+            with place(dialect, t=Rows({"m": kinds["mood"], "u": kinds["uuid"]}, rows)):
+                moods = ask(AcceptedValues(column="m", values=("a", "later")), here)
+                ids = ask(AcceptedValues(column="u", values=(uuid, "no uuid")), here)
+        finally:
+            if dialect != "sqlite":
+                here.backend.con.execute("DROP TYPE mood")
+    assert moods.observed == {"rows": 3, "violations": 1}
+    assert ids.observed == {"rows": 3, "violations": 1}
+
+
 @pytest.mark.parametrize(
     ("kind", "stored", "values"),
     [

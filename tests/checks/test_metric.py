@@ -213,3 +213,17 @@ def test_agrees_with_python(values):
             for aggregate, value in expected.items():
                 outcome = ask(Metric(aggregate=aggregate, column="v", min=-1e9), here)
                 assert outcome.observed["value"] == (None if value is None else pytest.approx(value, abs=1e-9))
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "mean", "min", "max", "stddev"])
+def test_texts_that_sqlite_keeps_as_numbers_are_no_numbers(aggregate):
+    """SQLite adds a text up as 0; that is no answer, and the text is not shown."""
+    with place("sqlite", t=Rows({"v": "NUMERIC"}, [(1,), ("CANARY",), (b"x",), (None,)])) as here:
+        outcome = ask(Metric(aggregate=aggregate, column="v", min=0, max=100), here)
+        counted = ask(Metric(aggregate="count", column="v", min=3, max=3), here)
+        narrowed = ask(Metric(aggregate=aggregate, column="v", min=1, max=1, where="v = 1"), here)
+    assert outcome.reason is UnknownReason.MISCONFIGURED
+    assert outcome.observed["value"] is None
+    assert str(outcome.message).startswith(f"{aggregate}(v) takes in 2 values that are no numbers")
+    assert counted.status is Status.PASS
+    assert narrowed.reason is not UnknownReason.MISCONFIGURED

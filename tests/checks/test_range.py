@@ -185,3 +185,10 @@ def test_agrees_with_python(values, limits, exclusive_min, exclusive_max):
     for dialect in ENGINES:
         with place(dialect, t=column("int", *values)) as here:
             assert ask(check, here).observed == {"rows": len(values), "violations": bad}
+
+
+def test_a_text_among_numbers_lies_outside_every_range():
+    """SQLite puts texts above all numbers, so that a smallest value alone would let them pass."""
+    with place("sqlite", t=Rows({"v": "NUMERIC"}, [(1,), ("CANARY",), (None,)])) as here:
+        outcome = ask(Range(column="v", min=0), here)
+    assert outcome.observed["violations"] == 1

@@ -148,3 +148,14 @@ def test_agrees_with_python(own, other, tolerance):
     for dialect in ENGINES:
         with place(dialect, t=orders(*own), ledger=ledger(*other)) as here:
             assert ask(check(tolerance=tolerance), here).status is expected
+
+
+@pytest.mark.parametrize("side", ["orders", "ledger"])
+def test_texts_that_sqlite_keeps_as_numbers_agree_with_nothing(side):
+    """A text on either side is told; the two sums are no answer."""
+    good, bad = Rows(LEDGER, [(0, 0)]), Rows(LEDGER, [("CANARY", "CANARY")])
+    with place("sqlite", t=bad if side == "orders" else good, ledger=bad if side == "ledger" else good) as here:
+        outcome = ask(check(), here)
+    assert outcome.reason is UnknownReason.MISCONFIGURED
+    assert "takes in 1 value that is no number" in str(outcome.message)
+    assert "CANARY" not in str(outcome.message)
