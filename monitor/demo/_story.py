@@ -52,13 +52,15 @@ class Story:
         console.print(f"{demo.runs:,} checks were run from {days}; planted and found:\n")
         columns = ("planted fault", "table", "went bad", "incident", "found by", ">TTD", ">TTR")
         draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
+        console.print("\nWhere a check cannot tell when data went bad, TTD counts from its last good run.")
         hours = sum((whole.undetected, whole.repair)) / 3.6e9
-        console.print(f"\nData downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
+        console.print(f"Data downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
         for report in self.reports:
             console.print(f"Report: {report}")
         console.print("\nGo on with:")
         for command in _NEXT:
             console.print(f"  tablewatch -c {demo.folder} {command}")
+        console.print("\nThe shop's data ends here: a check made now rightly finds it late.")
 
     def _cost(self) -> str:
         cost = self.figures.cost
