@@ -242,7 +242,7 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     if found.unobserved:
         worst = sorted(found.unobserved.items(), key=lambda item: (-item[1], item[0]))
         names = ", ".join(f"{table} {say_hours(time)}" for table, time in worst[:_COSTLY])
-        more = "" if len(worst) <= _COSTLY else f" and {len(worst) - _COSTLY} more tables"
+        more = "" if len(worst) <= _COSTLY else f" and {count(len(worst) - _COSTLY, 'more table')}"
         yield _line("not observed", f"{say_hours(sum(found.unobserved.values()))}: {names}{more}")
 
 
