@@ -72,6 +72,7 @@ class TimeReader:
             return Moment(self._ago(words[:-4]))
         words = _with_hyphens(words)
         if _DAY.fullmatch(words):
+            _parsed(words, text)
             raise UnreadableTime(f"'{text}' is a day; a time of day is needed, such as '{words} 10:10'")
         match = _TIME.fullmatch(words)
         if match is None:

@@ -51,6 +51,7 @@ def test_times_may_be_told_from_now() -> None:
         ("2026-11-11", "is a day; a time of day is needed"),
         ("2026/11/11", "is a day; a time of day is needed"),
         ("2026/13/11 10:10", "not in the calendar"),
+        ("2026-11-31", "not in the calendar"),
         ("yesterday", "is no time; expected 2026-11-11T10:10+09:00"),
         ("2026-02-30T10:00", "not in the calendar"),
         ("2026-11-11T25:00", "not in the calendar or on the clock"),
