@@ -10,13 +10,12 @@ waits long for the others.
 A pass that is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still find.
 """
 
-import queue
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from threading import Event, Thread
-from time import monotonic
 from typing import TypeVar
 
 from checks import Message, Outcome, UnknownReason, unknown
@@ -80,26 +79,23 @@ class Engine:
         by_source: dict[str, list[Target]] = {}
         for target in targets:
             by_source.setdefault(target.source.name, []).append(target)
-        inbox: queue.SimpleQueue[Looked | None] = queue.SimpleQueue()
-        given_up = Event()
+        inbox = _Inbox(len(by_source))
         for name, group in by_source.items():
             # no pool: its threads are waited for at the end of the process, however long a query takes
-            look = partial(self._look_in_source, group, inbox, given_up)
+            look = partial(self._look_in_source, group, inbox)
             Thread(target=look, name=f"source {name}", daemon=True).start()
         try:
-            yield from _batches(inbox, len(by_source))
+            yield from inbox.batches()
         finally:
-            given_up.set()
+            inbox.give_up()
 
-    def _look_in_source(
-        self, targets: Sequence[Target], inbox: "queue.SimpleQueue[Looked | None]", given_up: Event
-    ) -> None:
+    def _look_in_source(self, targets: Sequence[Target], inbox: "_Inbox") -> None:
         remaining = list(targets)
 
         def look_at_each() -> Outcome | None:
             with open_source(targets[0].source) as source:
                 literals = Literals(source)
-                while remaining and not given_up.is_set():
+                while remaining and not inbox.given_up:
                     looked = self._look_at(remaining[0], source, literals)
                     if isinstance(looked, Outcome):
                         return looked
@@ -111,7 +107,7 @@ class Engine:
         if ended is not None:
             for target in remaining:
                 inbox.put(self._not_looked(target, ended))
-        inbox.put(None)
+        inbox.close()
 
     def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
@@ -139,22 +135,48 @@ class Engine:
         )
 
 
-def _batches(inbox: "queue.SimpleQueue[Looked | None]", sources: int) -> Iterator[Sequence[Looked]]:
-    """Give what arrives, so many tables or so much time to a batch; every None is a source that is done."""
-    while sources:
-        batch: list[Looked] = []
-        due = monotonic() + _LONGEST_WAIT_S
-        while sources and len(batch) < _MOST_TABLES:
-            try:
-                one = inbox.get(timeout=max(0.0, due - monotonic()) if batch else None)
-            except queue.Empty:
-                break
-            if one is None:
-                sources -= 1
-            else:
-                batch.append(one)
-        if batch:
-            yield batch
+class _Inbox:
+    """What the threads of the sources found, until it is taken.
+
+    Python runs one thread at a time, and changing between them costs more than a small table: the reader wakes when
+    there is a batch, when a source is done, and every half second, and no thread begins a table while it is at work.
+    """
+
+    def __init__(self, sources: int) -> None:
+        self.given_up = False
+        self._found: deque[Looked] = deque()
+        self._closed: list[None] = []
+        self._sources = sources
+        self._wake, self._idle = Event(), Event()
+        self._idle.set()
+
+    def put(self, looked: Looked) -> None:
+        self._found.append(looked)
+        if len(self._found) >= _MOST_TABLES:
+            self._wake.set()
+        self._idle.wait()
+
+    def close(self) -> None:
+        """Say that one source is done."""
+        self._closed.append(None)
+        self._wake.set()
+
+    def batches(self) -> Iterator[Sequence[Looked]]:
+        """Give what arrives, until all sources are done."""
+        over = False
+        while not over:
+            self._wake.wait(_LONGEST_WAIT_S)
+            self._wake.clear()
+            over = len(self._closed) == self._sources  # before taking: whoever is done has put in all it has
+            self._idle.clear()
+            while self._found:
+                yield [self._found.popleft() for _ in range(min(_MOST_TABLES, len(self._found)))]
+            self._idle.set()
+
+    def give_up(self) -> None:
+        """Let every thread end after its table."""
+        self.given_up = True
+        self._idle.set()
 
 
 def _attempt(job: Callable[[], T]) -> T | Outcome:
