@@ -1,7 +1,7 @@
 """Values must be there."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from annotated_types import Ge, Le
 from pydantic import Field
@@ -10,6 +10,8 @@ from checks._columns import ColumnNames
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
 from checks._message import Message
 from checks._occurrence import from_bad_rows
+
+_SHOWN: Final = 8
 
 
 class NotNull(CheckParameters):
@@ -44,23 +46,18 @@ class NotNull(CheckParameters):
         broken = [name for name, count in nulls.items() if count / rows > self.max_ratio]
         if not broken:
             return Outcome(Status.PASS, Message("no column has too many NULLs"), observed, expected)
-        message = _say(max(broken, key=lambda name: nulls[name]), nulls=nulls, rows=rows, others=len(broken) - 1)
+        worst, *others = sorted(broken, key=lambda name: -nulls[name])
+        message = _say(worst, [f"{name} ({nulls[name]:,})" for name in others], nulls=nulls[worst], rows=rows)
         return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement))
 
 
-def _say(worst: str, *, nulls: Mapping[str, int], rows: int, others: int) -> Message:
-    ratio = nulls[worst] / rows
-    values = {"column": worst, "nulls": nulls[worst], "rows": rows, "ratio": ratio, "others": others}
+def _say(worst: str, others: Sequence[str], *, nulls: int, rows: int) -> Message:
+    values: dict[str, Any] = {"column": worst, "nulls": nulls, "rows": rows, "ratio": nulls / rows}
     if not others:
         return Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})", values)
-    return Message(
-        "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}); "
-        "{others:count} more columns have too many",
-        values,
-        one="{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}); "
-        "{others:count} more column has too many",
-        counted="others",
-    )
+    more = len(others) - _SHOWN
+    values["others"] = [*others[:_SHOWN], *([f"… (+{more})"] if more > 0 else [])]
+    return Message("{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio}); also {others}", values)
 
 
 CHECK: Final[type[Check]] = NotNull

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from checks import Misconfigured, Status, UnknownReason, Zones
+from checks import Measurement, Misconfigured, Status, UnknownReason, Zones
 from checks.not_null import NotNull
-from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.checks.ask import ENGINES, EXAMPLES, NOW, Rows, ask, place
 
 TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}
 
@@ -26,7 +26,16 @@ def test_counts_each_column(dialect):
     assert outcome.status is Status.FAIL
     assert outcome.observed == {"rows": 3, "nulls": {"a": 1, "b": 2}}
     assert outcome.expected == {"max_ratio": 0.0}
-    assert str(outcome.message) == "b: 2 of 3 rows are NULL (67%); 1 more column has too many"
+    assert str(outcome.message) == "b: 2 of 3 rows are NULL (67%); also a (1)"
+
+
+def test_a_message_names_nine_columns_at_most():
+    """The worst one with its share, eight more with their counts; what was observed holds all of them."""
+    names = tuple(f"c{number:02}" for number in range(12))
+    measured = Measurement(NOW, {"rows": 2000, **{f"nulls_{name}": 1500 for name in names}})
+    outcome = NotNull(columns=names).judge(measured, ())
+    assert "c08 (1,500), … (+3)" in str(outcome.message)
+    assert len(outcome.observed["nulls"]) == 12
 
 
 def test_empty_text_is_there(dialect):
