@@ -4,12 +4,6 @@ A check is one file of this room. It is a frozen, typed set of parameters with t
 numbers must be measured, as Ibis expressions; `judge` turns the measured numbers into an outcome. It never touches a
 connection, a clock or a store: the planner merges the wants of all checks of a table into as few statements as
 possible, the engine runs them where the data lives, and only aggregates come back.
-
-Errors of this room:
-
-    CheckError
-    ├── Misconfigured       the parameters do not fit the table: becomes `unknown(misconfigured)`
-    └── CatalogError        a file of this room does not end in `CHECK: Final[type[Check]] = ...`
 """
 
 # Ibis is only named in annotations, so that `import checks` stays cheap.
@@ -22,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, S
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from checks._errors import CheckError, Misconfigured
 from checks._names import did_you_mean
 from checks._outcome import (
     Json,
@@ -60,14 +55,6 @@ __all__ = [
     "Zones",
     "unknown",
 ]
-
-
-class CheckError(Exception):
-    """The root of this room's errors."""
-
-
-class Misconfigured(CheckError):
-    """A check's parameters do not fit the table that it looks at."""
 
 
 @dataclass(frozen=True, slots=True)

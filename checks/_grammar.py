@@ -13,7 +13,7 @@ from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 
 Kinds: TypeAlias = frozenset[type[exp.Expr]]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 from checks._statement import select_sql
 
 _RUN_OPTIONS: Final = frozenset(

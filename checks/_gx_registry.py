@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 from checks._gx_arguments import snake_case
 from checks._message import Message
 from checks._names import did_you_mean

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._columns import say_type
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 
 
 def _checked(value: object) -> object:

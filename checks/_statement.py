@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 from checks._grammar import EXPRESSION, Kinds, read, write
 
 _WHAT: Final = "query"

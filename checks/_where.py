@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from checks._contract import Misconfigured
+from checks._errors import Misconfigured
 from checks._grammar import EXPRESSION, PURE_NAMES, read, write
 from checks._names import did_you_mean
 
