@@ -5,13 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from checks import Check, Earlier, Outcome, Past
+from checks import Check, Earlier, Message, Outcome, Past, UnknownReason, unknown
 from checks._judge import judge
 from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
 from monitor.measure import Looked
-from store import Book, Result, Run, Store
+from store import Book, Result, Run, Store, StoreError
 
 AGENT = "tablewatch"
+
+_WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("its earlier measurements cannot be read: the store fails"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,33 @@ class CheckResult:
     incident: int | None = None
 
 
-def conclude(batch: Sequence[Looked], *, store: Store | None, policy: Policy) -> Sequence[CheckResult]:
-    """Judge a batch of tables and, with a store, decide and remember: everything of the batch in one transaction."""
-    if store is None:
-        return [result for looked in batch for result in _judge_table(looked, {})]
+def conclude(batch: Sequence[Looked], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
+    """Judge a batch of tables, decide and remember: everything of the batch in one transaction.
+
+    Raises:
+        StoreError: nothing of the batch was remembered.
+    """
     with store.writing() as book:
         history = book.earlier_many(_wanted_history(batch))
         return _Decision(book, policy).make(batch, history)
+
+
+def judge_only(batch: Sequence[Looked], *, store: Store | None) -> Sequence[CheckResult]:
+    """Judge a batch of tables and remember nothing.
+
+    Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
+    that asks for it could not be evaluated.
+    """
+    history = {} if store is None else _read_history(store, _wanted_history(batch))
+    return [result for looked in batch for result in _judge_table(looked, history)]
+
+
+def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) -> Mapping[str, Sequence[Past] | None]:
+    try:
+        with store.reading() as view:
+            return view.earlier_many(wanted)
+    except StoreError:
+        return dict.fromkeys(wanted)
 
 
 def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Earlier]]:
@@ -47,11 +69,11 @@ def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Ear
     }
 
 
-def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past]]) -> Iterable[CheckResult]:
+def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
     for one in looked.measured:
-        outcome = one.answer
+        outcome, past = one.answer, history.get(one.check_id, ())
         if not isinstance(outcome, Outcome):
-            outcome = judge(one.check, outcome, history.get(one.check_id, ()))
+            outcome = judge(one.check, outcome, past) if past is not None else _WITHOUT_HISTORY
         yield CheckResult(
             check_id=one.check_id,
             table=looked.target.subject.name,

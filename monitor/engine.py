@@ -21,7 +21,7 @@ from typing import TypeVar
 from checks import Message, Outcome, UnknownReason, unknown
 from incidents import Policy
 from monitor.clock import Clock
-from monitor.conclude import CheckResult, conclude
+from monitor.conclude import CheckResult, conclude, judge_only
 from monitor.measure import Looked, Measured, measure, not_evaluated
 from monitor.planner import Literals, Plan, Subject, Target, plan
 from sources import Source, SourceError, open_source
@@ -60,20 +60,23 @@ class Engine:
             NotRemembered: the store failed meanwhile; the results are in the error.
         """
         found: dict[str, CheckResult] = {}
-        store, failure = self.store, None
+        failure: StoreError | None = None
         for batch in self._look(targets):
-            try:
-                results = conclude(batch, store=store, policy=self.policy)
-            except StoreError as error:  # what was found is told all the same
-                store, failure = None, failure or error
-                results = conclude(batch, store=None, policy=self.policy)
+            results = None
+            if self.store is not None and failure is None:
+                try:
+                    results = conclude(batch, store=self.store, policy=self.policy)
+                except StoreError as error:
+                    failure = error
+            if results is None:  # what was found is told all the same
+                results = judge_only(batch, store=self.store)
             found |= {result.check_id: result for result in results}
             for one in batch:
                 on_table(one.target.subject.name)
-        results = [found[check_id] for target in targets for check_id, _ in target.subject.checks]
+        every = [found[check_id] for target in targets for check_id, _ in target.subject.checks]
         if failure is not None:
-            raise NotRemembered(results, failure)
-        return results
+            raise NotRemembered(every, failure)
+        return every
 
     def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[Looked]]:
         by_source: dict[str, list[Target]] = {}
@@ -103,11 +106,13 @@ class Engine:
                     remaining.pop(0)
             return None
 
-        ended = _attempt(look_at_each)
-        if ended is not None:
-            for target in remaining:
-                inbox.put(self._not_looked(target, ended))
-        inbox.close()
+        try:
+            ended = _attempt(look_at_each)
+            if ended is not None:
+                for target in remaining:
+                    inbox.put(self._not_looked(target, ended))
+        finally:
+            inbox.close()
 
     def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
@@ -163,7 +168,7 @@ class _Inbox:
 
     def batches(self) -> Iterator[Sequence[Looked]]:
         """Give what arrives, until all sources are done."""
-        over = False
+        over = not self._sources
         while not over:
             self._wake.wait(_LONGEST_WAIT_S)
             self._wake.clear()
@@ -185,7 +190,7 @@ def _attempt(job: Callable[[], T]) -> T | Outcome:
         return job()
     except SourceError as error:
         return not_evaluated(error)
-    except Exception as error:  # noqa: BLE001 - the job boundary: a bug in one check must not stop the others
+    except BaseException as error:  # noqa: BLE001 - the job boundary: a bug, a panic or an exit stops one check only
         return _bug(error)
 
 
@@ -193,7 +198,7 @@ def _is_misconfigured(measured: Measured) -> bool:
     return isinstance(measured.answer, Outcome) and measured.answer.reason is UnknownReason.MISCONFIGURED
 
 
-def _bug(error: Exception) -> Outcome:
+def _bug(error: BaseException) -> Outcome:
     return unknown(
         UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": type(error).__name__})
     )

@@ -10,7 +10,7 @@ from monitor.engine import Engine, NotRemembered
 from monitor.pages.pass_report import PassReport
 from monitor.selector import Selection
 from monitor.wiring import Project
-from store import IncidentFilter, Store
+from store import IncidentFilter, Store, StoreError
 
 LASTING = (State.OPEN, State.ACKNOWLEDGED)
 
@@ -28,14 +28,13 @@ def look(
     started_at, started = clock.now(), clock.monotonic()
     if store is not None:
         retire(project, store)
-    problem = None
+    problem: str | None
     try:
         results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
     except NotRemembered as error:
         results, problem = error.results, f"not all of this was remembered: {error}"
-    if store is not None and problem is None:
-        kept = project.config.storage
-        store.prune(keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=clock.now())
+    else:
+        problem = _forget(project, store) if store is not None else None
     return PassReport(
         project=project.config.project,
         run_id=secrets.token_hex(12),
@@ -45,6 +44,18 @@ def look(
         fail_on=fail_on,
         problem=problem,
     )
+
+
+def _forget(project: Project, store: Store) -> str | None:
+    """Forget what is older than it has to be kept; say so where that failed."""
+    kept = project.config.storage
+    try:
+        store.prune(
+            keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=project.clock.now()
+        )
+    except StoreError as error:
+        return f"all of this was remembered, but nothing old was forgotten: {error}"
+    return None
 
 
 def retire(project: Project, store: Store) -> int:

@@ -21,6 +21,9 @@ _PIPE_WIDTH = 160
 _MOST_SHOWN = 140
 _BEFORE_CARET = 60
 
+_HARMLESS = "\t\u200c\u200d"
+"""A tab, and the two marks that shape letters (Persian, Hindi) and join emoji."""
+
 
 class _Masked:
     """One of the standard streams, whatever it is at the moment, with secrets masked in what is written."""
@@ -65,7 +68,8 @@ def visible(text: str, *, keep: str = "") -> str:
     r"""Show control characters as escapes (`\x1b`): text must not move the cursor, turn its direction or recolour."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in keep or category(one) == "Zs" else _escape(one) for one in text)
+    kept = keep + _HARMLESS
+    return "".join(one if one.isprintable() or one in kept or category(one) == "Zs" else _escape(one) for one in text)
 
 
 def _escape(character: str) -> str:

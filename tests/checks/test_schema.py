@@ -81,7 +81,9 @@ def test_first_look_is_recorded():
     outcome = drifted()
     assert outcome.reason is UnknownReason.NO_DATA
     assert outcome.observed == {"missing": None, "extra": None, "changed": None, **ACCEPTED}
-    assert str(outcome.message) == "nothing to compare with yet; these 3 columns are recorded as the accepted ones"
+    assert str(outcome.message) == (
+        "nothing to compare with yet; a look that is remembered makes these 3 columns the accepted ones"
+    )
 
 
 def test_drift_from_the_last_accepted():

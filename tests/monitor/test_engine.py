@@ -15,7 +15,7 @@ from monitor.engine import Engine
 from monitor.look import look, retire
 from monitor.selector import select
 from sources import open_source
-from store import IncidentFilter
+from store import IncidentFilter, Store, StoreError
 from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
 
 
@@ -226,13 +226,56 @@ def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
         assert _incidents(store) == []
 
 
-def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_sources, monkeypatch):
-    """Not even an error that nobody foresaw ends the pass."""
+@pytest.fixture
+def compared(tmp_path):
+    """Give the shop whose only check compares with earlier measurements."""
+    return build_shop(tmp_path, "      - {type: schema}\n")
+
+
+def test_a_store_that_can_still_be_read_gives_the_history(compared):
+    """A failure stays a failure where only its record could not be written."""
+    with compared.project().open_store() as store:
+        _look(compared, store)
+        compared.clock.advance(timedelta(hours=1))
+        compared.sql("ALTER TABLE orders DROP COLUMN amount")
+        with closing(sqlite3.connect(compared.folder / "store.db")) as connection, connection:
+            connection.execute("CREATE TRIGGER x BEFORE INSERT ON measurement BEGIN SELECT RAISE(ABORT, 'x'); END")
+        report = _look(compared, store)
+        assert [one.outcome.status for one in report.results] == [Status.FAIL]
+        assert report.problem is not None
+
+
+def test_without_its_history_a_check_is_not_evaluated(compared):
+    """A store that cannot be read leaves a check that compares `unknown`; nothing is claimed to be recorded."""
+    with compared.project().open_store() as store:
+        _look(compared, store)
+        with closing(sqlite3.connect(compared.folder / "store.db")) as connection, connection:
+            connection.execute("ALTER TABLE measurement RENAME TO away")
+        (result,) = look(compared.project(), select([], compared.project().config), store=store).results
+        assert result.outcome.reason == "no-data"
+        assert str(result.outcome.message) == "its earlier measurements cannot be read: the store fails"
+
+
+def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
+    """A store that fails after the pass costs no result, and the report says what was not done."""
+    with shop.project().open_store() as store:
+        monkeypatch.setattr(Store, "prune", mock.Mock(side_effect=StoreError("the disk is full")))
+        report = _look(shop, store)
+    assert [one.outcome.status for one in report.results] == [Status.PASS, Status.PASS]
+    assert report.problem == "all of this was remembered, but nothing old was forgotten: the disk is full"
+    assert report.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError, SystemExit, KeyboardInterrupt, type("Panic", (BaseException,), {})]
+)
+def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_sources, monkeypatch, error):
+    """Not even an error that nobody foresaw ends the pass, nor an exit that some library calls for."""
     shop, _ = two_sources
 
     def stumble(spec):
         if spec.name == "other":
-            raise ZeroDivisionError
+            raise error
         return open_source(spec)
 
     monkeypatch.setattr("monitor.engine.open_source", stumble)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import monitor
-from monitor.frame.console import draw_problem, make_console
+from monitor.frame.console import draw_problem, make_console, visible
 from monitor.frame.output import Invocation
 from monitor.frame.problem import Problem
 from monitor.frame.redact import Redactor
@@ -100,3 +100,9 @@ def test_a_reader_that_goes_away_ends_the_output_only(tmp_path: Path, words: str
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout in {"{\n", "version: 1\n"}
     assert list(tmp_path.glob("tablewatch-crash-*.txt")) == []
+
+
+def test_marks_that_shape_letters_and_tabs_stay():
+    """Persian words, joined emoji and tabs are shown as they were written."""
+    text = "می\u200cخواهم \U0001f468\u200d\U0001f469 a\tb"
+    assert visible(text) == text
