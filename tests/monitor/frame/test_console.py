@@ -104,5 +104,5 @@ def test_a_reader_that_goes_away_ends_the_output_only(tmp_path: Path, words: str
 
 def test_marks_that_shape_letters_and_tabs_stay():
     """Persian words, joined emoji and tabs are shown as they were written."""
-    text = "می\u200cخواهم \U0001f468\u200d\U0001f469 a\tb"
+    text = "می\u200cخواهم \U0001f468\u200d\U0001f469 a\tb"  # noqa: RUF001 - Persian is meant
     assert visible(text) == text
