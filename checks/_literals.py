@@ -13,6 +13,7 @@ from pydantic import WithJsonSchema as JsonSchema
 
 from checks._columns import say_type
 from checks._errors import Misconfigured
+from sources._postgres_columns import Enum
 
 
 def _checked(value: object) -> object:
@@ -47,17 +48,15 @@ def literal_for(value: Scalar, column: ir.Column, name: str) -> ir.Scalar:
     return ibis.literal(fitting)
 
 
-def comparable(column: ir.Column, dialect: str) -> ir.Column:
+def comparable(column: ir.Column) -> ir.Column:
     """Give a column that can be compared with any text: one that its type does not know is then just another.
 
     PostgreSQL reads a text beside an enum as one of its labels, and every engine one beside a UUID as a UUID; they
-    refuse the whole statement when it is none.
+    refuse the whole statement when it is none. Every other type compares by its own rules, which a cast would change:
+    PostgreSQL's citext takes capitals for small letters, char(n) leaves blanks at the end out.
     """
     kind = column.type()
-    if kind.is_uuid():
-        return column.cast("string")
-    # Ibis takes an enum for a text, so no cast of its can make it one
-    return column.concat("") if dialect == "postgres" and kind.is_string() else column
+    return column.cast("string") if kind.is_uuid() or isinstance(kind, Enum) else column
 
 
 def number_for(value: float, column: ir.Column) -> ir.Scalar:

@@ -29,7 +29,7 @@ class AcceptedValues(CheckParameters):
         """Count the rows, and those that hold another value."""
         column = context.column(self.column)
         accepted = [literal_for(value, column, self.column) for value in self.values]
-        strange = comparable(column, context.dialect).notin(accepted)  # NULL is neither in nor out
+        strange = comparable(column).notin(accepted)  # NULL is neither in nor out
         if not self.allow_null:
             strange |= column.isnull()
         return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})

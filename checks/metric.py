@@ -98,11 +98,9 @@ class Metric(CheckParameters):
             return {"value": value, **impostors(context, self.aggregate, self.column)}
         assert self.column is not None and self.value is not None  # noqa: S101, PT018 - validated above, for mypy
         column = context.column(self.column)
-        return {
-            "matching": context.count(
-                comparable(column, context.dialect) == literal_for(self.value, column, self.column)
-            )
-        }
+        literal = literal_for(self.value, column, self.column)
+        # `isin`, since Ibis lets a column of a type that it does not know stand beside no `==`
+        return {"matching": context.count(comparable(column).isin([literal]))}
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""

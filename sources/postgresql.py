@@ -8,12 +8,14 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 import ibis
+import ibis.expr.types as ir
 import psycopg
 from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
 from sources._engine import EngineSource, Entry, Rows
+from sources._postgres_columns import table_of
 from sources._select import refuse_other_words
 
 _CATALOGUE: Final = """
@@ -77,6 +79,9 @@ class Postgresql(EngineSource):
 
     def _list(self) -> Iterable[Entry]:
         return (Entry(*row) for row in self._ask(_CATALOGUE).cells)
+
+    def _describe(self, entry: Entry) -> ir.Table:
+        return table_of(self._backend, catalog=entry.catalog, schema=entry.schema, name=entry.table)
 
     def _run(self, sql: str) -> Rows:
         refuse_other_words(sql, self.name)

@@ -25,6 +25,7 @@ from checks._judge import judge
 from checks._statement import select_sql
 from checks._where import predicate_sql
 from sources._moments import register
+from sources._postgres_columns import table_of
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 2, tzinfo=UTC)
 POSTGRES: Final = "TABLEWATCH_TEST_POSTGRES"
@@ -61,8 +62,11 @@ class Place:
     backend: Any
 
     def table(self, name: str) -> ir.Table:
-        """Give a table as an expression."""
-        return self.backend.table(name)
+        """Give a table as an expression, as its source gives it."""
+        if self.dialect != "postgres":
+            return self.backend.table(name)
+        schema = {"catalog": self.backend.current_catalog, "schema": self.backend.current_database}
+        return table_of(self.backend, **schema, name=name)
 
     def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run a statement and give its rows by column name."""

@@ -227,3 +227,10 @@ def test_texts_that_sqlite_keeps_as_numbers_are_no_numbers(aggregate):
     assert str(outcome.message).startswith(f"{aggregate}(v) takes in 2 values that are no numbers")
     assert counted.status is Status.PASS
     assert narrowed.reason is not UnknownReason.MISCONFIGURED
+
+
+def test_a_share_of_a_column_that_sqlite_gives_no_type():
+    """A column of SQLite may be declared as anything, and is compared with what it holds."""
+    with place("sqlite", t=Rows({"v": "anything"}, [("a",), ("b",), (None,), ("a",)])) as here:
+        outcome = ask(Metric(aggregate="share", column="v", value="a", min=0.5), here)
+    assert (outcome.status, outcome.observed["value"]) == (Status.PASS, 0.5)

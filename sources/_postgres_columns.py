@@ -1,0 +1,51 @@
+"""Read the columns of a PostgreSQL table: a domain as the type below it, an enum as what it is.
+
+Ibis takes an enum that the search path shows for plain text and every domain for a type that it does not know. But the
+server lets a text beside an enum only if it is one of its labels, so whoever compares has to know.
+"""
+
+from typing import Any, Final
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+_COLUMNS: Final = """
+WITH RECURSIVE typed AS (
+  SELECT a.attnum, a.attname, a.attnotnull, a.atttypmod AS modifier, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT d.attnum, d.attname, d.attnotnull, d.typtypmod, t.oid, t.typtype, t.typbasetype, t.typtypmod
+  FROM typed d JOIN pg_catalog.pg_type t ON t.oid = d.typbasetype
+  WHERE d.typtype = 'd'
+)
+SELECT attname, CASE typtype WHEN 'e' THEN NULL ELSE pg_catalog.format_type(oid, modifier) END, NOT attnotnull
+FROM typed WHERE typtype <> 'd' ORDER BY attnum
+"""
+
+
+class Enum(dt.String):  # type: ignore[misc]  # Ibis has no types
+    """Text of which the engine knows every label. A cast to `string` makes it any text."""
+
+    def __str__(self) -> str:
+        """Give the name by which a configuration and the store know it."""
+        return str(dt.String(nullable=self.nullable))
+
+
+def table_of(backend: Any, *, catalog: str, schema: str, name: str) -> ir.Table:
+    """Give a table of Ibis' PostgreSQL backend as an expression; only the catalogue is read.
+
+    Raises:
+        psycopg.Error: the catalogue cannot be read.
+    """
+    columns = {}
+    for column, kind, nullable in backend.con.execute(_COLUMNS, (schema, name)).fetchall():
+        known = backend.compiler.type_mapper.from_string
+        columns[column] = Enum(nullable=nullable) if kind is None else known(kind, nullable=nullable)
+    place = ops.Namespace(catalog=catalog, database=schema)
+    return ops.DatabaseTable(name, schema=ibis.schema(columns), source=backend, namespace=place).to_expr()
