@@ -22,7 +22,8 @@ def file_of(spec: SourceSpec) -> Path:
     """
     parts = urlsplit(spec.url or "")
     if parts.netloc or parts.query or parts.fragment or not parts.path.strip("/"):
-        expected = f"{parts.scheme}:///FOLDER/FILE, without host and options"
+        marks = "a ? or # of its name as %3F or %23"
+        expected = f"{parts.scheme}:///FOLDER/FILE, without host and options, {marks}"
         raise Unreachable(f"source '{spec.name}': its URL names no file; expected {expected}")
     path = spec.base / unquote(parts.path.removeprefix("/"))
     if not path.is_file():

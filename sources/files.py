@@ -5,6 +5,7 @@ for, so that a pass over one table of a large folder touches one file.
 """
 
 import glob
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from os.path import realpath
@@ -144,7 +145,13 @@ def _find(spec: SourceSpec) -> Sequence[Path]:
 
 def _beside_data(match: str, pattern: str) -> bool:
     """Tell what table formats and Spark keep beside the data: `_delta_log/`, `_temporary/`."""
-    return any(part.startswith("_") for part in set(Path(match).parts[:-1]) - set(Path(pattern).parts))
+    named = set(map(_unescape, Path(pattern).parts))
+    return any(part.startswith("_") for part in set(Path(match).parts[:-1]) - named)
+
+
+def _unescape(part: str) -> str:
+    """Take `glob.escape` back."""
+    return re.sub(r"\[([*?[])\]", r"\1", part)
 
 
 def _kind(name: str) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Remember: runs, measurements, incidents and their events, on SQLite or PostgreSQL."""
 
 from store._book import Book, History
+from store._engines import store_file
 from store._errors import (
     NotRecorded,
     RowRefused,
@@ -40,4 +41,5 @@ __all__ = [
     "StoreUnavailable",
     "View",
     "open_store",
+    "store_file",
 ]

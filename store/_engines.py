@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -41,11 +42,14 @@ class Address:
 
 
 def address_of(url: str) -> Address:
-    """Read a store's URL.
+    """Read a store's URL, in whose path a `?`, a `%` and any other sign may be percent-encoded.
 
     Raises:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
     """
+    if url.partition(":")[0].partition("+")[0] == "sqlite":
+        file = _sqlite_file(url)
+        return Address(URL.create("sqlite", database=str(file)), str(file), file)
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -53,17 +57,29 @@ def address_of(url: str) -> Address:
             "the store's url cannot be read; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
         ) from None
     backend = parsed.drivername.partition("+")[0]
-    if backend == "sqlite":
-        if not parsed.database or parsed.database == ":memory:" or parsed.query:
-            raise StoreError("the store needs a file of its own; expected sqlite:///FILE without options")
-        file = Path(parsed.database)
-        return Address(URL.create("sqlite", database=str(file)), str(file), file)
     if backend in {"postgresql", "postgres"}:
         place = f"{parsed.host or 'the local PostgreSQL server'}/{parsed.database or ''}"
         return Address(parsed.set(drivername="postgresql+psycopg"), place, None)
     raise StoreError(
         f"the store's url begins with '{backend}'; expected sqlite:///FILE or postgresql://USER@HOST/DATABASE"
     )
+
+
+def _sqlite_file(url: str) -> Path:
+    # Not by SQLAlchemy, of which one version decodes the path and another one does not.
+    path = url.partition(":///")[2]
+    if not path or path == ":memory:" or "?" in path:
+        raise StoreError("the store needs a file of its own; expected sqlite:///FILE without options")
+    return Path(unquote(path))
+
+
+def store_file(url: str) -> Path | None:
+    """Give the file of the store at a URL, whether it is there or not; None on PostgreSQL.
+
+    Raises:
+        StoreError: as `address_of`.
+    """
+    return address_of(url).file
 
 
 def writer_engine(address: Address, *, patience: timedelta, checkpoints: bool) -> Engine:

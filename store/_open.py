@@ -33,7 +33,8 @@ def open_store(url: str, *, checkpoints: bool = False, thorough: bool = False, p
     """Open the store at a URL, making it when there is none.
 
     Args:
-        url: `sqlite:///FILE` (relative to the working folder) or `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        url: `sqlite:///FILE` (relative to the working folder, percent-encoded where need be), or
+            `postgresql://USER:PASSWORD@HOST/DATABASE`.
         checkpoints: whether this process moves the write-ahead log into the file while it runs. Exactly one process
         may, the
             daemon (or a long job that has the store for itself); without any, the last process to close the store does.

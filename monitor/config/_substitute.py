@@ -2,14 +2,17 @@
 
 `${NAME}` is an environment variable, `${NAME:-default}` has a default for one that is unset or empty, `${file:PATH}` is
 the content of a file (relative to the configuration file's folder, without the line break at its end), `${here}` is
-that folder, `$$` is a dollar sign. What is filled in is not looked at again. When an unquoted scalar is one
+that folder, `$$` is a dollar sign. The folder's name is always itself: percent-encoded inside of a URL, escaped in
+the glob of `files`. What is filled in is not looked at again. When an unquoted scalar is one
 substitution and nothing else, the outcome is read as a plain YAML scalar, so that `${PORT}` can be a number; in quotes,
 or as a part of a text, it stays text.
 """
 
+import glob
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from checks import did_you_mean
 from monitor.config._yaml import Node, resolve
@@ -19,6 +22,7 @@ from monitor.frame.redact import MASK
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
 """Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
+_GLOB_KEY = "files"
 _PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
 
@@ -33,26 +37,31 @@ class Substitution:
         self._environment = environment
         self._seen: set[int] = set()
 
-    def fill(self, node: Node, folder: Path) -> None:
-        """Fill in a tree in place; an aliased node is filled in once."""
+    def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
+        """Fill in a tree in place, which stands under a key; an aliased node is filled in once."""
         if id(node) in self._seen:
             return
         self._seen.add(id(node))
         if isinstance(node.value, dict):
-            for child in node.value.values():
-                self.fill(child, folder)
+            for name, child in node.value.items():
+                self.fill(child, folder, key=name)
         elif isinstance(node.value, list):
             for child in node.value:
                 self.fill(child, folder)
         elif isinstance(node.value, str) and "$" in node.value:
-            self._fill_scalar(node, node.value, folder)
+            self._fill_scalar(node, node.value, folder, in_glob=key == _GLOB_KEY)
 
-    def _fill_scalar(self, node: Node, text: str, folder: Path) -> None:
+    def _fill_scalar(self, node: Node, text: str, folder: Path, *, in_glob: bool) -> None:
         said, shown, outside = [], [], False
         end = 0
         for piece in _PIECE.finditer(text):
             literal = text[end : piece.start()]
-            filled, secret = self._piece(piece, node, folder)
+            if piece["body"] == "here":
+                here = str(folder.resolve())
+                in_url = "://" in text[: piece.start()]
+                filled, secret = _for_url(here) if in_url else glob.escape(here) if in_glob else here, False
+            else:
+                filled, secret = self._piece(piece, node, folder)
             said += [literal, filled]
             shown += [literal, MASK if secret else filled]
             outside |= secret
@@ -66,8 +75,8 @@ class Substitution:
     def _piece(self, piece: re.Match[str], node: Node, folder: Path) -> tuple[str, bool]:
         """Give what a piece stands for, and whether it came from outside."""
         body = piece["body"]
-        if piece[0] == "$$" or body == "here":
-            return "$" if body is None else str(folder.resolve()), False
+        if piece[0] == "$$":
+            return "$", False
         if body is not None and body.startswith("file:"):
             return self._from_file(body.removeprefix("file:"), node, folder)
         match = _NAME.fullmatch(body) if body is not None else None
@@ -109,6 +118,11 @@ class Substitution:
     def _add(self, code: str, message: str, node: Node, hint: str | None) -> None:
         place = node.place
         self.problems.append(Problem(code, message, place.file, place.line, place.column, hint))
+
+
+def _for_url(path: str) -> str:
+    """Give a path as it stands in a URL; letters that are not ASCII stay readable."""
+    return "".join(quote(letter) if letter.isascii() else letter for letter in path)
 
 
 def _reason(error: Exception) -> str:

@@ -25,7 +25,7 @@ from monitor.frame.problem import Stop
 from monitor.frame.redact import Redactor
 from monitor.wiring import Project
 from sources import SourceError, TableNotFound, open_source
-from store import StoreError, open_store
+from store import StoreError, open_store, store_file
 
 _ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
 _SKEW: Final = timedelta(minutes=5)
@@ -119,7 +119,11 @@ def examine_files(loaded: Loaded) -> Iterator[Finding]:
 def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
     """Examine that the store can be reached, is whole, and agrees with its own events; gives its newest run too."""
     url = loaded.config.storage.url
-    file = Path(url.partition(":///")[2]) if url.startswith("sqlite") else None
+    try:
+        file = store_file(url)
+    except StoreError as error:
+        yield Finding("store", Verdict.ERROR, str(error))
+        return
     if file is not None and not file.exists():
         parent = next(one for one in (file.absolute().parent, *file.absolute().parents) if one.exists())
         writable = os.access(parent, os.W_OK)

@@ -62,6 +62,28 @@ def test_here_is_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert substitution.secrets == set()
 
 
+ODD = "a [b] 100% #1 ? *é"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("url: 'duckdb:///${here}/${here}'", "duckdb:///{url}/{url}"),
+        ("url: 'postgresql://h/db?sslrootcert=${here}/ca.pem'", "postgresql://h/db?sslrootcert={url}/ca.pem"),
+        ("files: '${here}/*.csv'", "{glob}/*.csv"),
+        ("why: 'files://${here}, ${here}'", "files://{url}, {url}"),
+        ("why: 'in ${here}'", "in {plain}"),
+    ],
+)
+def test_the_name_of_a_folder_means_itself(tmp_path: Path, text: str, value: str) -> None:
+    """What a URL or a glob would read as a mark of its own is encoded there, and nowhere else."""
+    folder = tmp_path / ODD
+    tree, _ = _fill(text, folder=folder)
+    url = f"{tmp_path}/a%20%5Bb%5D%20100%25%20%231%20%3F%20%2Aé"
+    [filled] = plain_data(tree).values()
+    assert filled == value.format(url=url, glob=f"{tmp_path}/a [[]b] 100% #1 [?] [*]é", plain=folder)
+
+
 def test_keys_and_comments_are_left_alone() -> None:
     """Only values are filled in."""
     tree, substitution = _fill("${X}: 1 # ${Y}")
