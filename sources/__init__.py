@@ -16,6 +16,7 @@ from sources._contract import (
 from sources._kinds import open_source
 from sources._moments import Moment, as_moment
 from sources._names import did_you_mean
+from sources._place import path_in_url
 from sources._spec import CsvOptions, SourceSpec
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "as_moment",
     "did_you_mean",
     "open_source",
+    "path_in_url",
 ]

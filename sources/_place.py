@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from sources._contract import Unreachable
 from sources._spec import SourceSpec
@@ -12,6 +12,11 @@ def scheme_of(url: str) -> str:
     """Give what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
     found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
     return found[1].lower() if found else ""
+
+
+def path_in_url(path: str) -> str:
+    """Give a path as it stands in a URL; letters that are not ASCII stay readable."""
+    return "".join(quote(letter) if letter.isascii() else letter for letter in path)
 
 
 def file_of(spec: SourceSpec) -> Path:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.setup.catalogue import Found
-    from monitor.setup.places import Place
+    from monitor.setup.places import Place, Places
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -36,7 +36,11 @@ def init(
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
     _refuse_overwriting(folder, force=force)
-    tables = _catalogues(_places(source, folder))
+    places = _places(source, folder)
+    tables, unreadable = _catalogues(places.found)
+    left_out = [*places.left_out, *unreadable]
+    if not tables:
+        raise _nothing(places.found, left_out)
     text = write_yaml(tables, project=folder.resolve().name or "tables")
     _write(path, text, schema, force=force)
     every = [table for _, found in tables for table in found]
@@ -50,8 +54,10 @@ def init(
         "tables": len(every),
         "declared_keys": keyed,
         "variables": variables,
+        "left_out": left_out,
     }
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
+    lines += [f"left out: {one}" for one in left_out]
     lines += [f"set {variable} first: the password was not written down" for variable in variables]
     lines.append(f"next: tablewatch check{'' if folder == Path() else f' -c {path}'}")
     invocation.emit(result, lambda console: console.print("\n".join(lines)))
@@ -72,7 +78,7 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
         raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there already", hint="--force overwrites it"))
 
 
-def _places(source: str | None, folder: Path) -> "Sequence[Place]":
+def _places(source: str | None, folder: Path) -> "Places":
     from monitor.setup.places import NoPlace, places_of
 
     try:
@@ -84,18 +90,33 @@ def _places(source: str | None, folder: Path) -> "Sequence[Place]":
         raise Stop(ExitCode.USAGE, problem) from None
 
 
-def _catalogues(places: "Sequence[Place]") -> "Sequence[tuple[Place, Sequence[Found]]]":
+def _catalogues(places: "Sequence[Place]") -> "tuple[Sequence[tuple[Place, Sequence[Found]]], Sequence[str]]":
+    """Give the tables of each source that has some that can be read, and what cannot be read and why."""
     from monitor.setup.catalogue import read_catalogue
     from sources import SourceError
 
-    try:
-        tables = [(place, read_catalogue(place.spec)) for place in places]
-    except SourceError as error:
-        raise Stop(ExitCode.NOT_EVALUATED, Problem("source.unreachable", str(error))) from None
-    if not any(found for _, found in tables):
-        named = " and ".join(f"'{place.name}'" for place in places)
-        raise Stop(ExitCode.USAGE, Problem("init.no_tables", f"source {named} holds no table"))
-    return [(place, found) for place, found in tables if found]
+    tables, left_out = [], []
+    for place in places:
+        try:
+            every = read_catalogue(place.spec)
+        except SourceError as error:
+            left_out.append(str(error))
+            continue
+        left_out += [table.problem for table in every if table.problem is not None]
+        if found := [table for table in every if table.problem is None]:
+            tables.append((place, found))
+        elif not every:
+            left_out.append(f"source '{place.name}' holds no table")
+    return tables, left_out
+
+
+def _nothing(places: "Sequence[Place]", left_out: "Sequence[str]") -> Stop:
+    """Say that there is nothing to watch: a source that cannot be read is not one that holds nothing."""
+    empty = {f"source '{place.name}' holds no table" for place in places}
+    unreadable = [Problem("source.unreachable", one) for one in left_out if one not in empty]
+    if unreadable:
+        return Stop(ExitCode.NOT_EVALUATED, *unreadable)
+    return Stop(ExitCode.USAGE, *(Problem("init.no_tables", one) for one in left_out))
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:

@@ -12,12 +12,12 @@ import glob
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 from checks import did_you_mean
 from monitor.config._yaml import Node, resolve
 from monitor.frame.problem import Problem
 from monitor.frame.redact import MASK
+from sources import path_in_url
 
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
 """Codes of the problems that leave a value unfilled."""
@@ -59,7 +59,7 @@ class Substitution:
             if piece["body"] == "here":
                 here = str(folder.resolve())
                 in_url = "://" in text[: piece.start()]
-                filled, secret = _for_url(here) if in_url else glob.escape(here) if in_glob else here, False
+                filled, secret = path_in_url(here) if in_url else glob.escape(here) if in_glob else here, False
             else:
                 filled, secret = self._piece(piece, node, folder)
             said += [literal, filled]
@@ -118,11 +118,6 @@ class Substitution:
     def _add(self, code: str, message: str, node: Node, hint: str | None) -> None:
         place = node.place
         self.problems.append(Problem(code, message, place.file, place.line, place.column, hint))
-
-
-def _for_url(path: str) -> str:
-    """Give a path as it stands in a URL; letters that are not ASCII stay readable."""
-    return "".join(quote(letter) if letter.isascii() else letter for letter in path)
 
 
 def _reason(error: Exception) -> str:

@@ -32,11 +32,15 @@ _KEYS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A table of the catalogue: its declared key (empty without one), and the column that may say when rows came."""
+    """A table of the catalogue: its declared key (empty without one), and the column that may say when rows came.
+
+    `problem` says why its columns cannot be read.
+    """
 
     name: str
     key: tuple[str, ...] = ()
     arrival: str | None = None
+    problem: str | None = None
 
 
 def read_catalogue(spec: SourceSpec) -> Sequence[Found]:
@@ -67,8 +71,8 @@ def _declared_keys(source: Source) -> Mapping[str, tuple[str, ...]]:
 def _look_at(source: Source, name: str, keys: Mapping[str, tuple[str, ...]]) -> Found:
     try:
         columns = source.table(name).schema()
-    except SourceError:
-        return Found(name, keys.get(name, ()))
+    except SourceError as error:
+        return Found(name, problem=str(error))
     return Found(name, keys.get(name, ()), _arrival(dict(columns.items())))
 
 

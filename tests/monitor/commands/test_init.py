@@ -79,6 +79,7 @@ def test_the_result_is_told_to_programs(here: Path, capsys: pytest.CaptureFixtur
         "tables": 1,
         "declared_keys": 1,
         "variables": [],
+        "left_out": [],
     }
     assert 'url: "sqlite:///../shop.db"' in (here / "conf" / "tablewatch.yaml").read_text(encoding="utf-8")
 
@@ -93,3 +94,60 @@ def test_the_store_lies_beside_the_configuration(here: Path, capsys: pytest.Capt
     assert _run("-c", "moved", "incident", "list", "--format", "json") == 0
     assert len(json.loads(capsys.readouterr().out)["incidents"]) == 1
     assert not (here / "conf").exists()
+
+
+def test_what_cannot_be_read_is_left_out_and_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One odd entry of a folder does not stop the others, and what was written can be checked at once."""
+    data = "id\n1\n"
+    for name in ("[x] 100%/we$d ${HOME}.csv", "case/Orders.csv", "case/orders.csv", "dt=1/a.csv", "no/yes.csv"):
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_text(data, encoding="utf-8")
+    (here / "Thumbs.db").write_bytes(b"\xd0\xcf\x11\xe0" * 300)
+    (here / "void.db").touch()
+    (here / "sh?p #1.db").write_bytes((here / "shop.db").read_bytes())
+    (here / "old.db").mkdir()
+    (here / "case" / "torn.parquet").write_bytes(b"PAR1 torn")
+    assert _run("init", "--format", "json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sources"], told["tables"]) == (7, 7)
+    thumbs, void, torn = told["left_out"]
+    assert thumbs.startswith("source 'thumbs': the file cannot be read as SQLite")
+    assert void == "source 'void' holds no table"
+    assert "'torn.parquet' cannot be read" in torn
+    assert _run("check", "--no-store", "--format", "json") == 1
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert (summary["pass"], summary["unknown"], summary["total"]) == (
+        5,
+        2,
+        9,
+    )  # two tables are empty: 2 fail, 2 unknown
+    assert _run("init", "--force") == 0
+    assert "left out: source 'void' holds no table" in capsys.readouterr().out
+
+
+def test_a_folder_of_nothing_that_can_be_read_is_not_evaluated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When nothing is left, everything that was wrong is an error; a database without tables is wrong usage."""
+    (tmp_path / "Thumbs.db").write_bytes(b"thumbs" * 300)
+    (tmp_path / "void.db").touch()
+    assert _run("init", str(tmp_path), "--format", "json") == 3
+    assert [one["code"] for one in json.loads(capsys.readouterr().out)["errors"]] == ["source.unreachable"]
+    (tmp_path / "Thumbs.db").unlink()
+    assert _run("init", str(tmp_path), "--format", "json") == 2
+    assert [one["code"] for one in json.loads(capsys.readouterr().out)["errors"]] == ["init.no_tables"]
+    assert not (tmp_path / "tablewatch.yaml").exists()
+
+
+def test_the_configuration_may_lie_elsewhere(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Paths that climb out of the configuration's folder and down again mean the folders that they name."""
+    working = here / "a [b] 100%"
+    (working / "data").mkdir(parents=True)
+    (working / "data" / "lines.csv").write_text("id\n1\n", encoding="utf-8")
+    (here / "shop.db").rename(working / "sh#p.db")
+    for number, source in enumerate(("data", "data/*.csv", "sh#p.db", "sqlite:///sh%23p.db")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(working)
+            assert _run("init", f"../conf{number}", "--source", source) == 0
+        assert _run("-c", f"conf{number}", "check", "--no-store", "--format", "json") in {0, 1}
+        assert "unreachable" not in capsys.readouterr().out

@@ -17,7 +17,7 @@ from monitor.setup.starter import _in_flow, _scalar, write_yaml
 
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
-    tables = [(place, read_catalogue(place.spec)) for place in places_of(source, folder, working)]
+    tables = [(place, read_catalogue(place.spec)) for place in places_of(source, folder, working).found]
     return write_yaml(tables, project="p")
 
 
@@ -89,7 +89,7 @@ def test_files_of_the_folder_are_found(tmp_path: Path) -> None:
     _shop(tmp_path / "shop.db")
     _shop(tmp_path / "tablewatch.db")  # our own store
     _data(tmp_path, "a.csv")
-    found = [place.entry for place in places_of(None, tmp_path, Path("/elsewhere"))]
+    found = [place.entry for place in places_of(None, tmp_path, Path("/elsewhere")).found]
     assert found == [{"files": "*.csv"}, {"url": "sqlite:///shop.db"}]
 
 
@@ -125,7 +125,7 @@ def test_tables_of_one_name_in_two_sources_are_told_apart(tmp_path: Path) -> Non
 
 def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     """The password of an address is left to an environment variable, and used only to read the catalogue now."""
-    (place,) = places_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path)
+    (place,) = places_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).found
     text = write_yaml([(place, [Found("orders")])], project="p")
     assert "p%40ss" not in text + repr(place)
     assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text

@@ -1,0 +1,88 @@
+"""Find the tables that the files of a folder hold."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Final, NamedTuple
+
+DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
+_DATA: Final = (".parquet", ".csv")
+
+
+class Files(NamedTuple):
+    """Files that are a source: a glob below the folder, a word to name it by, and the table where they are one."""
+
+    pattern: str
+    word: str
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a folder holds that a table may be made of; names that begin with `.` or `_` are left out."""
+
+    path: Path
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, path: Path) -> "Folder":
+        """Read the names in a folder.
+
+        Raises:
+            OSError: it may not be read.
+        """
+        return cls(path, sorted(one.name for one in path.iterdir() if one.name[0] not in "._"))
+
+    @property
+    def databases(self) -> Sequence[str]:
+        """Name the files that end as databases do."""
+        return [name for name in self.names if Path(name).suffix in DATABASES and (self.path / name).is_file()]
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """Name the folders that are not parts of a table."""
+        return [name for name in self.names if "=" not in name and (self.path / name).is_dir()]
+
+    @property
+    def is_table(self) -> bool:
+        """Say whether the whole folder is one table: `key=value` folders, or files `part-...`, of one kind.
+
+        Nothing else may lie beside the folders, such as what a project's own folder holds; no other data beside files.
+        """
+        kinds = {ending for ending in _DATA if any(self._parts(ending))}
+        others = [name for name in self.names if "=" not in name and not name.startswith("part-")]
+        if not any("=" in name for name in self.names):
+            others = [name for name in others if name.endswith(_DATA) or (self.path / name).is_dir()]
+        return len(kinds) == 1 and not others
+
+    def sources(self, below: str = "") -> Iterator[Files]:
+        """Give the sources that the folder's own files are; `below` goes before each pattern, escaped."""
+        word = self.path.resolve().name
+        for ending in _DATA:
+            if self.is_table:
+                if any(self._parts(ending)):
+                    yield Files(f"{below}**/*{ending}", word, table=word)
+                continue
+            for key in sorted({name.partition("=")[0] for name in self._partitions(ending)}):
+                yield Files(f"{below}{escape(key)}=*/**/*{ending}", word, table=word)
+            yield from self._each_file(ending, below, word)
+
+    def _each_file(self, ending: str, below: str, word: str) -> Iterator[Files]:
+        """Give all files by one glob; one by one where two names differ in case only, as DuckDB's do not."""
+        names = [name for name in self.names if name.endswith(ending) and (self.path / name).is_file()]
+        alike = groupby(sorted(map(str.casefold, names)))
+        if any(len(list(same)) > 1 for _, same in alike):
+            yield from (Files(f"{below}{escape(name)}", Path(name).stem) for name in names)
+        elif names:
+            yield Files(f"{below}*{ending}", word)
+
+    def _parts(self, ending: str) -> Iterator[str]:
+        yield from (name for name in self.names if name.startswith("part-") and name.endswith(ending))
+        yield from self._partitions(ending)
+
+    def _partitions(self, ending: str) -> Iterator[str]:
+        for name in self.names:
+            if "=" in name and (self.path / name).is_dir() and any((self.path / name).rglob(f"*{ending}")):
+                yield name
