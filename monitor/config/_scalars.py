@@ -1,15 +1,10 @@
 """The small words people type: those of the checks, and when things are due."""
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from itertools import pairwise
 from typing import Annotated, Any, Final, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
-from apscheduler.triggers.cron import CronTrigger
 from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 from pydantic_core import CoreSchema, core_schema
@@ -25,6 +20,7 @@ from checks._scalars import (
     parse_duration,
     say,
 )
+from monitor.config._cron import check_line, longest_gap, next_slot
 
 __all__ = [
     "Clock",
@@ -38,13 +34,7 @@ __all__ = [
     "known_zone",
 ]
 
-_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SCAN_FROM: Final = datetime(2024, 1, 1, tzinfo=UTC)
-_SCAN_DAYS: Final = 8 * 366
-"""Eight years hold every day that a cron line can name, the 29th of February on each second-rarest weekday included."""
-_FIELD: Final = re.compile(r"[0-9a-z*/,\-]+")
-_WEEKDAY_PART: Final = re.compile(r"(?P<first>\*|[a-z]{3}|[0-7])(-(?P<last>[a-z]{3}|[0-7]))?(/(?P<step>[1-7]))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ class Schedule:
             return cls(f"every {say(length)}", length)
         if words.startswith("cron:"):
             line = words.removeprefix("cron:").strip()
-            _check_cron(line)
+            check_line(line)
             return cls(f"cron: {line}")
         raise ValueError(f"a schedule such as 'every 15m' or 'cron: 0 6 * * mon-fri', not {text!r}")
 
@@ -90,11 +80,11 @@ class Schedule:
         moment = moment.astimezone(UTC)
         if self.every is not None:
             return moment + self.every - (moment - _EPOCH) % self.every
-        return min(_next_cron(trigger, moment, zone) for trigger in _triggers(self._line, zone))
+        return next_slot(self._line, moment, ZoneInfo(zone))
 
     def longest_period(self) -> timedelta:
         """Give the longest time between two slots in a row (clock changes apart)."""
-        return self.every if self.every is not None else _longest_gap(self._line)
+        return self.every if self.every is not None else longest_gap(self._line)
 
     @property
     def _line(self) -> str:
@@ -140,116 +130,3 @@ Cron: TypeAlias = Annotated[
         }
     ),
 ]
-
-
-# --- cron -----------------------------------------------------------------------------------------------------------
-
-
-def _check_cron(line: str) -> None:
-    fields = line.split()
-    if len(fields) != 5:
-        raise ValueError(f"a cron line has five fields (minute hour day month weekday), not {len(fields)}: {line!r}")
-    if not all(_FIELD.fullmatch(one) for one in fields):
-        raise ValueError(f"a cron line of numbers, names, and * / , -, not {line!r}")
-    try:
-        triggers = _triggers(line, "UTC")
-    except ValueError as error:
-        raise ValueError(f"a cron line that can be read, not {line!r}: {error}") from None
-    if next(_days(triggers), None) is None:
-        raise ValueError(f"a cron line that is due some day, not {line!r}, which never is")
-
-
-@cache
-def _triggers(line: str, zone: str) -> tuple[CronTrigger, ...]:
-    """Give APScheduler's triggers for a line: two when the day of the month and the weekday are both limited."""
-    minute, hour, day, month, weekday = line.split()
-    names = _weekday_names(weekday)
-    pairs = [(day, names)] if day.startswith("*") or weekday.startswith("*") else [(day, "*"), ("*", names)]
-    # A line with fixed hours is worked out on a wall clock without changes, and put onto the real one by `_instants`.
-    wall = zone if hour.startswith("*") else "UTC"
-    return tuple(
-        CronTrigger(minute=minute, hour=hour, day=one, month=month, day_of_week=other, timezone=ZoneInfo(wall))
-        for one, other in pairs
-    )
-
-
-def _weekday_names(field: str) -> str:
-    """Write the weekdays as names, because APScheduler counts from Monday and cron from Sunday."""
-    if field == "*":
-        return field
-    numbers: set[int] = set()
-    for part in field.split(","):
-        match = _WEEKDAY_PART.fullmatch(part)
-        if match is None:
-            raise ValueError(f"weekday {part!r}; write sun, mon ... or 0 to 7")
-        first = 0 if match["first"] == "*" else _weekday(match["first"])
-        last = 6 if match["first"] == "*" else _weekday(match["last"] or match["first"])
-        numbers.update((first + step) % 7 for step in range(0, (last - first) % 7 + 1, int(match["step"] or 1)))
-    return ",".join(_DAYS[number] for number in sorted(numbers))
-
-
-def _weekday(word: str) -> int:
-    if word.isdigit():
-        return int(word) % 7
-    if word not in _DAYS:
-        raise ValueError(f"weekday {word!r}; write sun, mon ... or 0 to 7")
-    return _DAYS.index(word)
-
-
-def _next_cron(trigger: CronTrigger, moment: datetime, zone: str) -> datetime:
-    if str(trigger.timezone) == zone:
-        found: datetime = trigger.get_next_fire_time(None, moment + timedelta(microseconds=1))
-        return found.astimezone(UTC)
-    wall = moment.astimezone(ZoneInfo(zone)).replace(tzinfo=UTC)
-    while True:
-        wall = trigger.get_next_fire_time(None, wall + timedelta(microseconds=1))
-        found = _instant(wall.replace(tzinfo=None), ZoneInfo(zone))
-        if found > moment:
-            return found
-
-
-def _instant(wall: datetime, zone: ZoneInfo) -> datetime:
-    """Give the first moment at which clocks show a wall time, or, when they skip it, the moment of the jump."""
-    found = wall.replace(tzinfo=zone).astimezone(UTC)
-    if found.astimezone(zone).replace(tzinfo=None) == wall:
-        return found
-    before, after = found - timedelta(days=2), found  # the clocks jump in between; halve the distance
-    while after - before > timedelta(seconds=1):
-        middle = before + (after - before) / 2
-        if _offset(middle, zone) == _offset(before, zone):
-            before = middle
-        else:
-            after = middle
-    return after.replace(microsecond=0)
-
-
-def _offset(moment: datetime, zone: ZoneInfo) -> timedelta | None:
-    return moment.astimezone(zone).utcoffset()
-
-
-def _days(triggers: tuple[CronTrigger, ...], days: int = _SCAN_DAYS) -> Iterator[datetime]:
-    """Give the first moment of each of the next days (by default eight years of them) on which a line is due."""
-    day, end = _SCAN_FROM, _SCAN_FROM + timedelta(days=days)
-    while True:
-        found = [trigger.get_next_fire_time(None, day) for trigger in triggers]
-        due = min((one for one in found if one is not None), default=end)
-        if due >= end:
-            return
-        day = due.replace(hour=0, minute=0) + timedelta(days=1)
-        yield due
-
-
-@cache
-def _longest_gap(line: str) -> timedelta:
-    triggers = _triggers(line, "UTC")
-    _, _, day, month, _ = line.split()
-    repeats_weekly = day == month == "*"
-    days = list(_days(triggers, 15 if repeats_weekly else _SCAN_DAYS))
-    times, moment = [], days[0]
-    while moment.date() == days[0].date():
-        times.append(moment)
-        moment = min(trigger.get_next_fire_time(None, moment + timedelta(microseconds=1)) for trigger in triggers)
-    within = max((after - before for before, after in pairwise(times)), default=timedelta())
-    first, last = times[0] - days[0], times[-1] - days[0]
-    across = max((after - before for before, after in pairwise(days)), default=timedelta(days=366))
-    return max(within, across + first - last)
