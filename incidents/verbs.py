@@ -246,11 +246,13 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, 
     """Say that it is the same thing as another: it ends as a duplicate, the other goes on.
 
     Only what the other covers is still counted as downtime (`uncovered` gives the rest), so both must be about one
-    table, and unless forced also about one time.
+    table, and unless forced also about one time, and the other must count if this one does. One that does not count
+    stays so: a merge never makes time count.
 
     Raises:
         NotAllowed: it would be merged into itself, the other was merged already or is about another table; or, unless
-            forced, they were never bad at the same time, or it lasts while the other is over.
+            forced, they were never bad at the same time, it lasts while the other is over, or it counts and the other
+            does not.
     """
     _allowed(incident, "merge")
     if into.id == incident.id:
@@ -265,8 +267,23 @@ def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, 
             f"thing; if #{into.id} caused it, name it as its root"
         )
     if not force:
+        _same_account(incident, into)
         _same_time(incident, into, now)
     return Merged(into.id)
+
+
+def _same_account(incident: Incident, into: Incident) -> None:
+    if incident.kind is not into.kind:
+        raise NotAllowed(
+            f"incident #{incident.id} is of kind {incident.kind}, #{into.id} of kind {into.kind}: their hours are "
+            "counted apart, so they are hardly the same thing; force it if they are"
+        )
+    if incident.counts and not into.counts:
+        raise NotAllowed(
+            f"incident #{into.id} is not counted as downtime, since it ended as {into.resolution}, so #{incident.id} "
+            f"would no longer be counted; resolve #{incident.id} as {into.resolution} too if it is, put right how "
+            f"#{into.id} ended, or force it"
+        )
 
 
 def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
@@ -284,7 +301,14 @@ def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
 
 
 def uncovered(incident: Incident, into: Incident, *, now: datetime) -> timedelta:
-    """Give how long one was bad while the other was not: what a merge takes out of the downtime."""
+    """Give how long one was bad while the other was not: what a merge takes out of the downtime.
+
+    Nothing if it was not counted before; all of it if the other is not counted, or is of a kind that is counted apart.
+    """
+    if not incident.counts:
+        return timedelta()
+    if not into.counts or into.kind is not incident.kind:
+        return _length(_bad_times(incident, now))
     return _length([*_bad_times(incident, now), *_bad_times(into, now)]) - _length(_bad_times(into, now))
 
 

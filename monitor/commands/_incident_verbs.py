@@ -191,7 +191,10 @@ def merge(
         int, typer.Argument(metavar="INTO", help="The incident that it is the same thing as.", parser=read_number)
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Also when they were not bad at the same time, or the other is over.")
+        bool,
+        typer.Option(
+            "--force", help="Also when they were not bad at the same time, or the other is over or not counted."
+        ),
     ] = False,
     by: By = None,
 ) -> None:
@@ -207,7 +210,7 @@ def merge(
         incident, lost = desk.merge(incident_id, into, force=force)
         if lost:
             length = say_hours(lost // timedelta(microseconds=1))
-            invocation.note(f"note: {length} of #{incident_id} lie outside #{into} and are no longer counted")
+            invocation.note(f"note: {length} of #{incident_id} are not covered by #{into} and are no longer counted")
         return incident
 
     _work(ctx, by, work)

@@ -27,7 +27,8 @@ def explained(zone: str = "UTC") -> Iterator[None]:
     Times in the problem are those of the zone.
 
     Raises:
-        Stop: with exit code 2 for what was asked of an incident, 3 when the store cannot be used.
+        Stop: with exit code 2 for what was asked of an incident, 5 when there is none of that number, 3 when the store
+            cannot be used.
     """
     try:
         yield
@@ -36,7 +37,7 @@ def explained(zone: str = "UTC") -> Iterator[None]:
     except NotAllowed as error:
         raise Stop(ExitCode.USAGE, Problem("incident.not_allowed", in_zone(str(error), zone))) from None
     except NotRecorded as error:
-        raise Stop(ExitCode.USAGE, Problem("incident.not_found", str(error))) from None
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("incident.not_found", str(error))) from None
     except StoreConflict as error:
         raise Stop(ExitCode.USAGE, Problem("store.conflict", str(error))) from None
     except RowRefused as error:

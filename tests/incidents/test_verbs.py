@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from checks import OccurrenceMethod, Severity
+from checks import Kind, OccurrenceMethod, Severity
 from incidents import (
     Acknowledged,
     Assigned,
@@ -21,6 +22,7 @@ from incidents import (
     Resolved,
     RootNamed,
     Snoozed,
+    apply,
     replay,
     verbs,
 )
@@ -312,3 +314,28 @@ def test_what_a_merge_takes_out_is_what_the_other_does_not_cover():
     """Time of one outside the other; time that both cover is still counted by the other."""
     assert verbs.uncovered(OPEN, RESOLVED, now=at(50)) == at(50) - at(20)
     assert verbs.uncovered(RESOLVED, OPEN, now=at(50)) == at(0) - at(0)
+
+
+@pytest.mark.parametrize("resolution", [one for one in Resolution if not one.counts])
+def test_what_counts_is_not_merged_into_what_does_not(resolution):
+    """All of it would no longer be counted: that needs force, and is told; the other way nothing starts to count."""
+    uncounted = incident(Resolved(at(20), resolution), number=2)
+    known = lookup(OPEN, RESOLVED, uncounted)
+    for one in (OPEN, RESOLVED):
+        with pytest.raises(NotAllowed, match=rf"#2 is not counted as downtime, since it ended as {resolution}"):
+            verbs.merge(one, uncounted, lookup=known, now=NOW)
+        assert verbs.merge(one, uncounted, lookup=known, now=NOW, force=True) == Merged(2)
+        assert verbs.uncovered(one, uncounted, now=at(50)) == one.undetected + one.repair(at(50))
+        assert verbs.merge(uncounted, one, lookup=known, now=NOW) == Merged(1)
+        assert verbs.uncovered(uncounted, one, now=at(50)) == timedelta()
+        assert not apply(uncounted, Event(2, NOW, "ann", Merged(1))).counts
+
+
+def test_kinds_are_counted_apart():
+    """What counts as downtime is not merged into a disclosure, nor the other way, unless forced; and that is told."""
+    other = replace(incident(number=2), kind=Kind.DISCLOSURE)
+    known = lookup(OPEN, other)
+    with pytest.raises(NotAllowed, match="#1 is of kind quality, #2 of kind disclosure"):
+        verbs.merge(OPEN, other, lookup=known, now=NOW)
+    assert verbs.merge(OPEN, other, lookup=known, now=NOW, force=True) == Merged(2)
+    assert verbs.uncovered(OPEN, other, now=at(50)) == OPEN.undetected + OPEN.repair(at(50))

@@ -236,9 +236,29 @@ def test_a_merge_is_seen_from_both_sides_and_says_what_it_leaves_out(terminal: T
     (error,) = terminal.refused("incident", "merge", "1", "one")
     assert "'one' is not the number of an incident" in error["message"]
     merged = terminal("incident", "merge", "#1", "#2")
-    assert "3 h of #1 lie outside #2 and are no longer counted" in merged.err
+    assert "3 h of #1 are not covered by #2 and are no longer counted" in merged.err
     assert terminal.json("incident", "show", "2")["duplicates"] == [1]
     assert "merged        #1" in terminal("incident", "show", "2").out
+
+
+def test_a_merge_into_what_is_not_counted_needs_a_word(terminal: Terminal) -> None:
+    """Downtime never vanishes into an incident that does not count: it is refused, or forced and said how much."""
+    for title in ("a", "b"):
+        terminal.json("incident", "open", "--table", "refunds", "--title", title, *OCCURRED)
+    before = terminal.json("downtime")["downtime_h"]
+    terminal.json("incident", "resolve", "2", "--as", "false-positive")
+    one = terminal.json("downtime")["downtime_h"]
+    assert one == before / 2
+    (error,) = terminal.refused("incident", "merge", "1", "2")
+    assert "#2 is not counted as downtime, since it ended as false-positive" in error["message"]
+    merged = terminal("incident", "merge", "2", "1")
+    assert (merged.code, merged.err) == (0, "")
+    assert terminal.json("downtime")["downtime_h"] == one
+    terminal.json("incident", "open", "--table", "refunds", "--title", "c", *OCCURRED)
+    terminal.json("incident", "resolve", "3", "--as", "expected")
+    forced = terminal("incident", "merge", "1", "3", "--force")
+    assert "of #1 are not covered by #3 and are no longer counted" in forced.err
+    assert terminal.json("downtime")["downtime_h"] is None or terminal.json("downtime")["downtime_h"] == 0
 
 
 def test_who_noticed_is_told_of_each_episode(terminal: Terminal) -> None:
@@ -277,8 +297,8 @@ def test_a_resolved_one_is_not_reopened_beside_an_open_one(terminal: Terminal) -
 
 @pytest.mark.parametrize("verb", ["show", "ack", "comment"])
 def test_an_unknown_number_is_refused(terminal: Terminal, verb: str) -> None:
-    """A number that is not in the store is named."""
-    (error,) = terminal.refused("incident", verb, "99", *(["x"] if verb == "comment" else []))
+    """A number that is not in the store is named; like a table that is not there it is exit code 5."""
+    (error,) = terminal.refused("incident", verb, "99", *(["x"] if verb == "comment" else []), code=5)
     assert (error["code"], "#99" in error["message"]) == ("incident.not_found", True)
 
 
