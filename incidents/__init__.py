@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         RunTimes,
         Snoozed,
         State,
+        Told,
         Watch,
     )
     from incidents._spans import OPEN_END, Spans, Window, from_us, to_us
@@ -110,6 +111,7 @@ __all__ = [
     "Step",
     "Tally",
     "TimeMeasure",
+    "Told",
     "Unobserved",
     "Watch",
     "Window",

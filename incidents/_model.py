@@ -250,6 +250,18 @@ class Flapped:
     kind: Literal["flapped"] = "flapped"
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The ticket that it was imported from says this by now, and nothing was changed by it.
+
+    `says` is by field, times as ISO text, None where the ticket says nothing any more. It is kept so that the same word
+    is not taken for news the next time.
+    """
+
+    says: Mapping[str, str | None]
+    kind: Literal["told"] = "told"
+
+
 Change: TypeAlias = (
     Opened
     | Escalated
@@ -263,6 +275,7 @@ Change: TypeAlias = (
     | Merged
     | RootNamed
     | Flapped
+    | Told
 )
 
 

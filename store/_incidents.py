@@ -7,9 +7,10 @@ from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, Text, cas
 
 from incidents import Episode, Event, Incident, Onset, State
 from incidents.events import decode
+from store._columns import columns_of
 from store._errors import NotRecorded
 from store._given import any_of
-from store._rows import EpisodeRow, IncidentEventRow, IncidentRow, columns_of
+from store._rows import EpisodeRow, IncidentEventRow, IncidentRow
 from store._values import IncidentFilter
 
 _I: Final = IncidentRow.__table__.c
@@ -72,6 +73,16 @@ def events(connection: Connection, incident_id: int) -> list[Event]:
         select(*columns_of(IncidentEventRow)).where(_V.incident_id == incident_id).order_by(_V.number)
     )
     return [event_of(row) for row in rows]
+
+
+def histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Event]]:
+    """Give what happened to incidents, each in the order of recording, by id."""
+    wanted = any_of(connection, ids, "incident_number")
+    statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(wanted))
+    found: dict[int, list[Event]] = {}
+    for row in connection.execute(statement.order_by(_V.incident_id, _V.number)):
+        found.setdefault(row.incident_id, []).append(event_of(row))
+    return found
 
 
 def event_of(row: Row[*tuple[Any, ...]]) -> Event:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Table, func, select
 from checks import Earlier, Past, Status
 from incidents import Event, Gap, Incident, Spans, State, Watch
 from store import _incidents, _measurements
+from store._columns import columns_of
 from store._given import any_of
 from store._rows import (
     CheckStateRow,
@@ -19,7 +20,6 @@ from store._rows import (
     MeasurementRow,
     ProjectRow,
     RunRow,
-    columns_of,
 )
 from store._spans import read_spans
 from store._values import Counts, IncidentFilter, Result
@@ -66,6 +66,10 @@ class View:
         """Give what happened to an incident, in the order of recording; empty when there is none of that number."""
         return _incidents.events(self._connection, incident_id)
 
+    def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
+        """Give what happened to each of many incidents, in the order of recording, in one statement."""
+        return _incidents.histories(self._connection, incident_ids)
+
     def latest_results(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
         """Give the newest measurement of each check; None asks for every check that has one."""
         return _measurements.latest_results(self._connection, check_ids)
@@ -107,6 +111,17 @@ class View:
             .group_by(measurement.c.status)
         )
         return {Status(status): number for status, number in self._connection.execute(statement)}
+
+    def saw_anything(self, since: datetime, until: datetime) -> bool:
+        """Say whether any check could be evaluated in a run that began in `[since, until)`."""
+        measurement, run = MeasurementRow.__table__, RunRow.__table__
+        statement = (
+            select(measurement.c.id)
+            .join_from(run, measurement, measurement.c.run == run.c.number)
+            .where(run.c.started_at >= since, run.c.started_at < until, measurement.c.status != Status.UNKNOWN)
+            .limit(1)
+        )
+        return self._connection.scalar(statement) is not None
 
     def counts(self) -> Counts:
         """Count what the store holds."""

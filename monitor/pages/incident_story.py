@@ -26,6 +26,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
+    Told,
     to_us,
 )
 from incidents.verbs import available
@@ -43,6 +44,9 @@ _METHODS: Final = {
     OccurrenceMethod.FIRST_OBSERVATION: "when it was first seen; it may have begun earlier",
     OccurrenceMethod.PERSON: "a person's word",
 }
+
+_TIMES: Final = frozenset({"occurred", "detected", "resolved"})
+_TEXTS: Final = frozenset({"title", "cause"})
 
 
 def headline(incident: Incident) -> Text:
@@ -154,7 +158,9 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
         yield "note", "no check found this; one that does shortens TTD"
 
 
-def _say(change: Change, zone: str) -> str:  # noqa: C901, PLR0911 - one line for each kind of change is the clearest form
+def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form
+    change: Change, zone: str
+) -> str:
     match change:
         case Opened():
             return f"opened, {change.severity.value}"
@@ -182,12 +188,23 @@ def _say(change: Change, zone: str) -> str:  # noqa: C901, PLR0911 - one line fo
             return "its cause was taken back" if root is None else f"caused by #{root}"
         case Flapped(flapping):
             return "began to flap" if flapping else "flaps no longer"
+        case Told(says):
+            return f"the ticket says: {', '.join(_word(name, value, zone) for name, value in says.items())}"
+
+
+def _word(name: str, value: str | None, zone: str) -> str:
+    """Say what a ticket says of a field; of texts only that they are others."""
+    if value is None:
+        return f"no {name}"
+    if name in _TIMES:
+        return f"{name} {say_time(datetime.fromisoformat(value), zone)}"
+    return f"another {name}" if name in _TEXTS else f"{name} {tidy(value)}"
 
 
 def _corrections(change: Corrected, zone: str) -> str:
     times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
     said = ", ".join(f"{name} {say_time(at, zone)}" for name, at in times if at is not None)
-    return said if change.episode in {0, -1} else f"{said} (episode {change.episode})"
+    return said if change.episode in {0, -1} else f"{said} (episode {change.episode + 1})"
 
 
 def _between(start: datetime, end: datetime) -> str:

@@ -28,6 +28,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
+    Told,
 )
 from store import Book, Discrepancy, History, IncidentFilter, NotRecorded, Store, StoreConflict, StoreError, open_store
 from tests.store.made import AT, HOUR, episode, opened
@@ -66,6 +67,7 @@ def test_every_kind_of_change_is_kept(store: Store) -> None:
         Commented("名前: it's the loader; 100 %"),
         RootNamed(root.id),
         Flapped(True),  # noqa: FBT003 - the only thing this change says
+        Told({"title": "名前", "resolved": None}),
         Resolved(AT + 2 * HOUR, Resolution.FIXED, "loader"),
         Reopened(episode(AT + 9 * HOUR), regressed=True),
         Corrected(0, occurred_at=AT - 3 * HOUR, resolved_at=AT + 3 * HOUR),
@@ -76,6 +78,8 @@ def test_every_kind_of_change_is_kept(store: Store) -> None:
     with store.reading() as view:
         assert view.incident(incident.id) == incident
         assert [event.change for event in view.events(incident.id)] == [opened(), *changes]
+        both = view.histories([other.id, incident.id, 99])
+        assert both == {one: view.events(one) for one in (other.id, incident.id)}
     assert incident.merged_into == other.id
     assert incident.episodes[0].onset.method is OccurrenceMethod.PERSON
     assert len(incident.episodes) == 2

@@ -34,6 +34,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
+    Told,
     replay,
     to_us,
 )
@@ -106,6 +107,7 @@ _SAID = st.one_of(
     st.builds(Commented, _texts),
     st.builds(RootNamed, st.none() | st.integers(1, 3)),
     st.builds(Flapped, _flags),
+    st.builds(Told, st.dictionaries(st.sampled_from(["title", "resolved"]), st.none() | _texts)),
 )
 _SAID_OF_OPEN = _SAID | st.builds(Acknowledged, _moments)
 
