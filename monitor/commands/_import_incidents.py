@@ -85,7 +85,7 @@ def import_incidents(
     """Import incidents from the table that a ticket system exports. Importing it again adds nothing.
 
     Without --partial nothing is written unless every row is good. Each bad row is listed with its line and the reason.
-    So is each known ticket that says something else than its incident; --update applies that.
+    So is each known ticket that says something else than at its last import; --update applies that, and nothing else.
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
@@ -180,6 +180,8 @@ def _difference_as_json(found: "Comparison") -> dict[str, Any]:
                 "recorded": _plain(one.recorded),
                 "told": _plain(one.told),
                 "stays": one.stays,
+                "new": one.is_new,
+                "replaces": one.replaces,
             }
             for one in found.differences
         ],
@@ -195,15 +197,18 @@ def _draw(console: "Console", result: dict[str, Any], taken: "Taken", *, update:
     span = "" if result["first_id"] is None else f", #{result['first_id']} to #{result['last_id']}"
     known = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
     console.print(f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {known}")
-    if taken.differ:
-        console.print(_sum_up(taken, update=update, dry_run=result["dry_run"]))
-        _list(console, [_say_difference(one, zone) for one in taken.differ], "that differ")
+    news = [one for one in taken.differ if one.is_new]
+    if news:
+        console.print(_sum_up(len(news), taken.applicable, update=update, dry_run=result["dry_run"]))
+        _list(console, [_say_difference(one, zone) for one in news], "that differ")
+    if before := len(taken.differ) - len(news):
+        said = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
+        console.print(f"{said}; what is recorded stays; --format json lists {'it' if before == 1 else 'them'}")
     refused = result["refused"]
     _list(console, [f"line {one['line']}: {one['reason']}" for one in refused], "bad rows")
 
 
-def _sum_up(taken: "Taken", *, update: bool, dry_run: bool) -> str:
-    differ, applicable = len(taken.differ), taken.applicable
+def _sum_up(differ: int, applicable: int, *, update: bool, dry_run: bool) -> str:
     said = f"{differ:,} {'differs' if differ == 1 else 'differ'}"
     if not applicable:
         return f"{said}; what is recorded stays"
@@ -216,9 +221,13 @@ def _sum_up(taken: "Taken", *, update: bool, dry_run: bool) -> str:
 def _say_difference(found: "Comparison", zone: str) -> str:
     said = []
     for one in found.differences:
+        if not one.is_new:
+            continue
         shown = one.recorded is not None or one.told is not None
         change = f" {_say(one.recorded, zone)} -> {_say(one.told, zone)}" if shown else ""
-        said.append(f"{one.field}{change}{f' stays: {one.stays}' if one.stays else ''}")
+        stays = f" stays: {one.stays}" if one.stays else ""
+        replaces = f", in place of what {one.replaces} put right here" if one.replaces else ""
+        said.append(f"{one.field}{change}{stays}{replaces}")
     return f"line {found.line}, #{found.incident.id}: {'; '.join(said)}"
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from incidents import Incident
-from monitor.desk.ticket_changes import Comparison, compare, importer
+from monitor.desk.ticket_changes import Comparison, compare
+from monitor.desk.ticket_past import importer
 from monitor.desk.tickets import Ticket
 from store import Book, History, Store, View
 
@@ -69,31 +70,38 @@ class Intake:
         taken = Taken()
         for start in range(0, len(tickets), _CHUNK):
             chunk = tickets[start : start + _CHUNK]
-            there = view.latest_incidents([ticket.fingerprint for ticket in chunk])
-            new = [ticket for ticket in chunk if ticket.fingerprint not in there]
-            differ = list(self._compared(view, chunk, there, on_ticket))
+            there = _known(view, chunk)
+            new = [ticket for ticket in chunk if ticket.line not in there]
+            compared = list(self._compared(view, chunk, there, on_ticket))
             if book is not None:
-                taken.numbers += self._write(book, new, differ)
+                taken.numbers += self._write(book, new, compared)
             taken.new += new
             taken.known += len(chunk) - len(new)
-            taken.differ += differ
+            taken.differ += [one for one in compared if one.differences]
         return taken
 
     def _compared(
-        self, view: View, tickets: Sequence[Ticket], there: Mapping[str, Incident], on_ticket: Callable[[], None]
+        self, view: View, tickets: Sequence[Ticket], there: Mapping[int, Incident], on_ticket: Callable[[], None]
     ) -> Iterator[Comparison]:
+        events = view.histories([incident.id for incident in there.values()])
         for ticket in tickets:
-            incident = there.get(ticket.fingerprint)
+            incident = there.get(ticket.line)
             if incident is not None:
-                found = compare(ticket, incident, view.events, now=self.now, zone=self.zone)
-                if found.differences:
-                    yield found
+                yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
             on_ticket()
 
-    def _write(self, book: Book, new: Sequence[Ticket], differ: Sequence[Comparison]) -> list[int]:
+    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[Comparison]) -> list[int]:
         actor = importer(self.actor)
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
-            for one in differ:
-                book.append(one.incident, one.changes, recorded_at=self.now, actor=actor)
+            for one in compared:
+                book.append(one.incident, one.to_record, recorded_at=self.now, actor=actor)
         return [incident.id for incident in book.add_histories(histories)]
+
+
+def _known(view: View, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:
+    """Give the incidents of the tickets that were imported before, by the ticket's line."""
+    former = [ticket.former for ticket in tickets if ticket.former is not None]
+    there = view.latest_incidents([*(ticket.fingerprint for ticket in tickets), *former])
+    found = {ticket.line: there.get(ticket.fingerprint) or there.get(ticket.former or "") for ticket in tickets}
+    return {line: incident for line, incident in found.items() if incident is not None}

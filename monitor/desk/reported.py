@@ -1,5 +1,6 @@
 """What somebody reports of an incident, by hand or from a ticket system, as the changes that make it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from monitor.config import Config
 from monitor.frame.problem import Problem
 
 _TICKET: Final = "import:"
+_NO_KEY: Final = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,17 @@ def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetim
     return f"{table}:{_TICKET}{told}"
 
 
+def former_fingerprint(key: str, *, table: str) -> str | None:
+    """Give what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
+    return f"{table}:{_TICKET}{tidy(key)}" if tidy(key) else None
+
+
 def ticket_of(incident: Incident) -> str | None:
     """Give the key of the ticket that an incident was imported from; None if it has none."""
-    key = incident.fingerprint.removeprefix(_TICKET)
-    return key if key != incident.fingerprint else None
+    if incident.fingerprint.startswith(_TICKET):
+        return incident.fingerprint.removeprefix(_TICKET)
+    former = incident.fingerprint.removeprefix(f"{incident.table}:{_TICKET}")
+    return None if former == incident.fingerprint or _NO_KEY.fullmatch(former) else former
 
 
 def unknown_table(name: str, config: Config) -> Problem | None:

@@ -1,13 +1,17 @@
 """Compare a ticket with the incident that was imported from it, and make the changes that bring the incident up to it.
 
-Three things stay as they are recorded, each with its reason: what no event can change (title, table, who noticed), what
-somebody put right here after the import, and times that cannot follow one another. Texts are compared, never told.
+Only what a ticket says otherwise than the last time is news; importing the same file again changes nothing. News is
+applied, also where somebody put something else right here since (it is newer, and that is said). Some things stay as
+they are recorded, each with its reason: what no event can change (title, table, who noticed), what somebody had put
+right here before the ticket said anything about it, duplicates, and times that cannot follow one another. Texts are
+compared, never told.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Final, NamedTuple
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
 
 from incidents import (
     Change,
@@ -16,152 +20,139 @@ from incidents import (
     Event,
     ImpossibleOrder,
     Incident,
-    Merged,
     NotAllowed,
-    Reopened,
-    Resolved,
-    State,
+    Resolution,
+    Told,
     apply,
     verbs,
 )
 from incidents.verbs import Ending
 from monitor.desk.refusals import in_zone
-from monitor.desk.reported import Reported, tidy
+from monitor.desk.reported import Reported
+from monitor.desk.ticket_past import FIELDS, TABLE, Field, Past, as_text, importer, past_of
 from monitor.desk.tickets import Ticket
 
-_BY_IMPORT: Final = " (import)"
-
-
-def importer(actor: str) -> str:
-    """Name whoever imports: what an import said is told from what somebody put right here."""
-    return actor + _BY_IMPORT
+_TIMES: Final = frozenset({"occurred", "detected", "resolved"})
+_ENDING: Final = frozenset({"resolved", "resolution"})
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A field of which ticket and incident say different things; None where nothing is said, and for texts.
 
-    `stays` is why the incident keeps what is recorded; None if it can follow the ticket.
+    `stays` is why the incident keeps what is recorded; None if it can follow the ticket. `is_new`: the ticket says it
+    since its last import. `replaces` is who put right here what following the ticket replaces.
     """
 
     field: str
     recorded: datetime | str | None
     told: datetime | str | None
     stays: str | None = None
+    is_new: bool = True
+    replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a ticket says otherwise than its incident, and the changes that apply what can be applied."""
+    """What a ticket says otherwise than its incident, the changes that apply what can be, and what to remember."""
 
     line: int
     incident: Incident
-    differences: Sequence[Difference]
+    differences: Sequence[Difference] = ()
     changes: Sequence[Change] = ()
+    remembers: Told | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether some of it is said since the last import."""
+        return any(one.is_new for one in self.differences)
+
+    @property
+    def to_record(self) -> Sequence[Change]:
+        """Give what following the ticket writes down."""
+        return [*self.changes, self.remembers] if self.remembers is not None else self.changes
 
 
-class _Field(NamedTuple):
-    """How a field is read on both sides; `stays` if no event can change it, `text` if it is not to be shown."""
-
-    name: str
-    recorded: Callable[[Incident], Any]
-    told: Callable[[Reported], Any]
-    stays: str | None = None
-    text: bool = False
-
-
-_TABLE: Final = "table"
-_FIELDS: Final = (
-    _Field(
-        _TABLE,
-        lambda incident: incident.table,
-        lambda told: told.table,
-        "an incident keeps its table, so nothing of this row is applied; log it on the other one with 'incident open', "
-        "and end this one with 'incident resolve {id} --as duplicate'",
-    ),
-    _Field(
-        "title",
-        lambda incident: tidy(incident.title),
-        lambda told: told.title,
-        "an incident keeps the title it was opened with",
-        text=True,
-    ),
-    _Field(
-        "found_by",
-        lambda incident: incident.found_by,
-        lambda told: told.found_by,
-        "an incident keeps who noticed it",
-    ),
-    _Field("severity", lambda incident: incident.severity, lambda told: told.severity),
-    _Field("occurred", lambda incident: incident.episodes[0].onset.at, lambda told: told.occurred_at),
-    _Field("detected", lambda incident: incident.episodes[0].detected_at, lambda told: told.detected_at),
-    _Field("resolved", lambda incident: incident.last.resolved_at, lambda told: told.resolved_at),
-    _Field("resolution", lambda incident: incident.resolution, lambda told: told.resolution),
-    _Field("cause", lambda incident: tidy(incident.cause or "") or None, lambda told: told.cause, text=True),
-)
-
-
-def compare(
-    ticket: Ticket, incident: Incident, history: Callable[[int], Iterable[Event]], *, now: datetime, zone: str
-) -> Comparison:
+def compare(ticket: Ticket, incident: Incident, events: Sequence[Event], *, now: datetime, zone: str) -> Comparison:
     """Give what a ticket says otherwise than its incident; only what the file says something about is compared.
 
     Args:
         ticket: the row.
         incident: what is recorded of it.
-        history: gives an incident's events; asked only when something differs.
+        events: all that happened to it, in the order of recording.
         now: the present.
         zone: the IANA zone in which reasons tell times.
     """
-    found = [one for one in (_difference(one, ticket, incident) for one in _FIELDS) if one is not None]
-    if not found or found[0].field == _TABLE:
-        return Comparison(ticket.line, incident, found[:1])
-    here = _put_right_here(history(incident.id))
-    found = [replace(one, stays=one.stays or here.get(one.field)) for one in found]
+    past = past_of(events)
+    told = {one.name: as_text(one.told(ticket.told)) for one in FIELDS if one.name in ticket.said}
+    if told.get(TABLE) != incident.table:
+        told = {TABLE: told.get(TABLE)}
+    news = {name: value for name, value in told.items() if past.said.get(name) != value}
+    compared = [one for one in FIELDS if one.name in told and one.recorded(incident) != one.told(ticket.told)]
+    differ = [_difference(one, ticket.told, incident, past, is_new=one.name in news) for one in compared]
+    found, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
+    remembers = _remembered(events, changes, told, now) if news else None
+    return Comparison(ticket.line, incident, found, changes, remembers)
+
+
+def _difference(compared: Field, told: Reported, incident: Incident, past: Past, *, is_new: bool) -> Difference:
+    name = compared.name
+    recorded, said = (None, None) if compared.text else (compared.recorded(incident), compared.told(told))
+    stays = _stays(compared, incident, past, is_new=is_new)
+    replaced = past.here.get(name) if stays is None else None
+    if name == "resolved" and stays is None and told.resolved_at is None:
+        replaced = replaced or past.here.get("resolution")  # going on takes back how it ended, too
+    return Difference(name, recorded, said, stays, is_new, replaced)
+
+
+def _stays(compared: Field, incident: Incident, past: Past, *, is_new: bool) -> str | None:
+    """Give why a field stays as it is recorded; None if the incident follows the ticket."""
+    here = past.here.get(compared.name)
+    if compared.stays is not None:
+        return compared.stays.format(id=incident.id)
+    if incident.merged_into is not None:
+        return f"it was merged into #{incident.merged_into}"
+    judged = past.here.get("resolution")
+    if judged is not None and incident.resolution is Resolution.DUPLICATE and compared.name in _ENDING:
+        return f"{judged} ended it here as a duplicate"
+    if here is not None and (not is_new or past.said.get(compared.name) is None):
+        return f"{here} put it right here"
+    return None if is_new else "the ticket had said so before, and it was not applied"
+
+
+def _followed(
+    incident: Incident, told: Reported, found: Sequence[Difference], *, now: datetime, zone: str
+) -> tuple[Sequence[Difference], Sequence[Change]]:
+    """Give the changes that apply what can be applied, and the differences with the reasons of what cannot."""
     fields = frozenset(one.field for one in found if one.stays is None)
+    stuck: frozenset[str] = frozenset()
+    reason = "it lasts here; 'incident resolve' ends it"
     try:
-        changes = _changes(incident, ticket.told, fields, now)
+        changes = _changes(incident, told, fields, now)
     except (ImpossibleOrder, NotAllowed) as error:
         reason = in_zone(str(error), zone)
-        return Comparison(ticket.line, incident, [replace(one, stays=one.stays or reason) for one in found])
-    return Comparison(ticket.line, incident, found, changes)
+        # times depend on one another, and how it ended on its end
+        stuck = fields & (_TIMES | (_ENDING if incident.last.resolved_at is None else frozenset()))
+        changes = _changes(incident, told, fields - stuck, now)
+    after = _after(incident, changes, now)
+    stuck |= {one.name for one in FIELDS if one.name in fields and one.recorded(after) != one.told(told)}
+    return [replace(one, stays=reason, replaces=None) if one.field in stuck else one for one in found], changes
 
 
-def _difference(compared: _Field, ticket: Ticket, incident: Incident) -> Difference | None:
-    recorded, told = compared.recorded(incident), compared.told(ticket.told)
-    if compared.name not in ticket.said or recorded == told:
-        return None
-    if compared.text:
-        recorded = told = None
-    stays = None if compared.stays is None else compared.stays.format(id=incident.id)
-    return Difference(compared.name, recorded, told, stays)
+def _after(incident: Incident, changes: Iterable[Change], now: datetime) -> Incident:
+    for change in changes:
+        incident = apply(incident, Event(incident.id, now, "", change))
+    return incident
 
 
-def _put_right_here(events: Iterable[Event]) -> dict[str, str]:
-    """Give the fields whose last word was somebody's here and no import's, with the reason that this is."""
-    here: dict[str, str] = {}
-    for event in events:
-        for name in _decided(event.change):
-            if event.actor.endswith(_BY_IMPORT):
-                here.pop(name, None)
-            else:
-                here[name] = f"{tidy(event.actor)} put it right here"
-    return here
-
-
-def _decided(change: Change) -> Sequence[str]:
-    match change:
-        case Corrected():
-            times = {"occurred": change.occurred_at, "detected": change.detected_at, "resolved": change.resolved_at}
-            return [name for name, at in times.items() if at is not None]
-        case Resolved(cause=cause):
-            return ["resolved", "resolution", *(["cause"] if cause else [])]
-        case Reopened() | Merged():
-            return ["resolved", "resolution"]
-        case Escalated():
-            return ["severity"]
-        case _:
-            return []
+def _remembered(
+    events: Sequence[Event], changes: Sequence[Change], told: Mapping[str, str | None], now: datetime
+) -> Told | None:
+    """Give what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
+    made = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
+    known = past_of([*events, *made]).said
+    rest = {name: value for name, value in told.items() if known.get(name) != value}
+    return Told(rest) if rest else None
 
 
 def _changes(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
@@ -172,46 +163,73 @@ def _changes(incident: Incident, told: Reported, fields: frozenset[str], now: da
         incidents.NotAllowed: its state does not allow one of them.
     """
     made: list[Change] = []
-    for decide in (_begin, _end, _reopen, _resolve):
-        change = decide(incident, told, fields, now)
-        if change is not None:
-            made.append(change)
-            incident = apply(incident, Event(incident.id, now, "", change))
+    for decide in (_begin, _shorten, _end, _reopen, _resolve):
+        decided = decide(incident, told, fields, now)
+        made += decided
+        incident = _after(incident, decided, now)
     return [*made, Escalated(told.severity)] if "severity" in fields else made
 
 
-def _begin(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Change | None:
+def _begin(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     if not fields & {"occurred", "detected"}:
-        return None
+        return ()
     detected = told.detected_at if "detected" in fields else None
     occurred = told.occurred_at if "occurred" in fields else None
     first = incident.episodes[0]
     if told.occurred_at is None and first.onset.at == first.detected_at:
         occurred = detected  # nobody says when it began: as on opening, when it was noticed
     # all times of one episode at once: moved one by one they could be in an impossible order on the way
-    whole = len(incident.episodes) == 1 and incident.state is State.RESOLVED and "resolved" in fields
+    whole = len(incident.episodes) == 1 and incident.last.resolved_at is not None and "resolved" in fields
     change = Corrected(0, occurred, detected, told.resolved_at if whole else None)
-    return verbs.correct(incident, change, now=now)
+    return (verbs.correct(incident, change, now=now),)
 
 
-def _end(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Change | None:
+def _shorten(incident: Incident, told: Reported, fields: frozenset[str], _: datetime) -> Sequence[Change]:
+    """Let what went on without a healthy time between end before it went on; what was bad again stays so.
+
+    Raises:
+        incidents.ImpossibleOrder: it was good between the ticket's end and the last episode.
+    """
+    at, episodes = told.resolved_at, incident.episodes
+    if "resolved" not in fields or at is None or at >= incident.last.detected_at or at < episodes[0].detected_at:
+        return ()
+    ended = max(number for number, episode in enumerate(episodes) if episode.detected_at <= at)
+    for before, after in pairwise(episodes[ended:]):
+        if after.onset.at != before.resolved_at:
+            raise ImpossibleOrder(
+                f"the ticket ended {_say(at)}, before the data was bad again {_say(after.onset.at)}; 'incident correct "
+                f"{incident.id} --episode {ended + 1} --resolved TIME' moves an earlier end"
+            )
+    gone = [
+        Corrected(number, at, at, None if episode.resolved_at is None else at)
+        for number, episode in enumerate(episodes)
+        if number > ended
+    ]
+    return [Corrected(ended, resolved_at=at), *gone]
+
+
+def _say(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(sep=" ", timespec="seconds")
+
+
+def _end(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     if "resolved" not in fields or told.resolved_at is None or incident.last.resolved_at in {None, told.resolved_at}:
-        return None
-    return verbs.correct(incident, Corrected(-1, resolved_at=told.resolved_at), now=now)
+        return ()
+    return (verbs.correct(incident, Corrected(-1, resolved_at=told.resolved_at), now=now),)
 
 
-def _reopen(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Change | None:
+def _reopen(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     """Go on from the end that was recorded: by the ticket, the data was bad all the time."""
     ended_at = incident.last.resolved_at
     if "resolved" not in fields or told.resolved_at is not None or ended_at is None:
-        return None
-    return verbs.reopen(incident, detected_at=ended_at, occurred_at=ended_at, now=now)
+        return ()
+    return (verbs.reopen(incident, detected_at=ended_at, occurred_at=ended_at, now=now),)
 
 
-def _resolve(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Change | None:
+def _resolve(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     ends = "resolved" in fields and incident.last.resolved_at is None
     at = told.resolved_at if "resolved" in fields else incident.last.resolved_at
     if at is None or not (ends or fields & {"resolution", "cause"}):
-        return None
+        return ()
     resolution = told.resolution if incident.resolution is None or "resolution" in fields else incident.resolution
-    return verbs.resolve(incident, Ending(at, resolution, told.cause if "cause" in fields else None), now=now)
+    return (verbs.resolve(incident, Ending(at, resolution, told.cause if "cause" in fields else None), now=now),)

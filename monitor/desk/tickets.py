@@ -10,7 +10,7 @@ from incidents import FoundBy, ImpossibleOrder, Resolution
 from monitor.config import Config
 from monitor.desk.moments import TimeReader, UnreadableTime
 from monitor.desk.refusals import in_zone
-from monitor.desk.reported import Reported, ticket_fingerprint, tidy, unknown_table
+from monitor.desk.reported import Reported, former_fingerprint, ticket_fingerprint, tidy, unknown_table
 from monitor.desk.ticket_file import UTF_8, records
 from monitor.desk.ticket_plan import FIELDS, NEEDED, Plan, unreadable, word_of
 
@@ -25,13 +25,15 @@ class Ticket:
     """A good row: its first line in the file, the incident it tells of, and the fields it says something about.
 
     A ticket without an end says that it lasts, if the file has a column for the end: `resolved` is then among `said`.
-    `assumed_zone` counts its times without an offset.
+    `assumed_zone` counts its times without an offset. `former` is the fingerprint by which one with a key was known at
+    first.
     """
 
     line: int
     told: Reported
     said: frozenset[str]
     assumed_zone: int = 0
+    former: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -144,7 +146,8 @@ class TicketReader:
         except ImpossibleOrder as error:
             raise _Bad(in_zone(str(error), self.times.zone)) from None
         assumed = sum(moment is not None and moment.assumed for moment in moments.values())
-        return Ticket(line, told, _said(row), assumed)
+        former = former_fingerprint(row.get("id", ""), table=row["table"])
+        return Ticket(line, told, _said(row), assumed, former)
 
     def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
         yield from (f"no {name}" for name in NEEDED if not tidy(row.get(name, "")))
@@ -174,7 +177,8 @@ def _row(values: Sequence[str], places: Mapping[str, int], *, expected: int) -> 
 
 
 def _said(row: Mapping[str, str]) -> frozenset[str]:
+    """Name the fields of which a row says something: how and why it ended only with an end."""
     said = {name for name in FIELDS if row.get(name)}
-    if "resolved" in row and "resolved" not in said:
-        said = (said - _ENDING) | {"resolved"}
-    return frozenset(said)
+    if "resolved" not in said:
+        said -= _ENDING
+    return frozenset(said | {"resolved"} if "resolved" in row else said)

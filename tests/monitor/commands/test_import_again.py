@@ -1,10 +1,13 @@
 """`tablewatch import incidents`, again: tickets that say something else than when they were imported."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from monitor.desk.reported import Reported, ticket_fingerprint
+from store import History, open_store
 from tests.monitor.commands.terminal import NOW, Terminal
 
 HEADER = "id,table,title,occurred,detected,resolved,resolution,severity,cause\n"
@@ -107,22 +110,222 @@ def test_a_file_without_ends_reopens_nothing(terminal: Terminal) -> None:
     assert (value["known"], value["differ"]) == (1, [])
 
 
+def _facts(terminal: Terminal) -> Any:
+    """Give an incident without its history."""
+    return {name: value for name, value in _show(terminal).items() if name not in {"events", "as_of"}}
+
+
+def _settled(terminal: Terminal, rows: str, *, header: str = HEADER) -> None:
+    """Import a file once more, and once more: nothing is said to be new, and nothing is written."""
+    before = _show(terminal)
+    for _ in range(2):
+        value = _import(terminal, rows, "--update", header=header)
+        assert (value["applicable"], value["updated"]) == (0, 0)
+        assert [one for row in value["differ"] for one in row["fields"] if one["new"] or one["stays"] is None] == []
+    assert _show(terminal) == before
+
+
 def test_what_was_put_right_here_stays(terminal: Terminal) -> None:
-    """A person's word on an incident outranks its ticket: it stays, and who said it is named."""
+    """What a person said before its ticket did stays: it is listed once, with who said it, and then remembered."""
     _import(terminal, OPEN)
     terminal.json("incident", "correct", "1", "--occurred", "2026-11-11T07:00Z", "--by", "ann")
     terminal.json("incident", "resolve", "1", "--as", "expected", "--resolved", "2026-11-11T11:00Z", "--by", "bob")
-    before = _show(terminal)
-    for row in (OPEN, CLOSED):
-        value = _import(terminal, row, "--update")
-        assert (value["applicable"], value["updated"]) == (0, 0)
-        assert _stays(value)["occurred"] == "ann put it right here"
-        assert _stays(value)["resolved"] == "bob put it right here"
-    assert _show(terminal) == before
+    before = _facts(terminal)
+    _settled(terminal, OPEN)
+    value = _import(terminal, CLOSED, "--update")
+    assert (value["applicable"], value["updated"]) == (0, 0)
+    assert _stays(value) == {
+        "occurred": "ann put it right here",
+        "resolved": "bob put it right here",
+        "resolution": "bob put it right here",
+    }
+    assert [one["field"] for one in value["differ"][0]["fields"] if one["new"]] == ["resolved", "resolution"]
+    assert _facts(terminal) == before
+    told = "the ticket says: resolution fixed, resolved Wed 2026-11-11 21:00, by m.mori (import)"
+    assert told in terminal("incident", "show", "1").out
+    _settled(terminal, CLOSED)
     said = terminal("import", "incidents", "tickets.csv").out
-    assert "1 differs; what is recorded stays\n" in said
+    assert said.endswith("1 differs as before; what is recorded stays; --format json lists it\n")
     value = _import(terminal, CLOSED.replace("error", "critical"), "--update")
     assert (value["updated"], _show(terminal)["severity"], _show(terminal)["resolution"]) == (1, "critical", "expected")
+
+
+def test_corrections_survive_the_same_file(terminal: Terminal) -> None:
+    """What a person corrects after an import is not undone by importing that file again, however often."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "correct", "1", "--occurred", "2026-11-11T07:00Z", "--resolved", "2026-11-11T11:30Z")
+    terminal.json("incident", "resolve", "1", "--as", "expected", "--cause", "a holiday")
+    _settled(terminal, CLOSED)
+    moved = CLOSED.replace("error", "critical")
+    assert _import(terminal, moved, "--update")["updated"] == 1
+    after = _show(terminal)
+    assert (after["severity"], after["resolution"], after["cause"]) == ("critical", "expected", "a holiday")
+    assert (after["occurred_at"], after["resolved_at"]) == ("2026-11-11T07:00:00+00:00", "2026-11-11T11:30:00+00:00")
+    _settled(terminal, moved)
+
+
+def test_an_import_that_changes_one_field_claims_no_other(terminal: Terminal) -> None:
+    """A ticket's new cause is recorded with the end that a person corrected, and never claims that end."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z", "--by", "ann")
+    caused = CLOSED.replace("error,\n", "error,a job\n")
+    value = _import(terminal, caused, "--update")
+    assert (value["updated"], _stays(value)) == (1, {"resolved": "ann put it right here", "cause": None})
+    after = _show(terminal)
+    assert (after["cause"], after["resolved_at"]) == ("a job", "2026-11-11T11:00:00+00:00")
+    _settled(terminal, caused)
+    value = _import(terminal, CLOSED.replace("error,\n", "error,a typo\n"), "--update")
+    assert _stays(value) == {"resolved": "ann put it right here", "cause": None}
+    assert _show(terminal)["resolved_at"] == "2026-11-11T11:00:00+00:00"
+
+
+def test_what_a_ticket_says_otherwise_by_now_is_newer(terminal: Terminal) -> None:
+    """A ticket that changed what it had said itself is followed, and whose word that replaces is said."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z", "--by", "ann")
+    later = CLOSED.replace("2026-11-11T12:00Z", "2026-11-11T13:00Z")
+    said = terminal("import", "incidents", "tickets.csv").out
+    assert "1 differs as before" in said
+    value = _import(terminal, later, "--dry-run", "--update")
+    assert [one["replaces"] for one in value["differ"][0]["fields"]] == ["ann"]
+    said = terminal("import", "incidents", "tickets.csv", "--update").out
+    assert said == (
+        "1 row: 0 imported; 1 was there already\n"
+        "1 differs; 1 updated\n"
+        "  line 2, #1: resolved Wed 2026-11-11 20:00 -> Wed 2026-11-11 22:00, in place of what ann put right here\n"
+    )
+    assert _show(terminal)["resolved_at"] == "2026-11-11T13:00:00+00:00"
+    _settled(terminal, later)
+
+
+def test_a_ticket_that_agrees_is_remembered(terminal: Terminal) -> None:
+    """A ticket that says what a person had put right is in agreement; a later correction is not undone by it."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:00Z")
+    agrees = CLOSED.replace("2026-11-11T12:00Z", "2026-11-11T11:00Z")
+    assert _import(terminal, agrees, "--update")["differ"] == []
+    terminal.json("incident", "correct", "1", "--resolved", "2026-11-11T11:30Z")
+    _settled(terminal, agrees)
+
+
+def test_reopening_takes_back_a_persons_word_aloud(terminal: Terminal) -> None:
+    """A ticket that is open again reopens also what a person had judged since, and says whose word that was."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "resolve", "1", "--as", "expected", "--by", "bob")
+    value = _import(terminal, OPEN, "--update")
+    assert value["differ"][0]["fields"][0]["replaces"] == "bob"
+    assert _show(terminal)["state"] == "open"
+    _settled(terminal, OPEN)
+
+
+def test_what_was_merged_stays_merged(terminal: Terminal) -> None:
+    """Whatever the ticket of a merged incident says, it stays merged, and its times stay as they are."""
+    _import(terminal, OPEN + "T-2,orders,other,2026-11-11T08:00Z,2026-11-11T10:00Z,,,,\n")
+    terminal.json("incident", "merge", "1", "2", "--by", "ann")
+    before = _facts(terminal)
+    other = "T-2,orders,other,2026-11-11T08:00Z,2026-11-11T10:00Z,,,,\n"
+    for row in (OPEN, CLOSED, CLOSED.replace("T10:00Z", "T09:00Z").replace("error", "critical"), OPEN):
+        value = _import(terminal, row + other, "--update")
+        assert value["updated"] == 0
+        assert {one["stays"] for found in value["differ"] for one in found["fields"]} == {"it was merged into #2"}
+        assert _facts(terminal) == before
+        _settled(terminal, row + other)
+
+
+def test_what_was_ended_as_a_duplicate_stays_one(terminal: Terminal) -> None:
+    """A person's duplicate is neither reopened nor ended otherwise by its ticket."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "resolve", "1", "--as", "duplicate", "--by", "ann")
+    for row in (OPEN, CLOSED.replace("2026-11-11T12:00Z,fixed", "2026-11-11T13:00Z,no-action")):
+        value = _import(terminal, row, "--update")
+        assert (value["updated"], _stays(value)["resolved"]) == (0, "ann ended it here as a duplicate")
+        assert _show(terminal)["resolution"] == "duplicate"
+        _settled(terminal, row)
+
+
+def test_a_cause_without_an_end_says_nothing(terminal: Terminal) -> None:
+    """How and why it ended is read with its end; a file that has no ends appends nothing, however often it comes."""
+    header = "id,table,title,detected,cause\n"
+    row = "T-1,orders,late,2026-11-11T10:00Z,a job\n"
+    _import(terminal, CLOSED)
+    _settled(terminal, row, header=header)
+    assert (len(_show(terminal)["events"]), _show(terminal)["cause"]) == (2, None)
+    _import(terminal, row.replace("T-1", "T-2"), header=header)
+    _settled(terminal, row.replace("T-1", "T-2"), header=header)
+
+
+def test_an_end_that_was_put_off_and_back(terminal: Terminal) -> None:
+    """A ticket that was reopened and then says an earlier end was over then: what went on after it is taken back."""
+    _import(terminal, CLOSED)
+    _import(terminal, OPEN, "--update")
+    early = CLOSED.replace("2026-11-11T12:00Z", "2026-11-11T11:00Z")
+    assert _import(terminal, early, "--update")["updated"] == 1
+    after = _show(terminal)
+    assert (after["state"], after["downtime_h"], after["ttd_h"]) == ("resolved", 3.0, 2.0)
+    assert (
+        "corrected: occurred Wed 2026-11-11 20:00, detected Wed 2026-11-11 20:00 (episode 2)"
+        in terminal("incident", "show", "1").out
+    )
+    assert _import(terminal, early)["differ"] == []
+    _settled(terminal, early)
+    earlier = CLOSED.replace("2026-11-11T12:00Z,fixed", "2026-11-11T10:30Z,no-action")
+    assert _import(terminal, earlier, "--update")["updated"] == 1
+    assert (_show(terminal)["resolution"], _show(terminal)["downtime_h"]) == ("no-action", 2.5)
+    _settled(terminal, earlier)
+
+
+def test_an_end_before_it_was_bad_again_here(terminal: Terminal) -> None:
+    """A ticket that ended before a person saw that it is bad again does not end that: once it is said what to do."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "reopen", "1", "--occurred", "2026-11-11T14:00Z", "--detected", "2026-11-11T15:00Z")
+    _settled(terminal, CLOSED)
+    row = CLOSED.replace("2026-11-11T12:00Z", "2026-11-11T13:00Z").replace("error", "critical")
+    value = _import(terminal, row, "--update")
+    assert _stays(value)["resolved"] == (
+        "the ticket ended 2026-11-11 22:00:00+09:00, before the data was bad again 2026-11-11 23:00:00+09:00; "
+        "'incident correct 1 --episode 1 --resolved TIME' moves an earlier end"
+    )
+    assert (value["updated"], _show(terminal)["severity"], _show(terminal)["state"]) == (1, "critical", "open")
+    _settled(terminal, row)
+    terminal.json("incident", "correct", "1", "--episode", "1", "--resolved", "2026-11-11T13:00Z")
+    _settled(terminal, row)
+
+
+def test_how_it_ended_waits_for_an_end(terminal: Terminal) -> None:
+    """A ticket that only says otherwise how it ended changes nothing of what was reopened here."""
+    _import(terminal, CLOSED)
+    terminal.json("incident", "reopen", "1", "--occurred", "2026-11-11T14:00Z", "--detected", "2026-11-11T15:00Z")
+    row = CLOSED.replace("fixed", "no-action")
+    value = _import(terminal, row, "--update")
+    assert (value["updated"], _stays(value)["resolution"]) == (0, "it lasts here; 'incident resolve' ends it")
+    _settled(terminal, row)
+
+
+@pytest.mark.parametrize("key", ["T-1", ""])
+def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str) -> None:
+    """Incidents that were imported when a key was one of a table, and imports signed like a person, are known again."""
+    closed = CLOSED.replace("T-1", key)
+    told = Reported(
+        table="orders",
+        title="late",
+        occurred_at=datetime(2026, 11, 11, 8, tzinfo=UTC),
+        detected_at=datetime(2026, 11, 11, 10, tzinfo=UTC),
+        resolved_at=datetime(2026, 11, 11, 12, tzinfo=UTC),
+    )
+    known_by = ticket_fingerprint("", table="orders", title="late", detected_at=told.detected_at)
+    told = replace(told, fingerprint=f"orders:import:{key}" if key else known_by)
+    with open_store(f"sqlite:///{terminal.folder}/store.db") as store, store.writing() as book:
+        book.add_histories([History(told.changes(NOW), NOW, "m.mori")])
+    assert ("ticket        T-1\n" in terminal("incident", "show", "1").out) is bool(key)
+    _settled(terminal, closed)
+    assert len(_show(terminal)["events"]) == 2
+    terminal.json("incident", "correct", "1", "--occurred", "2026-11-11T07:00Z", "--by", "m.mori")
+    _settled(terminal, closed)
+    later = closed.replace("2026-11-11T12:00Z", "2026-11-11T13:00Z")
+    value = _import(terminal, later, "--update")
+    assert (value["imported"], value["updated"]) == (0, 1)
+    assert _stays(value) == {"occurred": "m.mori put it right here", "resolved": None}
+    _settled(terminal, later)
 
 
 def test_what_no_event_changes_stays(terminal: Terminal) -> None:
@@ -134,8 +337,11 @@ def test_what_no_event_changes_stays(terminal: Terminal) -> None:
     assert "secret words" not in str(value)
     after = _show(terminal)
     assert (after["title"], after["found_by"], after["state"]) == ("late", "person", "resolved")
-    said = terminal("import", "incidents", "tickets.csv", "--update").out
-    assert "line 2, #1: title stays: an incident keeps the title it was opened with" in said
+    other = OPEN.replace("late", "other words")
+    _import(terminal, other)
+    said = terminal("import", "incidents", "tickets.csv").out
+    assert "title stays: an incident keeps the title it was opened with" in said
+    assert "the ticket says: found_by check, another title, by" in terminal("incident", "show", "1").out
 
 
 def test_a_key_is_one_incident_whatever_its_table(terminal: Terminal) -> None:
@@ -149,14 +355,15 @@ def test_a_key_is_one_incident_whatever_its_table(terminal: Terminal) -> None:
 
 
 def test_times_that_cannot_be_are_not_applied(terminal: Terminal) -> None:
-    """A ticket that ended before its incident was reopened here cannot end it; the rest of the import goes on."""
+    """Times of a ticket that cannot be here are named once; the rest of the row and of the import goes on."""
     _import(terminal, CLOSED)
-    _import(terminal, OPEN, "--update")
-    early = "T-1,orders,late,2026-11-11T08:00Z,2026-11-11T10:00Z,2026-11-11T11:00Z,fixed,error,\n"
+    terminal.json("incident", "reopen", "1", "--occurred", "2026-11-11T14:00Z", "--detected", "2026-11-11T15:00Z")
+    late = "T-1,orders,late,2026-11-11T13:00Z,2026-11-11T16:00Z,2026-11-11T17:00Z,fixed,critical,\n"
     other = "T-2,orders,other,,2026-11-12T10:00Z,,,,\n"
-    value = _import(terminal, early + other, "--update")
-    assert (value["imported"], value["updated"]) == (1, 0)
-    assert "detected 2026-11-11 21:00:00+09:00 is after resolved 2026-11-11 20:00:00+09:00" in str(_stays(value))
+    value = _import(terminal, late + other, "--update")
+    assert (value["imported"], value["updated"], _show(terminal)["severity"]) == (1, 1, "critical")
+    assert "detected 2026-11-12 01:00:00+09:00 is after resolved 2026-11-11 21:00:00+09:00" in str(_stays(value))
+    _settled(terminal, late + other)
 
 
 def test_an_estimated_beginning_moves_with_detection(terminal: Terminal) -> None:
