@@ -4,11 +4,13 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
-from checks import Check, Earlier, Message, Outcome, Past, UnknownReason, unknown
+from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, unknown
 from checks._judge import judge
 from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
-from monitor.measure import Looked
+from monitor.boundary import attempt
+from monitor.looked import Looked, Measured
 from store import Book, Result, Run, Store, StoreError
 
 AGENT = "tablewatch"
@@ -73,7 +75,7 @@ def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past] | None]) -
     for one in looked.measured:
         outcome, past = one.answer, history.get(one.check_id, ())
         if not isinstance(outcome, Outcome):
-            outcome = judge(one.check, outcome, past) if past is not None else _WITHOUT_HISTORY
+            outcome = _judge(one, outcome, past) if past is not None else _WITHOUT_HISTORY
         yield CheckResult(
             check_id=one.check_id,
             table=looked.target.subject.name,
@@ -84,6 +86,11 @@ def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past] | None]) -
             source=looked.target.source.name,
             owner=looked.target.owner,
         )
+
+
+def _judge(one: Measured, measurement: Measurement, past: Sequence[Past]) -> Outcome:
+    """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
+    return attempt(partial(judge, one.check, measurement, past), passes_on=(KeyboardInterrupt,))
 
 
 class _Decision:

@@ -12,22 +12,19 @@ A pass that is given up (Ctrl-C, a store that fails) does not wait for the sourc
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from threading import Event, Thread
-from typing import TypeVar
 
-from checks import Message, Outcome, UnknownReason, unknown
 from incidents import Policy
 from monitor.clock import Clock
 from monitor.conclude import CheckResult, conclude, judge_only
-from monitor.measure import Looked, Measured, measure, not_evaluated
-from monitor.planner import Literals, Plan, Subject, Target, plan
-from sources import Source, SourceError, open_source
+from monitor.looked import Looked
+from monitor.looker import look
+from monitor.planner import Plan
+from monitor.target import Subject, Target
 from store import Store, StoreError
-
-T = TypeVar("T")
 
 _MOST_TABLES = 50
 _LONGEST_WAIT_S = 0.5
@@ -93,51 +90,14 @@ class Engine:
             inbox.give_up()
 
     def _look_in_source(self, targets: Sequence[Target], inbox: "_Inbox") -> None:
-        remaining = list(targets)
-
-        def look_at_each() -> Outcome | None:
-            with open_source(targets[0].source) as source:
-                literals = Literals(source)
-                while remaining and not inbox.given_up:
-                    looked = self._look_at(remaining[0], source, literals)
-                    if isinstance(looked, Outcome):
-                        return looked
-                    inbox.put(looked)
-                    remaining.pop(0)
-            return None
-
         try:
-            ended = _attempt(look_at_each)
-            if ended is not None:
-                for target in remaining:
-                    inbox.put(self._not_looked(target, ended))
+            with closing(look(targets, clock=self.clock, plans=self.plans)) as found:
+                for looked in found:
+                    inbox.put(looked)
+                    if inbox.given_up:
+                        break
         finally:
             inbox.close()
-
-    def _look_at(self, target: Target, source: Source, literals: Literals) -> Looked | Outcome:
-        """Look at one table; give an outcome only where it holds for the whole source."""
-        started_at = self.clock.now()
-        measured = _attempt(partial(self._measure, target.subject, source, started_at, literals))
-        if not isinstance(measured, Outcome):
-            return Looked(target, started_at, self.clock.now(), measured)
-        return measured if measured.reason is UnknownReason.UNREACHABLE else self._not_looked(target, measured)
-
-    def _measure(self, subject: Subject, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
-        known = self.plans.get(subject.name)
-        if known is not None and known[0] == subject:
-            measured = measure(known[1], source, now, literals)
-            if not any(_is_misconfigured(one) for one in measured):
-                return measured
-        fresh = plan(subject, source)  # also when the table no longer fits the plan that was kept
-        self.plans[subject.name] = (subject, fresh)
-        return measure(fresh, source, now, literals)
-
-    def _not_looked(self, target: Target, outcome: Outcome) -> Looked:
-        now = self.clock.now()
-        self.plans.pop(target.subject.name, None)
-        return Looked(
-            target, now, now, [Measured(check_id, check, outcome) for check_id, check in target.subject.checks]
-        )
 
 
 class _Inbox:
@@ -182,23 +142,3 @@ class _Inbox:
         """Let every thread end after its table."""
         self.given_up = True
         self._idle.set()
-
-
-def _attempt(job: Callable[[], T]) -> T | Outcome:
-    """Do a job; give its result, or the outcome that says why there is none."""
-    try:
-        return job()
-    except SourceError as error:
-        return not_evaluated(error)
-    except BaseException as error:  # noqa: BLE001 - the job boundary: a bug, a panic or an exit stops one check only
-        return _bug(error)
-
-
-def _is_misconfigured(measured: Measured) -> bool:
-    return isinstance(measured.answer, Outcome) and measured.answer.reason is UnknownReason.MISCONFIGURED
-
-
-def _bug(error: BaseException) -> Outcome:
-    return unknown(
-        UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": type(error).__name__})
-    )

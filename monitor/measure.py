@@ -11,47 +11,13 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
+from checks import Check, Measurement, Outcome, UnknownReason
 from checks._gx import GxRequest, evaluate
-from monitor.planner import Literals, Plan, Query, Target, Template, plan
-from sources import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, TimedOut, Unreachable
+from monitor.looked import Measured, not_evaluated
+from monitor.planner import Literals, Plan, Query, Template, plan
+from sources import Source, SourceError
 
 T = TypeVar("T")
-
-REASONS: Mapping[type[SourceError], UnknownReason] = {
-    Unreachable: UnknownReason.UNREACHABLE,
-    PermissionDenied: UnknownReason.PERMISSION,
-    TimedOut: UnknownReason.TIMEOUT,
-    TableNotFound: UnknownReason.MISCONFIGURED,
-    QueryFailed: UnknownReason.MISCONFIGURED,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
-
-    check_id: str
-    check: Check
-    answer: Measurement | Outcome
-    duration_s: float = 0.0
-    earlier: Earlier | None = None
-    """Which earlier measurements it wants to be judged against."""
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """A table that was looked at: when, and what came back for each check."""
-
-    target: Target
-    started_at: datetime
-    ended_at: datetime
-    measured: Sequence[Measured]
-
-
-def not_evaluated(error: SourceError) -> Outcome:
-    """Give the outcome of a check whose source answered with an error."""
-    return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
 
 
 def measure(plan: Plan, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:

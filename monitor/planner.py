@@ -8,7 +8,7 @@ wrote, never with text from outside.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
@@ -16,11 +16,12 @@ from zoneinfo import ZoneInfo
 import ibis
 import ibis.expr.types as ir
 
-from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, Zones, unknown
+from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, unknown
 from checks._clocks import latest_wall_clock
 from checks._statement import select_sql
 from checks._where import predicate_sql
-from sources import Source, SourceSpec, TableNotFound
+from monitor.target import Subject
+from sources import Source, TableNotFound
 
 _FAR_YEAR = 2999
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
@@ -31,35 +32,6 @@ class Compiler(Protocol):
 
     def compile(self, expression: ir.Expr) -> str:
         """Give the SQL text of an expression."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A table and the checks to plan: what the configuration says of it."""
-
-    name: str
-    relation: str
-    checks: tuple[tuple[str, Check], ...]
-    """The check ids with their checks."""
-    zones: Zones = field(default_factory=Zones)
-    loaded_at: str | None = None
-    relations: Mapping[str, str] = field(default_factory=dict)
-    """Names of configured tables to their names within this source, for references."""
-    frame_rows: int = 1_000_000
-    """The most rows to hand to a Great Expectations expectation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A table to look at in a pass, where it lives and who answers for it.
-
-    `period` is the longest time between two scheduled runs, None without a schedule.
-    """
-
-    subject: Subject
-    source: SourceSpec
-    owner: str | None = None
-    period: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from monitor.clock import Clock, SystemClock
 from monitor.config import Config, Loaded, Table
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.planner import Subject, Target
+from monitor.target import Subject, Target
 from sources import CsvOptions, SourceSpec
 from store import Store, StoreError, open_store
 

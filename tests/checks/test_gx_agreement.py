@@ -25,7 +25,7 @@ from checks._gx_twins import twins_of
 from checks.expectation import Expectation
 from monitor.clock import SimulatedClock
 from monitor.engine import Engine
-from monitor.planner import Subject, Target
+from monitor.target import Subject, Target
 from sources import SourceSpec, open_source
 
 Cell: TypeAlias = int | float | str | None

@@ -178,7 +178,7 @@ def two_sources(shop, monkeypatch):
             assert released.wait(timeout=60)
         return open_source(spec)
 
-    monkeypatch.setattr("monitor.engine.open_source", open_when_released)
+    monkeypatch.setattr("monitor.looker.open_source", open_when_released)
     yield shop, released
     released.set()
 
@@ -278,7 +278,7 @@ def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_
             raise error
         return open_source(spec)
 
-    monkeypatch.setattr("monitor.engine.open_source", stumble)
+    monkeypatch.setattr("monitor.looker.open_source", stumble)
     report = _look(shop, None)
     assert [one.outcome.reason for one in report.results] == [None, None, "bug"]
 
@@ -312,3 +312,22 @@ def test_two_processes_close_the_incident_of_a_check_that_went_away(shop):
 
         assert retire(project, Slower()) == 0
         assert [one.state for one in _incidents(store)] == [State.RESOLVED]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("ann"), SystemExit(3)])
+def test_a_check_that_stumbles_while_judging_leaves_the_others(shop, monkeypatch, error):
+    """A bug in one check's verdict makes that check unknown; the rest of the batch is judged and remembered."""
+    monkeypatch.setattr("checks.not_null.NotNull.judge", mock.Mock(side_effect=error))
+    with shop.project().open_store() as store:
+        report = _look(shop, store)
+        assert [one.outcome.reason for one in report.results] == [None, "bug"]
+        assert "ann" not in str(report.results[1].outcome.message)
+        with store.reading() as view:
+            assert set(view.latest_results()) == {"orders.primary-key", "orders.not-null"}
+
+
+def test_ctrl_c_while_judging_ends_the_pass(shop, monkeypatch):
+    """Who gives up a pass gets no verdict for it."""
+    monkeypatch.setattr("checks.not_null.NotNull.judge", mock.Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        _look(shop, None)

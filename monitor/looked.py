@@ -1,0 +1,50 @@
+"""What came back from a look at a table. Importing this is cheap: who only judges needs no engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
+from monitor.target import Target
+from sources import PermissionDenied, QueryFailed, SourceError, TableNotFound, TimedOut, Unreachable
+
+REASONS: Mapping[type[SourceError], UnknownReason] = {
+    Unreachable: UnknownReason.UNREACHABLE,
+    PermissionDenied: UnknownReason.PERMISSION,
+    TimedOut: UnknownReason.TIMEOUT,
+    TableNotFound: UnknownReason.MISCONFIGURED,
+    QueryFailed: UnknownReason.MISCONFIGURED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
+
+    check_id: str
+    check: Check
+    answer: Measurement | Outcome
+    duration_s: float = 0.0
+    earlier: Earlier | None = None
+    """Which earlier measurements it wants to be judged against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A table that was looked at: when, and what came back for each check."""
+
+    target: Target
+    started_at: datetime
+    ended_at: datetime
+    measured: Sequence[Measured]
+
+
+def not_evaluated(error: SourceError) -> Outcome:
+    """Give the outcome of a check whose source answered with an error."""
+    return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
+
+
+def not_looked(target: Target, outcome: Outcome, now: datetime) -> Looked:
+    """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
+    checks = target.subject.checks
+    return Looked(target, now, now, [Measured(check_id, check, outcome) for check_id, check in checks])

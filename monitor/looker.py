@@ -1,0 +1,89 @@
+"""Look at tables of one source: open it once, plan or take the kept plan, measure. Never raises."""
+
+from collections import deque
+from collections.abc import Callable, Generator, MutableMapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+
+from checks import Outcome, UnknownReason
+from monitor.boundary import attempt
+from monitor.clock import Clock
+from monitor.looked import Looked, Measured, not_looked
+from monitor.measure import measure
+from monitor.planner import Literals, Plan, plan
+from monitor.target import Subject, Target
+from sources import Source, open_source
+
+Plans = MutableMapping[str, tuple[Subject, Plan]]
+"""The plans that were made, by table, with what they were made for."""
+
+
+def look(
+    targets: Sequence[Target], *, clock: Clock, plans: Plans, on_begin: Callable[[Target], None] = lambda _: None
+) -> Generator[Looked, None, None]:
+    """Look at tables that all live in one source, in their order; what could not be evaluated is `unknown`.
+
+    `on_begin` hears of each table before it is looked at, of the first before its source is opened. When the whole
+    source cannot be reached, what remains is unknown without being begun. Close the iterator to stop early: the source
+    is closed with it.
+    """
+    remaining = deque(targets)
+    if not remaining:
+        return
+    on_begin(remaining[0])
+    with ExitStack() as closing:
+        source = attempt(lambda: _open(targets[0], closing))
+        ended = source if isinstance(source, Outcome) else None
+        if not isinstance(source, Outcome):
+            looker = _Looker(source, clock, plans)
+            while remaining:
+                looked = looker.look_at(remaining[0])
+                if isinstance(looked, Outcome):
+                    ended = looked
+                    break
+                remaining.popleft()
+                yield looked
+                if remaining:
+                    on_begin(remaining[0])
+    for target in remaining:
+        if ended is not None:
+            plans.pop(target.subject.name, None)
+            yield not_looked(target, ended, clock.now())
+
+
+def _open(target: Target, closing: ExitStack) -> Source:
+    source = open_source(target.source)
+    source.__enter__()
+    closing.callback(lambda: attempt(lambda: source.__exit__(None, None, None)))  # what it found stays found
+    return source
+
+
+class _Looker:
+    def __init__(self, source: Source, clock: Clock, plans: Plans) -> None:
+        self._source, self._clock, self._plans = source, clock, plans
+        self._literals = Literals(source)
+
+    def look_at(self, target: Target) -> Looked | Outcome:
+        """Look at one table; give an outcome only where it holds for the whole source."""
+        started_at = self._clock.now()
+        measured = attempt(lambda: self._measure(target.subject, started_at))
+        if not isinstance(measured, Outcome):
+            return Looked(target, started_at, self._clock.now(), measured)
+        if measured.reason is UnknownReason.UNREACHABLE:
+            return measured
+        self._plans.pop(target.subject.name, None)
+        return not_looked(target, measured, self._clock.now())
+
+    def _measure(self, subject: Subject, now: datetime) -> Sequence[Measured]:
+        known = self._plans.get(subject.name)
+        if known is not None and known[0] == subject:
+            measured = measure(known[1], self._source, now, self._literals)
+            if not any(_is_misconfigured(one) for one in measured):
+                return measured
+        fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
+        self._plans[subject.name] = (subject, fresh)
+        return measure(fresh, self._source, now, self._literals)
+
+
+def _is_misconfigured(measured: Measured) -> bool:
+    return isinstance(measured.answer, Outcome) and measured.answer.reason is UnknownReason.MISCONFIGURED

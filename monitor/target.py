@@ -1,0 +1,37 @@
+"""What to look at: a table with its checks, and where it lives. Importing this is cheap."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from checks import Check, Zones
+from sources import SourceSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A table and the checks to plan: what the configuration says of it."""
+
+    name: str
+    relation: str
+    checks: tuple[tuple[str, Check], ...]
+    """The check ids with their checks."""
+    zones: Zones = field(default_factory=Zones)
+    loaded_at: str | None = None
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Names of configured tables to their names within this source, for references."""
+    frame_rows: int = 1_000_000
+    """The most rows to hand to a Great Expectations expectation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table to look at in a pass, where it lives and who answers for it.
+
+    `period` is the longest time between two scheduled runs, None without a schedule.
+    """
+
+    subject: Subject
+    source: SourceSpec
+    owner: str | None = None
+    period: timedelta | None = None
