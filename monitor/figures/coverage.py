@@ -1,11 +1,13 @@
-"""Since when tables are watched, and when nobody looks right now: gaps that the store learns of at the next run."""
+"""Since when tables are watched, when anybody saw anything, and the gaps that the store learns of at the next run."""
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from incidents import Gap, Watch, gaps_after
+from incidents import Gap, Watch, Window, gaps_after, to_us
 from monitor.config import Config
 
 
@@ -44,6 +46,54 @@ class Watching:
     def not_yet(self, config: Config, end: datetime) -> tuple[str, ...]:
         """Name the tables with a check of which none had run before `end`."""
         return tuple(name for name in _checked(config) if name not in self.since or self.since[name] >= end)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """When at least one check of any table saw something, as sorted, disjoint intervals `[start, end)` (microseconds).
+
+    What a check found holds until its next run is due, or until it could not be evaluated; of a check that is no longer
+    configured, until its last run.
+    """
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime) -> Self:
+        """Give it for the time that the gaps are known of; `gaps` has the ones that still last, too."""
+        configured = {table.check_id(check) for table in config.tables for check in table.checks}
+        unseen: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for gap in gaps:
+            unseen[gap.check_id].append((to_us(gap.start), to_us(gap.end)))
+        seen: list[tuple[int, int]] = []
+        for check_id, watch in watches.items():
+            end = until if check_id in configured else min(until, watch.last_run_at)
+            seen += _between(unseen[check_id], to_us(watch.monitored_since), to_us(end))
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end_us in sorted(seen):
+            if ends and start <= ends[-1]:
+                ends[-1] = max(ends[-1], end_us)
+            else:
+                starts.append(start)
+                ends.append(end_us)
+        return cls(tuple(starts), tuple(ends))
+
+    def in_some_of(self, window: Window) -> bool:
+        """Say whether something was seen in a part of a window."""
+        at = bisect_right(self.ends, window.start_us)
+        return at < len(self.starts) and self.starts[at] < window.end_us
+
+
+def _between(gaps: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Give what of `[start, end)` no gap covers."""
+    for gap_start, gap_end in sorted(gaps):
+        if start < min(gap_start, end):
+            yield start, min(gap_start, end)
+        start = max(start, gap_end)
+    if start < end:
+        yield start, end
 
 
 def _checked(config: Config) -> Iterator[str]:

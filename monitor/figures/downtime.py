@@ -1,6 +1,6 @@
 """Measure the data downtime of a window from the store: the figures, their cost, and how they split up."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -11,6 +11,7 @@ import numpy as np
 from incidents import (
     Cost,
     Downtime,
+    Gap,
     Maintenance,
     Spans,
     Watch,
@@ -23,7 +24,7 @@ from incidents import (
     unobserved,
 )
 from incidents._spans import Ints
-from monitor.figures.coverage import Watching, kept_since, lasting_gaps
+from monitor.figures.coverage import Observed, Watching, kept_since, lasting_gaps
 from monitor.figures.grouping import GROUPINGS, days_of
 from monitor.wiring import Project
 from store import View
@@ -51,8 +52,9 @@ class DowntimeFigures:
 
     `unobserved` is the time (microseconds) in which tables were not looked at, by table. `found_by_person` counts the
     incidents that no check found. `table_of` names the table of each open incident. `watching` says since when tables
-    are watched, `kept_since` since when incidents are kept; `known` is False of a window of which neither a check nor a
-    person said anything: then its figures are none, not nothing.
+    are watched, `kept_since` since when incidents are kept; `observed` says whether any check saw anything in the
+    window; `known` is False of a window of which neither a check nor a person said anything: then its figures are none,
+    not nothing.
     """
 
     whole: Downtime
@@ -66,6 +68,7 @@ class DowntimeFigures:
     ever_checked: bool
     watching: Watching
     kept_since: datetime
+    observed: bool
     known: bool
 
 
@@ -74,7 +77,9 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
     spans = view.spans(window.start_us, window.end_us)
     watches = view.watches()
     watching = Watching.of(watches, from_us(as_of_us))
-    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching)
+    gaps = _gaps(project, view, watches, window=window, as_of_us=as_of_us)
+    observed = Observed.of(watches, gaps, project.config, from_us(as_of_us))
+    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching, observed)
     tables = look.grouped(window, "table")
     parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
     whole = look.measured(window)
@@ -87,12 +92,13 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
         by=by,
         parts=parts,
         tables=tables,
-        unobserved=_unobserved(project, view, watches, window=window, as_of_us=as_of_us),
+        unobserved=_unobserved(gaps, window=window, as_of_us=as_of_us),
         found_by_person=0 if by_person is None else by_person.n,
         table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
         ever_checked=bool(watches),
         watching=watching,
         kept_since=look.kept_since,
+        observed=observed.in_some_of(window),
         known=look.is_known(whole),
     )
 
@@ -104,18 +110,17 @@ class _Survey:
     as_of_us: int
     maintenance: Maintenance | None
     watching: Watching
+    observed: Observed
 
     @property
     def kept_since(self) -> datetime:
         return kept_since(self.project.config, self.project.clock.now())
 
     def is_known(self, found: Downtime) -> bool:
-        """Say whether a window's figures are known: somebody reported, or a check had begun and the past is kept."""
-        end_us = min(found.window.end_us, self.as_of_us)
+        """Say whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
         if found.n:
             return True
-        watched = found.window.start_us < end_us and self.watching.had_begun(from_us(end_us))
-        return watched and from_us(found.window.end_us) > self.kept_since
+        return self.observed.in_some_of(found.window) and from_us(found.window.end_us) > self.kept_since
 
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
@@ -151,8 +156,8 @@ class _Survey:
     def days(self, window: Window) -> Iterator[Part]:
         """Give every day that had begun when the figures were taken.
 
-        Days before the first check of which nobody reported anything are not known; where no check ever ran and people
-        report what they find, their days are what they reported.
+        Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
+        and people report what they find, their days are what they reported.
         """
         reports_only = self.watching.first is None and self.measured(window).n > 0
         for day, part in days_of(window, self.project.config.timezone):
@@ -166,14 +171,20 @@ def _weight(part: Part) -> tuple[Fraction, int, bool, str]:
     return -amount, -part.downtime.downtime, part.key is None, part.key or ""
 
 
-def _unobserved(
+def _gaps(
     project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
-) -> Mapping[str, int]:
-    """Give how long each table was not looked at: the gaps that are on record, and those that still last."""
+) -> Sequence[Gap]:
+    """Give the gaps that touch a window, as far as it has come: those on record, and those that still last."""
+    end_us = min(window.end_us, as_of_us)
+    if end_us <= window.start_us:
+        return ()
+    on_record = view.gaps(from_us(window.start_us), from_us(end_us))
+    return [*on_record, *lasting_gaps(project.config, watches, from_us(as_of_us))]
+
+
+def _unobserved(gaps: Sequence[Gap], *, window: Window, as_of_us: int) -> Mapping[str, int]:
+    """Give how long each table was not looked at."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return {}
-    seen = Window(window.start_us, end_us)
-    gaps = view.gaps(from_us(seen.start_us), from_us(seen.end_us))
-    gaps += lasting_gaps(project.config, watches, from_us(as_of_us))
-    return {table: one.time for table, one in unobserved(gaps, seen).items()}
+    return {table: one.time for table, one in unobserved(gaps, Window(window.start_us, end_us)).items()}

@@ -166,8 +166,10 @@ def _unknown(project: Project, found: DowntimeFigures) -> str:
     first, end = found.watching.first, from_us(min(found.whole.window.end_us, found.whole.as_of_us))
     if end <= from_us(found.whole.window.start_us):
         return "nothing is known of this time yet"
-    if found.watching.had_begun(end):
+    if found.watching.had_begun(end) and from_us(found.whole.window.end_us) <= found.kept_since:
         return "incidents of this time are no longer kept, so nothing is known of its downtime"
+    if found.watching.had_begun(end):
+        return "no check saw anything in this time, so nothing is known of its downtime"
     if first is None:
         return "nothing was watched yet; no check had run by then"
     return f"nothing was watched yet; the first check ran on {say_time(first, project.config.timezone)}"
@@ -179,6 +181,9 @@ def _watched(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
     if first is None or first >= end:
         yield _line("watched", "nothing yet in this time; these incidents were reported")
+        return
+    if not found.observed:
+        yield _line("watched", "no check saw anything in this time; these incidents are on record")
         return
     if first > start:
         yield _line("watched", f"since {say_time(first, zone)}; of what was before, only reported incidents are known")

@@ -10,7 +10,7 @@ from incidents import Cost, Downtime, Window
 from incidents._spans import Ints
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import DayBar, Share
-from monitor.reports.week import Day
+from monitor.reports.week import Day, Week
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Scale:
         return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
-def day_bar(evidence: Evidence, day: Day, *, reports_only: bool) -> DayBar:
-    """Give the downtime of a day; none of a day to come or that nobody watched, nothing on one the zone left out.
+def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> DayBar:
+    """Give the downtime of a day; none of a day to come or of which nobody knows, nothing on one the zone left out.
 
     `reports_only` says that no check ever ran and that the week's figures are what people reported: so are its days.
     """
@@ -41,9 +41,12 @@ def day_bar(evidence: Evidence, day: Day, *, reports_only: bool) -> DayBar:
         return DayBar(day.date, None, None)
     if day.start >= day.end:
         return DayBar(day.date, 0, 0)
-    found = evidence.measure(Window.of(day.start, day.end))
-    if not found.n and not reports_only and not evidence.watching.had_begun(day.end):
-        return DayBar(day.date, None, None)
+    window = Window.of(day.start, day.end)
+    found = evidence.measure(window)
+    if not found.n and not reports_only:
+        seen = evidence.observed.in_some_of(window) and week.monday not in evidence.blind_weeks
+        if not seen or day.end <= evidence.kept_since:
+            return DayBar(day.date, None, None)
     return DayBar(day.date, found.undetected, found.repair)
 
 

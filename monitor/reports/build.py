@@ -1,6 +1,7 @@
 """Build the weekly report: pure, from what is known to one value. The arithmetic is that of the `incidents` room."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Final
@@ -32,14 +33,13 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     weeks = [week.back(i) for i in range(TREND_WEEKS)]
     measured = [evidence.measure(window_of(one)) for one in weeks]
     prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
+    coverage = coverage_of(evidence, week)
+    if coverage.evaluated == 0:  # None: it is no longer known
+        evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
     unknown = [why_unknown(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
     scale = Scale.of(measured[0], prices[0])
-    coverage = coverage_of(evidence, week)
-    known = [one is None for one in unknown]
-    if not measured[0].n and coverage.evaluated == 0:  # None: it is no longer known
-        known[0] = False
-    comparison = _comparison(measured, prices, known)
+    comparison = _comparison(measured, prices, [one is None for one in unknown])
     reports_only = evidence.watching.first is None and measured[0].n > 0
     ranking = rank(evidence, window)
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
@@ -54,7 +54,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         figures=comparison,
         change=changes(measured[1], measured[0]) if complete and _differ(comparison) else None,
         diagnosis=_diagnosis(measured[0], ranking, scale),
-        days=tuple(day_bar(evidence, day, reports_only=reports_only) for day in week.days),
+        days=tuple(day_bar(evidence, week, day, reports_only=reports_only) for day in week.days),
         owners=owners[:_OWNERS_SHOWN],
         owners_more=max(0, len(owners) - _OWNERS_SHOWN),
         trend=tuple(_trend(weeks, measured, unknown))[::-1],
@@ -73,7 +73,7 @@ def window_of(week: Week) -> Window:
 def _headline(
     comparison: Comparison, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
 ) -> Message:
-    if comparison.week is None:
+    if why is not None:
         return unknown_week(why, coverage.since)
     since = coverage.since if coverage.begun and not coverage.from_start else None
     return headline(comparison, currency=currency, complete=complete, since=since)

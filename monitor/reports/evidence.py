@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
 from checks import Status
 from incidents import (
@@ -23,7 +23,7 @@ from incidents import (
 from incidents import measure as measure_window
 from incidents._spans import Ints
 from monitor.config import Config
-from monitor.figures.coverage import Watching, kept_since
+from monitor.figures.coverage import Observed, Watching, kept_since
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +32,9 @@ class Evidence:
 
     `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`: unobserved
     time that touches the week, the time since the last run included. `watches`: by check id. `results`: how often
-    checks found what in the week, None when that is no longer kept. `pricing` is None where no rate is configured.
-    `owners`: by table, the name to show. `watching`: since when tables are watched.
+    checks found what in the week, None when that is no longer kept. `blind_weeks`: the Mondays of the earlier weeks in
+    which checks might have run and none could be evaluated. `pricing` is None where no rate is configured. `owners`: by
+    table, the name to show. `watching`: since when tables are watched. `observed`: when anything was seen in the week.
     """
 
     config: Config
@@ -45,12 +46,15 @@ class Evidence:
     watches: Mapping[str, Watch]
     results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
+    blind_weeks: frozenset[date] = frozenset()
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
+    observed: Observed = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "owners", owner_names(self.config))
         object.__setattr__(self, "watching", Watching.of(self.watches, self.as_of))
+        object.__setattr__(self, "observed", Observed.of(self.watches, self.gaps, self.config, self.as_of))
 
     @property
     def as_of_us(self) -> int:

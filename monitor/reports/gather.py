@@ -18,6 +18,7 @@ def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
     spans = view.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
     watches = view.watches()
     kept_since = now - config.storage.keep_measurements
+    earlier = [week.back(number) for number in range(1, TREND_WEEKS)]
 
     def look_up(ids: Sequence[int]) -> Sequence[Incident]:
         return [view.incident(one) for one in ids]
@@ -32,4 +33,7 @@ def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
         watches=watches,
         results=view.results_by_status(week.start, week.end) if week.start >= kept_since else None,
         look_up=look_up,
+        blind_weeks=frozenset(
+            one.monday for one in earlier if one.start >= kept_since and not view.saw_anything(one.start, one.end)
+        ),
     )

@@ -6,20 +6,20 @@ from fractions import Fraction
 from checks import Message
 from monitor.reports.sentences import length
 from monitor.reports.value import Comparison, Figures
-from monitor.reports.words import NOT_KEPT
+from monitor.reports.words import NOT_EVALUATED, NOT_KEPT
 from monitor.voice import Money
 
 
-def unknown_week(why: Message | None, since: datetime | None) -> Message:
-    """Say that nothing is known of a week: nothing was watched or is kept, else nothing could be evaluated.
+def unknown_week(why: Message, since: datetime | None) -> Message:
+    """Say that nothing is known of a week: nothing was watched, could be evaluated or is kept.
 
     Args:
-        why: `NOT_WATCHED`, `NOT_KEPT`, or None.
+        why: `NOT_WATCHED`, `NOT_EVALUATED` or `NOT_KEPT`.
         since: when the first check ran, None if none ever did.
     """
     if why is NOT_KEPT:
         return Message("Incidents of this week are no longer kept, so nothing is known of its downtime.")
-    if why is None:
+    if why is NOT_EVALUATED:
         return Message("Nothing could be evaluated this week, so nothing is known of its downtime.")
     if since is None:
         return Message("Nothing was watched yet: no check has ever run.")
@@ -41,9 +41,9 @@ def headline(figures: Comparison, *, currency: str, complete: bool, since: datet
     what = _what(week, currency)
     if not complete:
         return Message("{what} so far this week.", {"what": what})
-    change = None if figures.before is None else _change(figures.before.downtime_us, week.downtime_us)
-    if change is None:
-        return Message("{what} this week.", {"what": what})
+    if figures.before is None:
+        return Message("{what} this week; nothing is known of last week.", {"what": what})
+    change = _change(figures.before.downtime_us, week.downtime_us)
     return Message("{what}: {change}.", {"what": what, "change": change})
 
 
@@ -52,7 +52,9 @@ def _quiet(figures: Comparison, *, complete: bool, since: datetime | None) -> Me
         return Message("No data downtime since watching began on {since:time}.", {"since": since})
     if not complete:
         return Message("No data downtime so far this week.")
-    if figures.before is None or figures.before.n == 0:
+    if figures.before is None:
+        return Message("No data downtime this week; nothing is known of last week.")
+    if figures.before.n == 0:
         return Message("No data downtime this week.")
     return Message(
         "No data downtime this week, after {before:hours} last week.", {"before": length(figures.before.downtime_us)}

@@ -53,7 +53,8 @@ class Figures:
 class Comparison:
     """The week beside the one before and the median of the four before.
 
-    None for a time of which nobody knows: before anything was watched, or no longer kept, and nothing was reported.
+    None for a time of which nobody knows: before anything was watched, without anything that could be evaluated, or no
+    longer kept, and nothing was reported.
     """
 
     week: Figures | None
@@ -130,7 +131,7 @@ class Standout:
 
 @dataclass(frozen=True, slots=True)
 class DayBar:
-    """The downtime of one day in its two parts; None for a day still to come, or before anything was watched."""
+    """The downtime of one day in its two parts; None for a day still to come, or of which nobody knows."""
 
     date: date
     undetected_us: int | None

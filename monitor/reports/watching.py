@@ -8,7 +8,7 @@ from incidents import Downtime, Unobserved, Window, unobserved
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import BlindSpot, Coverage
 from monitor.reports.week import Week
-from monitor.reports.words import NOT_KEPT, NOT_WATCHED, REASONS
+from monitor.reports.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
 
 _SHOWN: Final = 5
 
@@ -17,13 +17,15 @@ def why_unknown(evidence: Evidence, week: Week, found: Downtime) -> Message | No
     """Say why nobody knows of a week's downtime, None of a week that is known.
 
     What is on record is known, whoever reported it. Without any incident a week is known to have been good only if a
-    check had begun, and if incidents of that time are still kept.
+    check had begun, if incidents of that time are still kept, and if something could be evaluated.
     """
     if found.n:
         return None
     if not evidence.watching.had_begun(min(week.end, evidence.as_of)):
         return NOT_WATCHED
-    return NOT_KEPT if week.end <= evidence.kept_since else None
+    if week.end <= evidence.kept_since:
+        return NOT_KEPT
+    return NOT_EVALUATED if week.monday in evidence.blind_weeks else None
 
 
 def coverage_of(evidence: Evidence, week: Week) -> Coverage:

@@ -37,6 +37,7 @@ FOUND_BY: Final[Mapping[FoundBy, Message]] = {
 }
 NOT_WATCHED: Final = Message("nothing was watched yet")
 NOT_KEPT: Final = Message("no longer kept")
+NOT_EVALUATED: Final = Message("nothing could be evaluated")
 """Why nobody knows of a week."""
 REASONS: Final[Mapping[str, Message]] = {
     NOT_RUN: Message("it was not run"),

@@ -186,6 +186,15 @@ def test_results_of_a_time_are_counted_by_status(store: Store) -> None:
         assert view.results_by_status(AT + 9 * HOUR, AT + 10 * HOUR) == {}
 
 
+def test_whether_anything_was_seen(store: Store) -> None:
+    """A time in which every result is unknown, or in which nothing ran, is one in which nothing was seen."""
+    measure(store, *((AT + number * HOUR, status) for number, status in enumerate([Status.UNKNOWN, Status.WARN])))
+    with store.reading() as view:
+        seen = [view.saw_anything(AT + number * HOUR, AT + (number + 1) * HOUR) for number in range(3)]
+        assert view.saw_anything(AT, AT + 9 * HOUR)
+    assert seen == [False, True, False]
+
+
 def test_counts_count(store: Store) -> None:
     """The counts are those of what was written."""
     measure(store, (AT, Status.PASS), (AT + HOUR, Status.FAIL))

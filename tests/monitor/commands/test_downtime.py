@@ -234,6 +234,26 @@ def test_what_was_reported_before_monitoring_counts(terminal: Terminal) -> None:
     assert "watched       nothing yet in this time; these incidents were reported" in terminal(*words).out
 
 
+def test_where_nothing_could_be_evaluated_nothing_is_known(terminal: Terminal) -> None:
+    """Checks that ran and saw nothing make no figure known; an incident that does not count changes nothing of that."""
+    terminal.sql("DROP TABLE orders; DROP TABLE refunds")
+    terminal("check")
+    times = ("--occurred", "3h ago", "--detected", "2h ago", "--resolved", "1h ago")
+    terminal.json("incident", "open", "--table", "orders", "--title", "a", *times, "--as", "false-positive")
+    with terminal.at(NOW + timedelta(days=1)):
+        value = terminal.json("downtime", "--by", "day")
+        page = terminal("downtime").out
+        assert _all_null(value)
+        assert value["excluded"]["false-positive"] == {"n": 1, "hours": 2.0}
+        assert {row["downtime_h"] for row in value["by"]} == {None}
+        assert "no check saw anything in this time, so nothing is known of its downtime" in page
+        assert "not counted   false-positive 1 incident, 2 h" in page
+        terminal.json("incident", "open", "--table", "orders", "--title", "b", *times, "--as", "fixed")
+        page = terminal("downtime").out
+    assert "2 h in 1 incident" in page
+    assert "watched       no check saw anything in this time; these incidents are on record" in page
+
+
 def test_what_is_no_longer_kept_is_not_called_nothing(terminal: Terminal) -> None:
     """A window older than incidents are kept is not called one without incidents."""
     storage = 'storage: {url: "sqlite:///store.db"'

@@ -31,7 +31,7 @@ from monitor.reports.build import build_weekly, window_of
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import Left, WeeklyReport
 from monitor.reports.week import Week
-from monitor.reports.words import NOT_KEPT, NOT_WATCHED
+from monitor.reports.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 
 ZONE = "Asia/Tokyo"
 WEEK = Week.parse("2026-W46", ZONE)
@@ -325,6 +325,43 @@ def test_nothing_evaluated():
     assert "Nothing could be evaluated" in str(report.headline)
     assert (report.figures.week, report.change) == (None, None)
     assert report.figures.before is not None
+    assert {(bar.undetected_us, bar.repair_us) for bar in report.days} == {(None, None)}
+    assert (report.trend[-1].undetected_us, report.trend[-1].why) == (None, NOT_EVALUATED)
+
+
+def test_nothing_evaluated_but_a_report():
+    """What a person reported of such a week counts; the other days stay unknown."""
+    reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
+    report = build([reported], results={Status.UNKNOWN: 4})
+    assert (report.figures.week.n, report.trend[-1].why) == (1, None)
+    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+
+
+def test_after_a_week_of_which_nothing_is_known():
+    """A week compares with no week in which nothing could be evaluated, and its sentence says so."""
+    blind = {"blind_weeks": frozenset({WEEK.back(1).monday})}
+    quiet, down = build((), **blind), build(SIX[:2], **blind)
+    assert str(quiet.headline) == "No data downtime this week; nothing is known of last week."
+    assert str(down.headline).endswith(" this week; nothing is known of last week.")
+    for report in (quiet, down):
+        assert (report.figures.before, report.change) == (None, None)
+        assert report.figures.median is not None  # of the three weeks before
+        assert [bar.why for bar in report.trend] == [None] * 10 + [NOT_EVALUATED, None]
+    assert build(SIX[2:3], **blind).figures.before is not None  # an incident of that week is on record
+
+
+def test_days_that_nobody_saw():
+    """A day on which every check was unknown or did not run has no figures, in a week that has some."""
+    gap = Gap("sales.orders.check", "sales.orders", at(20), at(80), UnknownReason.UNREACHABLE)
+    report = build((), gaps=[gap])
+    assert [bar.undetected_us for bar in report.days] == [0, None, None, 0, 0, 0, 0]
+
+
+def test_only_false_alarms_and_nothing_evaluated():
+    """Incidents that do not count make no week known."""
+    report = build(SIX[4:5], results={Status.UNKNOWN: 1})
+    assert "Nothing could be evaluated" in str(report.headline)
+    assert (report.figures.week, report.method.excluded[0].n) == (None, 1)
 
 
 def test_incidents_no_longer_kept():
@@ -334,6 +371,7 @@ def test_incidents_no_longer_kept():
     assert str(gone.headline).startswith("Incidents of this week are no longer kept")
     assert gone.figures.week is None
     assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
+    assert {bar.undetected_us for bar in gone.days} == {None}
     there = build(SIX, config=kept, now=at(168 + 240))
     assert there.figures.week is not None
     assert there.figures.week.n == 4

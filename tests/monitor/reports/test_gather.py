@@ -114,6 +114,31 @@ def test_weeks_before_the_first_look(tmp_path):
     assert "| Incidents (N) | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |" in figures
 
 
+def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
+    """A week in which all runs were unknown is null in the trend, and no "last week" to compare with."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    selection = select([], project.config)
+    with project.open_store() as store:
+        look(project, selection, store=store)
+        shop.sql("ALTER TABLE orders RENAME TO elsewhere")
+        shop.clock.advance(timedelta(weeks=1))
+        look(project, selection, store=store)
+        shop.sql("ALTER TABLE elsewhere RENAME TO orders")
+        shop.clock.advance(timedelta(weeks=1))
+        look(project, selection, store=store)
+        week = Week.containing(shop.clock.now(), "Asia/Tokyo")
+        with store.reading() as view:
+            blind, after = (build_weekly(gather(project, view, one, week.end), one) for one in (week.back(1), week))
+    assert str(blind.headline).startswith("Nothing could be evaluated this week")
+    assert str(after.headline) == "No data downtime this week; nothing is known of last week."
+    value = as_json(after, ENGLISH)
+    assert [one["downtime_h"] for one in value["trend"]][-3:] == [0, None, 0]
+    assert (value["figures"]["last_week"], value["change"]) == (None, None)
+    assert {day["downtime_h"] for day in as_json(blind, ENGLISH)["by_day"]} == {None}
+    assert "nothing could be evaluated" in as_markdown(after, ENGLISH)
+
+
 def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
     """Where all that ran could be evaluated and yet time is missing, both are said in one sentence."""
     shop = build_shop(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.reports.headline import headline, unknown_week
 from monitor.reports.value import Comparison, Figures
-from monitor.reports.words import NOT_KEPT, NOT_WATCHED
+from monitor.reports.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 from monitor.voice import BabelVoice
 from tests.monitor.reports.sample import figures
 
@@ -61,7 +61,10 @@ def test_forms():
         say(down(2, 9_000), down(4, 1))
         == "2 h of data downtime in one incident at a cost of ¥9,000: 50% less than last week."
     )
-    assert say(down(2, 9_000), None) == "2 h of data downtime in one incident at a cost of ¥9,000 this week."
+    assert (
+        say(down(2, 9_000), None)
+        == "2 h of data downtime in one incident at a cost of ¥9,000 this week; nothing is known of last week."
+    )
     japanese = "データダウンタイム2時間、インシデント1件、推定損失額￥9,000\uff08先週より50%減\uff09。"
     assert say(down(2, 9_000), down(4, 1), voice=JAPANESE) == japanese
 
@@ -69,7 +72,8 @@ def test_forms():
 def test_quiet_weeks():
     """No downtime is said as such; the days before anything was watched are not called quiet."""
     assert say(down(0), down(0)) == "No data downtime this week."
-    assert say(down(0), None) == "No data downtime this week."
+    assert say(down(0), None) == "No data downtime this week; nothing is known of last week."
+    assert say(down(0), None, voice=JAPANESE) == "今週はデータダウンタイムがありませんでした\uff08先週は不明\uff09。"
     assert say(down(0), down(4)) == "No data downtime this week, after 4 h last week."
     since = datetime(2026, 11, 11, 9, 30, tzinfo=UTC)
     assert say(down(0), None, since=since) == "No data downtime since watching began on Wed, Nov 11, 09:30."
@@ -85,7 +89,7 @@ def test_unknown_weeks():
     assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
     assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Nothing was watched yet: no check has ever run."
     assert unknown_week(NOT_KEPT, since).render(tokyo).startswith("Incidents of this week are no longer kept")
-    assert unknown_week(None, since).render(tokyo).startswith("Nothing could be evaluated this week")
+    assert unknown_week(NOT_EVALUATED, since).render(tokyo).startswith("Nothing could be evaluated this week")
     assert "2026年10月5日" in unknown_week(NOT_WATCHED, since).render(JAPANESE)
 
 
