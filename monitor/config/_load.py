@@ -14,7 +14,7 @@ from monitor.config._checks import Workshop, build_checks, child, entries, items
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
 from monitor.config._messages import find_node, word_errors
-from monitor.config._model import Config
+from monitor.config._model import Config, Match
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
@@ -77,7 +77,12 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     problems += foreign_sources(tree, workshop.built)
     if problems or config is None:
         raise _error(problems, files, redactor)
-    notes = [*outside_references(tree, workshop.built), *_unpriced_tiers(config), *_unevaluated(config)]
+    notes = [
+        *outside_references(tree, workshop.built),
+        *_unpriced_tiers(config),
+        *_unheard(config),
+        *_unevaluated(config),
+    ]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,
@@ -152,11 +157,24 @@ def _unpriced_tiers(config: Config) -> list[Problem]:
     return [Problem("config.unpriced_tier", message)]
 
 
+def _unheard(config: Config) -> Iterator[Problem]:
+    """Find owners who never hear of their tables: a route without a match applies to everything."""
+    everything = next((number for number, one in enumerate(config.alerts.routes, 1) if one.match == Match()), None)
+    if everything is None:
+        return
+    reached = {channel for route in config.alerts.routes for channel in route.to}
+    owners = {config.owner_of(table) for table in config.tables}
+    for name in sorted(owner for owner in owners if owner is not None):
+        channel = config.owners[name].channel
+        if channel is not None and channel not in reached:
+            message = (
+                f"owner '{name}' hears nothing on {channel}: route {everything} has no match, so it always applies"
+            )
+            yield Problem("config.unheard_owner", message, hint=f"add a route with match: {{owner: {name}}}")
+
+
 def _unevaluated(config: Config) -> Iterator[Problem]:
     if config.releases:
         names = ", ".join(config.releases)
         message = f"releases are read and checked, but not evaluated by this version: {names}"
         yield Problem("config.not_evaluated", message)
-    if config.alerts.channels:
-        names = ", ".join(config.alerts.channels)
-        yield Problem("config.not_evaluated", f"alerts are read and checked, but not sent by this version: {names}")

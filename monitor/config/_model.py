@@ -233,32 +233,42 @@ class Channel(Section):
 class Match(Section):
     """Which incidents a route is about; every key given must fit."""
 
-    table: str | None = None
-    domain: str | None = None
-    owner: str | None = None
-    tier: str | None = None
-    source: str | None = None
-    severity: Severity | None = None
-    kind: Kind | None = None
+    table: str | None = Field(None, description="One of `tables`.")
+    domain: str | None = Field(None, description="One of `domains`.")
+    owner: str | None = Field(None, description="One of `owners`.")
+    tier: str | None = Field(None, description="The tier of the table.")
+    source: str | None = Field(None, description="One of `sources`.")
+    severity: Severity | None = Field(None, description="At least so severe.")
+    kind: Kind | None = Field(None, description="What it is about.")
 
 
 class Route(Section):
     """Which alerts go where."""
 
     match: Match = Match()
-    to: Annotated[tuple[str, ...], MinLen(1)]
+    to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")
     quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
 
 
 class QuietHours(Section):
-    """When a channel wants silence."""
+    """When a channel wants silence; an `end` that is not after `start` lies on the next day."""
 
-    days: Weekdays = Weekdays.parse("mon-sun")
+    days: Weekdays = Field(Weekdays.parse("mon-sun"), description="Days on which they begin.")
     start: Clock
     end: Clock
-    timezone: Zone | None = None
-    let_through: tuple[Severity, ...] = ()
-    afterwards: Literal["catch-up", "drop"] = "catch-up"
+    timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
+    let_through: tuple[Severity, ...] = Field(
+        (), description="What is told all the same: what is at least as severe as one of these."
+    )
+    afterwards: Literal["catch-up", "drop"] = Field(
+        "catch-up", description="Whether problems of these hours are told when they end, or never."
+    )
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if self.start == self.end and str(self.days) == "mon-sun":
+            raise ValueError("these quiet hours never end; give fewer days, or an 'end' that is not the 'start'")
+        return self
 
 
 class Alerts(Section):
@@ -272,9 +282,18 @@ class Alerts(Section):
     mute_downstream: bool = Field(
         default=True, description="Whether tables downstream of an open incident stay silent."
     )
-    channels: dict[str, Channel] = {}
-    routes: tuple[Route, ...] = ()
-    quiet_hours: dict[str, QuietHours] = {}
+    hourly_cap: Annotated[int, Ge(1), Le(10_000)] = Field(
+        30, description="Most messages to a channel in any hour; what is beyond is summed up in one."
+    )
+    operators: tuple[str, ...] = Field(
+        (),
+        description="Channels that hear of Tablewatch itself; by default those of the routes without a match.",
+    )
+    channels: dict[str, Channel] = Field({}, description="Where alerts go, by name.")
+    routes: tuple[Route, ...] = Field(
+        (), description="Who hears of what; every route that matches applies, and the owner's channel if none does."
+    )
+    quiet_hours: dict[str, QuietHours] = Field({}, description="When alerts wait, by name.")
 
 
 class WeeklyReportPlan(Section):

@@ -112,7 +112,9 @@ def _ownership(tree: Node, names: Names) -> Iterator[Problem]:
 
 
 def _alerts(tree: Node, names: Names) -> Iterator[Problem]:
-    for route in items(child(child(tree, "alerts"), "routes")):
+    alerts = child(tree, "alerts")
+    yield from _known_each(child(alerts, "operators"), names.channels, "channel", "alerts.channels")
+    for route in items(child(alerts, "routes")):
         match = child(route, "match")
         yield from _known(child(match, "table"), names.tables, "table", "tables")
         yield from _known(child(match, "domain"), names.domains, "domain", "domains")

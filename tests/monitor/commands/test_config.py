@@ -178,10 +178,22 @@ def test_sql_that_no_engine_could_read_is_an_error(here: Path, capsys: pytest.Ca
     ]
 
 
-def test_what_this_version_does_not_do_yet_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever writes alerts is told that nothing sends them."""
-    with (here / "tablewatch.yaml").open("a", encoding="utf-8") as file:
-        file.write('alerts: {channels: {ops: {apprise: "json://localhost:9/"}}}\n')
+def test_an_owner_who_would_hear_nothing_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A route without a match applies to everything, so that owners' own channels are never used: that is said."""
+    channels = 'channels: {ops: {apprise: "json://localhost:9/"}, all: {apprise: "json://a/"}}'
+    _watch_alone(here, f"alerts: {{{channels}}}")
+    code, _, err = _config("check", capsys=capsys)
+    assert (code, err) == (0, "")
+    _watch_alone(here, f"alerts: {{{channels}, routes: [{{to: [all]}}]}}")
     code, _, err = _config("check", capsys=capsys)
     assert code == 0
-    assert "not sent by this version: ops" in err
+    assert "owner 'desk' hears nothing on ops: route 1 has no match, so it always applies" in err
+
+
+def _watch_alone(here: Path, alerts: str) -> None:
+    text = (
+        "version: 1\nproject: p\nsources: {files: {files: '*.csv'}}\n"
+        "owners: {desk: {channel: ops}}\ntables: [{name: orders, source: files, owner: desk}]\n"
+    )
+    (here / "orders.csv").write_text("id\n1\n", encoding="utf-8")
+    (here / "tablewatch.yaml").write_text(f"{text}{alerts}\n", encoding="utf-8")

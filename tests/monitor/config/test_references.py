@@ -23,6 +23,7 @@ alerts:
         ("sales: {owner: crew}", "sales: {owner: x}", "unknown owner 'x'", "known: crew"),
         ("{name: The crew,", "{channel: opps,", "unknown channel 'opps'", "did you mean 'ops'?"),
         ("alerts:\n", "alerts:\n  routes: [{to: [ops, oops]}]\n", "unknown channel 'oops'", "did you mean 'ops'?"),
+        ("alerts:\n", "alerts:\n  operators: [oops]\n", "unknown channel 'oops'", "did you mean 'ops'?"),
         (
             "alerts:\n",
             "alerts:\n  routes: [{to: [ops], quiet_hours: days}]\n",

@@ -1,0 +1,74 @@
+"""Put what a channel is to be told into messages: one for each table, and one over tables when there is no room.
+
+A table's news waits `group_wait` from the first change, so that what belongs together is told together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from incidents import Incident
+from monitor.alerts.decide import Reason
+
+if TYPE_CHECKING:
+    from store import Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to tell: an incident, why it is told, and since when that waits to be told."""
+
+    incident: Incident
+    reason: Reason
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What goes into one message, the worst first. A storm is over tables: there was no room for more."""
+
+    items: tuple[Item, ...]
+    storm: bool = False
+
+    @property
+    def table(self) -> str | None:
+        """Give the table it is about; None for several."""
+        tables = {item.incident.table for item in self.items}
+        return next(iter(tables)) if len(tables) == 1 else None
+
+
+def ready(waiting: Sequence["Transition"], *, group_wait: timedelta, now: datetime) -> Mapping[str, list["Transition"]]:
+    """Give, by table, the transitions of those tables whose first change has waited long enough.
+
+    A change recorded after `now` has waited long enough too: the clock went back since.
+    """
+    tables: dict[str, list[Transition]] = {}
+    for transition in waiting:
+        tables.setdefault(transition.table, []).append(transition)
+    return {table: group for table, group in tables.items() if _has_waited(group, group_wait, now)}
+
+
+def _has_waited(group: Sequence["Transition"], group_wait: timedelta, now: datetime) -> bool:
+    first = min(transition.recorded_at for transition in group)
+    return not now - group_wait < first <= now
+
+
+def parcels(items: Sequence[Item], free: int) -> Sequence[Parcel]:
+    """Give the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
+
+    Each table gets its own while there is room, the worst tables first; the last message sums up all others.
+    """
+    tables: dict[str, list[Item]] = {}
+    for item in sorted(items, key=_worst_first):
+        tables.setdefault(item.incident.table, []).append(item)
+    groups = [tuple(group) for group in tables.values()]
+    if len(groups) <= free:
+        return [Parcel(group) for group in groups]
+    alone, together = groups[: free - 1], groups[free - 1 :]
+    rest = sorted((item for group in together for item in group), key=_worst_first)
+    return [*(Parcel(group) for group in alone), Parcel(tuple(rest), storm=True)]
+
+
+def _worst_first(item: Item) -> tuple[bool, int, datetime, int]:
+    return item.reason is Reason.RESOLVED, -item.incident.severity.rank, item.since, item.incident.id

@@ -1,0 +1,124 @@
+"""Find the channels that hear of an incident, and say how they were found.
+
+Every route that matches applies, and a channel that several lead to hears once. The channel of the table's owner hears
+of it unless a route matched; a route without `match` matches everything.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from checks import Kind, Severity
+from monitor.config import Config, Match, Table
+
+OWNER: Final = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How a channel is reached: by which routes ("route 2", counted from 1) or as the owner's, and when it is quiet.
+
+    `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none.
+    """
+
+    by: tuple[str, ...]
+    quiet: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the explanation: a route, or the owner; whether it applies; why."""
+
+    name: str
+    applies: bool
+    why: str
+    to: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Which channels hear of something, in the order of the configuration, and the explanation."""
+
+    channels: Mapping[str, Reached] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+
+
+def channels_for(table: str, config: Config, *, severity: Severity, kind: Kind) -> Routing:
+    """Give the channels that hear of an incident on a table."""
+    ways: dict[str, list[tuple[str, str | None]]] = {}
+    steps = []
+    known = config.table(table)
+    for number, route in enumerate(config.alerts.routes, start=1):
+        facts = _facts(table, known, config)
+        misses = list(_misses(route.match, facts, severity=severity, kind=kind))
+        name = f"route {number}"
+        if misses:
+            steps.append(Step(name, applies=False, why=misses[0], to=route.to))
+            continue
+        steps.append(Step(name, applies=True, why=_say_match(route.match), to=route.to))
+        for channel in route.to:
+            ways.setdefault(channel, []).append((name, route.quiet_hours))
+    steps.append(_owner_step(known, config, matched=bool(ways)))
+    if steps[-1].applies:
+        ways = {channel: [(OWNER, None)] for channel in steps[-1].to}
+    return Routing({channel: _reached(found) for channel, found in ways.items()}, tuple(steps))
+
+
+def any_way(channel: str, config: Config) -> Reached:
+    """Give how a channel is reached at all, for what it must hear although no route leads there any more."""
+    ways = [
+        (f"route {number}", route.quiet_hours)
+        for number, route in enumerate(config.alerts.routes, start=1)
+        if channel in route.to
+    ]
+    return _reached(ways)
+
+
+def operators(config: Config) -> tuple[str, ...]:
+    """Give the channels that hear of Tablewatch itself: those named, else those of the routes without a match."""
+    if config.alerts.operators:
+        return config.alerts.operators
+    everything = [channel for route in config.alerts.routes if route.match == Match() for channel in route.to]
+    return tuple(dict.fromkeys(everything))
+
+
+def _reached(ways: list[tuple[str, str | None]]) -> Reached:
+    quiet = [name for _, name in ways]
+    names = () if None in quiet else tuple(dict.fromkeys(name for name in quiet if name is not None))
+    return Reached(tuple(name for name, _ in ways), names)
+
+
+def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str | None]:
+    facts: dict[str, str | None] = {"table": name}
+    if table is not None:
+        facts |= {"domain": table.domain, "owner": config.owner_of(table), "tier": table.tier, "source": table.source}
+    return facts
+
+
+def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity, kind: Kind) -> Iterator[str]:
+    """Say in which of its keys a route does not fit."""
+    for key in ("table", "domain", "owner", "tier", "source"):
+        wanted, seen = getattr(match, key), facts.get(key)
+        if wanted is not None and wanted != seen:
+            yield f"it is about {key} {wanted}, not {'none' if seen is None else seen}"
+    if match.severity is not None and severity.rank < match.severity.rank:
+        yield f"it is about severity {match.severity} and above, not {severity}"
+    if match.kind is not None and kind is not match.kind:
+        yield f"it is about kind {match.kind}, not {kind}"
+
+
+def _say_match(match: Match) -> str:
+    said = [f"{key} {value}" for key, value in match.model_dump(exclude_none=True, mode="json").items()]
+    return f"it matches: {', '.join(said)}" if said else "it has no match, so it is about everything"
+
+
+def _owner_step(table: Table | None, config: Config, *, matched: bool) -> Step:
+    owner = None if table is None else config.owner_of(table)
+    if owner is None:
+        return Step(OWNER, applies=False, why="the table has no owner")
+    channel = config.owners[owner].channel if owner in config.owners else None
+    if channel is None:
+        return Step(OWNER, applies=False, why=f"{owner} has no channel")
+    if matched:
+        return Step(OWNER, applies=False, why=f"{owner} is left out, since a route applies", to=(channel,))
+    return Step(OWNER, applies=True, why=f"no route applies, so {owner} hears of it", to=(channel,))
