@@ -19,18 +19,28 @@ from store._retention import Pruned
 from store._store import Store
 from store._values import Counts, IncidentFilter, Result, Run
 from store._view import View
+from store._work import Claim, Daemon, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotState
 
 __all__ = [
     "Book",
+    "Claim",
     "Counts",
+    "Daemon",
     "Discrepancy",
     "History",
     "IncidentFilter",
+    "Lease",
     "NotRecorded",
     "Pruned",
+    "Quarantine",
     "Result",
     "RowRefused",
     "Run",
+    "Scheduled",
+    "Skip",
+    "SkipReason",
+    "Slot",
+    "SlotState",
     "Store",
     "StoreBusy",
     "StoreConflict",

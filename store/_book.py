@@ -1,16 +1,17 @@
 """Write in the store, inside one transaction that nobody else writes in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Table, bindparam, delete, func, insert, select, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import bindparam, delete, func, insert, select, text
 
 from incidents import BrokenHistory, Change, Event, Gap, Incident, Opened, State, Watch
 from incidents.events import apply, decode, encode
 from store import _incidents
+from store._columns import columns_of
+from store._daemons import DaemonBook
 from store._errors import StoreConflict, StoreError
 from store._given import any_of, given
 from store._json import from_text, to_text
@@ -25,8 +26,8 @@ from store._rows import (
     MeasurementRow,
     ProjectRow,
     RunRow,
-    columns_of,
 )
+from store._timetable import TimetableBook
 from store._values import Result, Run
 from store._view import View
 
@@ -50,7 +51,7 @@ class History(NamedTuple):
     actor: str
 
 
-class Book(View):
+class Book(TimetableBook, DaemonBook, View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:
@@ -79,8 +80,7 @@ class Book(View):
         """Remember what is known of checks between two runs, in place of what was known before."""
         if not watches:
             return
-        dialect = sqlite if self._connection.dialect.name == "sqlite" else postgresql
-        statement = dialect.insert(_STATE)
+        statement = self._upsert(_STATE)
         new = {column.key: statement.excluded[column.key] for column in _STATE.c if not column.primary_key}
         rows = [{field.name: getattr(watch, field.name) for field in fields(watch)} for watch in watches]
         self._connection.execute(statement.on_conflict_do_update(index_elements=[_STATE.c.check_id], set_=new), rows)
@@ -177,7 +177,7 @@ class Book(View):
 
     def _next_incident_number(self, count: int) -> int:
         """Give the first of as many free numbers; a number that was used once is never used again."""
-        if self._connection.dialect.name == "sqlite":
+        if self._on_sqlite:
             return (
                 int(self._connection.scalar(text("SELECT max(seq) FROM sqlite_sequence WHERE name = 'incident'")) or 0)
                 + 1
@@ -217,10 +217,6 @@ class Book(View):
         newest = select(of_check.limit(1).correlate(wanted).scalar_subquery()).select_from(wanted)
         rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
         return {row["check_id"]: dict(row) for row in rows.mappings()}
-
-    def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self._connection.execute(insert(table), rows)
 
 
 def _fold(

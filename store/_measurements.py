@@ -21,8 +21,9 @@ from sqlalchemy import (
 
 from checks import Earlier, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
+from store._columns import columns_of
 from store._given import given
-from store._rows import IncidentRow, MeasurementRow, RunRow, columns_of
+from store._rows import IncidentRow, MeasurementRow, RunRow
 from store._types import WHOLE
 from store._values import Result
 

@@ -1,14 +1,17 @@
 """Forget what is older than it has to be kept, a batch at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final, Self
 
-from sqlalchemy import Connection, delete, exists, or_, select, union
+from sqlalchemy import ColumnElement, Connection, Table, delete, exists, or_, select, union
 
 from store._given import any_of
 from store._measurements import accepted, measured_checks, newest
+from store._notice_rows import DeliveryRow, SilenceRow, ToldRow, TransitionRow
+from store._notices import DeliveryState
 from store._rows import EpisodeRow, GapRow, IncidentEventRow, IncidentRow, MeasurementRow, RunRow
+from store._work_rows import SkipRow, SlotRow
 
 _BATCH: Final = 500
 
@@ -18,32 +21,52 @@ _INCIDENT: Final = IncidentRow.__table__
 _EPISODE: Final = EpisodeRow.__table__
 _EVENT: Final = IncidentEventRow.__table__
 _GAP: Final = GapRow.__table__
+_SLOT: Final = SlotRow.__table__
+_SKIP: Final = SkipRow.__table__
+_TRANSITION: Final = TransitionRow.__table__
+_TOLD: Final = ToldRow.__table__
+_DELIVERY: Final = DeliveryRow.__table__
+_SILENCE: Final = SilenceRow.__table__
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows were forgotten; with an incident go its episodes and events."""
+    """How many rows were forgotten; with an incident go its episodes and events, and who was told of it."""
 
     runs: int = 0
     measurements: int = 0
     incidents: int = 0
     gaps: int = 0
+    slots: int = 0
+    skips: int = 0
+    transitions: int = 0
+    deliveries: int = 0
+    silences: int = 0
 
     def __add__(self, other: Self) -> "Pruned":
         """Add two steps."""
-        return Pruned(
-            self.runs + other.runs,
-            self.measurements + other.measurements,
-            self.incidents + other.incidents,
-            self.gaps + other.gaps,
-        )
+        names = (field.name for field in fields(self))
+        return Pruned(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 def prune(connection: Connection, *, measured_before: datetime, incidents_before: datetime) -> Pruned:
     """Forget one batch of each kind; all zero when nothing is left to forget."""
     runs, measurements = _prune_runs(connection, measured_before)
     return Pruned(
-        runs, measurements, _prune_incidents(connection, incidents_before), _prune_gaps(connection, incidents_before)
+        runs=runs,
+        measurements=measurements,
+        incidents=_prune_incidents(connection, incidents_before),
+        gaps=_prune_batch(connection, _GAP, _GAP.c.ended_at < incidents_before),
+        slots=_prune_batch(connection, _SLOT, _SLOT.c.started_at < measured_before, _SLOT.c.ended_at < measured_before),
+        skips=_prune_batch(connection, _SKIP, _SKIP.c.last_at < measured_before),
+        transitions=_prune_batch(connection, _TRANSITION, _TRANSITION.c.settled_at < measured_before),
+        deliveries=_prune_batch(
+            connection,
+            _DELIVERY,
+            _DELIVERY.c.created_at < measured_before,
+            _DELIVERY.c.state != DeliveryState.WAITING,
+        ),
+        silences=_prune_batch(connection, _SILENCE, _SILENCE.c.until_at < incidents_before),
     )
 
 
@@ -76,7 +99,8 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     if not ids:
         return 0
     batch = any_of(connection, ids, "incident_number")
-    connection.execute(delete(_EPISODE).where(_EPISODE.c.incident_id.in_(batch)))
+    for table in (_EPISODE, _TRANSITION, _TOLD):
+        connection.execute(delete(table).where(table.c.incident_id.in_(batch)))
     connection.execute(
         delete(_INCIDENT).where(_INCIDENT.c.id.in_(batch))
     )  # before its events: the triggers let only orphans go
@@ -84,6 +108,8 @@ def _prune_incidents(connection: Connection, before: datetime) -> int:
     return len(ids)
 
 
-def _prune_gaps(connection: Connection, before: datetime) -> int:
-    old = select(_GAP.c.id).where(_GAP.c.ended_at < before).order_by(_GAP.c.ended_at).limit(_BATCH)
-    return connection.execute(delete(_GAP).where(_GAP.c.id.in_(old))).rowcount
+def _prune_batch(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    """Forget rows that meet the conditions; an index leads to them."""
+    (number,) = table.primary_key
+    old = select(number).where(*conditions).limit(_BATCH)
+    return connection.execute(delete(table).where(number.in_(old))).rowcount

@@ -11,11 +11,16 @@ from sqlalchemy import Connection, inspect, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
-    {"project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"}
+    {
+        *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"),
+        *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
+        *("transition", "told", "delivery", "silence", "disabled_channel"),
+    }
 )
+
 
 _ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps the present migration in a global
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Table, func, select
 
 from checks import Earlier, Past, Status
 from incidents import Event, Gap, Incident, Spans, State, Watch
 from store import _incidents, _measurements
 from store._columns import columns_of
+from store._daemons import DaemonView
 from store._given import any_of
 from store._rows import (
     CheckStateRow,
@@ -22,17 +23,15 @@ from store._rows import (
     RunRow,
 )
 from store._spans import read_spans
+from store._timetable import TimetableView
 from store._values import Counts, IncidentFilter, Result
 
 _STATE: Final = CheckStateRow.__table__.c
 _GAP: Final = GapRow.__table__.c
 
 
-class View:
+class View(TimetableView, DaemonView):
     """What the store knew when this was first asked. Gives core values, never rows."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def project(self) -> str | None:
         """Give the name of the project whose store this is, None before it was said."""

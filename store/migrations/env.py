@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from store._rows import Row
+from store._columns import Row
 from store._schema import REVISION_TABLE
 
 context.configure(

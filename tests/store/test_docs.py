@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from store import open_store
+from store._columns import Row
 from store._open import CHECKED_WHOLE, PATIENCE
-from store._rows import Row
 from tests.store.made import AT, opened
 
 PAGE = Path(__file__).parents[2] / "docs" / "store.md"

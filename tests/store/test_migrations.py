@@ -16,24 +16,25 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from store import Store, StoreError, _open, _schema, open_store
+from store._columns import Row
 from store._engines import address_of, migration_engine
-from store._rows import Row
 from store._schema import HEAD, OUR_TABLES, REVISION_TABLE
 from tests.store.made import AT, opened, run, watch
 
-SECOND = '''
+NEXT = f"{int(HEAD) + 1:04}"
+LATER = '''
 """A later revision, as a test imagines it."""
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "NEXT", "HEAD", None, None
 
 
 def upgrade() -> None:
     op.add_column("check_state", sa.Column("note", sa.Text()))
     op.execute("UPDATE check_state SET note = 'kept'")
     op.create_index("ix_check_state_note", "check_state", ["note"])
-'''
+'''.replace("NEXT", NEXT).replace("HEAD", HEAD)
 
 
 def test_the_head_is_the_newest_revision() -> None:
@@ -103,8 +104,8 @@ def test_every_constraint_has_a_name() -> None:
 
 @pytest.fixture
 def older_store(url: str) -> str:
-    """Give a store with rows in every kind of table, as the first revision made it."""
-    with open_first_revision(url) as store, store.writing() as book:
+    """Give a store with rows, as this program makes it."""
+    with open_present_revision(url) as store, store.writing() as book:
         book.add_runs([run()], [])
         book.save_watches([watch("a.x"), watch("a.y")])
         book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
@@ -112,24 +113,24 @@ def older_store(url: str) -> str:
 
 
 @pytest.fixture
-def with_a_second_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def with_a_later_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make this program one revision newer than it is."""
     migrations = tmp_path / "migrations"
     shutil.copytree(
         Path(_schema.__file__).parent / "migrations", migrations, ignore=shutil.ignore_patterns("__pycache__")
     )
-    (migrations / "versions" / "0002_note.py").write_text(SECOND)
+    (migrations / "versions" / f"{NEXT}_note.py").write_text(LATER)
     monkeypatch.setattr(_schema, "_MIGRATIONS", migrations)
-    monkeypatch.setattr(_schema, "HEAD", "0002")
-    monkeypatch.setattr(_open, "HEAD", "0002")
+    monkeypatch.setattr(_schema, "HEAD", NEXT)
+    monkeypatch.setattr(_open, "HEAD", NEXT)
     return migrations
 
 
-@pytest.mark.usefixtures("with_a_second_revision")
+@pytest.mark.usefixtures("with_a_later_revision")
 def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str) -> None:
     """Opening an older store brings it up to date; every row is there, and the guards too."""
     with open_store(older_store) as store:
-        assert store.revision() == "0002"
+        assert store.revision() == NEXT
         with store.writing() as book:
             notes = book._connection.scalars(text("SELECT note FROM check_state")).all()
             counts = book.counts()
@@ -139,19 +140,19 @@ def test_an_older_store_is_upgraded_with_all_its_rows(older_store: str) -> None:
             book._connection.execute(text("DELETE FROM incident_event"))
         assert store.rebuild_check() == []
     with open_store(older_store) as store:
-        assert store.revision() == "0002"
+        assert store.revision() == NEXT
 
 
-def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_second_revision: Path) -> None:
+def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_later_revision: Path) -> None:
     """An upgrade that fails half-way is taken back whole: old tables, old revision, all rows."""
-    broken = SECOND + "    op.execute('SELECT * FROM nowhere')\n"
-    (with_a_second_revision / "versions" / "0002_note.py").write_text(broken)
+    broken = LATER + "    op.execute('SELECT * FROM nowhere')\n"
+    (with_a_later_revision / "versions" / f"{NEXT}_note.py").write_text(broken)
     with pytest.raises(StoreError):
         open_store(older_store)
     address = address_of(older_store)
     store = Store(address, patience=_open.PATIENCE, checkpoints=False)
     try:
-        assert store.revision() == "0001"
+        assert store.revision() == HEAD
         with store.reading() as view:
             assert view.counts().checks == 2
             assert set(view.watches()) == {"a.x", "a.y"}
@@ -161,12 +162,12 @@ def test_a_failing_upgrade_changes_nothing(older_store: str, with_a_second_revis
         store.close()
 
 
-def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_second_revision: Path) -> None:
+def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_later_revision: Path) -> None:
     """On SQLite foreign keys sleep during an upgrade; rows that refer to nothing afterwards undo it."""
-    with open_first_revision(f"sqlite:///{file}") as store, store.writing() as book:
+    with open_present_revision(f"sqlite:///{file}") as store, store.writing() as book:
         book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
-    harmful = SECOND + "    op.execute('DELETE FROM incident')\n"
-    (with_a_second_revision / "versions" / "0002_note.py").write_text(harmful)
+    harmful = LATER + "    op.execute('DELETE FROM incident')\n"
+    (with_a_later_revision / "versions" / f"{NEXT}_note.py").write_text(harmful)
     with pytest.raises(StoreError, match="was not upgraded"):
         open_store(f"sqlite:///{file}")
     with closing(sqlite3.connect(file)) as connection:
@@ -175,10 +176,10 @@ def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_seco
             connection.execute("SELECT note FROM check_state")
 
 
-def open_first_revision(url: str) -> Store:
-    """Make a store of the first revision, whatever this program thinks is the newest."""
+def open_present_revision(url: str) -> Store:
+    """Make a store of the present revision, whatever a test says is the newest."""
     address = address_of(url)
-    _open.migrate(address, patience=_open.PATIENCE, to="0001")
+    _open.migrate(address, patience=_open.PATIENCE, to=HEAD)
     return Store(address, patience=_open.PATIENCE, checkpoints=False)
 
 

@@ -13,9 +13,9 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import StatementError
 
 from checks import Severity
+from store._columns import Row
 from store._errors import RowRefused
 from store._json import from_text, to_text
-from store._rows import Row
 from store._types import Flag, Json, Line, Money, UtcTime, Whole, Word
 from tests.store.made import AT
 

@@ -1,0 +1,69 @@
+"""Remember which daemons there are, and which checks kill their workers."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import delete, select
+
+from store._columns import columns_of
+from store._connected import Connected
+from store._given import any_of
+from store._work import Daemon, Quarantine
+from store._work_rows import DaemonRow, QuarantineRow
+
+SILENT: Final = timedelta(days=7)
+"""Daemons that were not heard of for so long are forgotten."""
+
+_DAEMON: Final = DaemonRow.__table__
+_QUARANTINE: Final = QuarantineRow.__table__
+
+
+class DaemonView(Connected):
+    """What can be asked about daemons."""
+
+    def daemons(self) -> list[Daemon]:
+        """Give the daemons that run or ran lately, the one that started last first."""
+        rows = self._connection.execute(
+            select(*columns_of(DaemonRow)).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
+        )
+        return [Daemon(**row) for row in rows.mappings()]
+
+    def quarantines(self) -> list[Quarantine]:
+        """Give the checks that have killed their worker since they last ran well, by check id."""
+        rows = self._connection.execute(select(*columns_of(QuarantineRow)).order_by(_QUARANTINE.c.check_id))
+        return [Quarantine(*row) for row in rows]
+
+
+class DaemonBook(DaemonView):
+    """What can be written about daemons."""
+
+    def daemon_is(self, daemon: Daemon) -> None:
+        """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
+        known = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
+        new = {name: value for name, value in known.items() if name != "id"}
+        self._connection.execute(
+            self._upsert(_DAEMON).values(known).on_conflict_do_update(index_elements=[_DAEMON.c.id], set_=new)
+        )
+        self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
+
+    def crashed(self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None]) -> Quarantine:
+        """Count that a check killed its worker. `backoff` says for how long it is left alone after so many crashes."""
+        crashes = 1 + (
+            self._connection.scalar(select(_QUARANTINE.c.crashes).where(_QUARANTINE.c.check_id == check_id)) or 0
+        )
+        length = backoff(crashes)
+        until = None if length is None else now + length
+        new = {"crashes": crashes, "until_at": until, "last_crash_at": now}
+        self._connection.execute(
+            self._upsert(_QUARANTINE)
+            .values(check_id=check_id, **new)
+            .on_conflict_do_update(index_elements=[_QUARANTINE.c.check_id], set_=new)
+        )
+        return Quarantine(check_id, crashes, until, now)
+
+    def absolve(self, check_ids: Iterable[str]) -> None:
+        """Forget the crashes of checks that ran well, or are no longer configured."""
+        batch = any_of(self._connection, check_ids, "check_id")
+        self._connection.execute(delete(_QUARANTINE).where(_QUARANTINE.c.check_id.in_(batch)))

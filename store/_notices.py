@@ -1,0 +1,127 @@
+"""What goes into the store and comes out of it about telling people: what changed, who was told, what was sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from checks import Severity
+
+
+class Changed(StrEnum):
+    """What happened to an incident that somebody may have to hear of."""
+
+    OPENED = "opened"
+    REOPENED = "reopened"
+    ESCALATED = "escalated"
+    """Its severity changed, up or down."""
+    RESOLVED = "resolved"
+    FLAPPING = "flapping"
+    SETTLED = "settled"
+    """It stopped flapping."""
+    MERGED = "merged"
+
+
+class Subject(StrEnum):
+    """What a message is about."""
+
+    INCIDENTS = "incidents"
+    REPORT = "report"
+    OPERATIONS = "operations"
+    """Tablewatch itself."""
+    TEST = "test"
+
+
+class DeliveryState(StrEnum):
+    """How far a message is."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    DEAD = "dead"
+
+
+class Scope(StrEnum):
+    """What a silence is about."""
+
+    ALL = "all"
+    DOMAIN = "domain"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A change of an incident that waits for a decision on who hears of it. `not_before` is None if it waits no more.
+
+    It was written in the transaction that changed the incident.
+    """
+
+    id: int
+    incident_id: int
+    change: Changed
+    recorded_at: datetime
+    table: str
+    not_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A transition with what was decided about it."""
+
+    transition: Transition
+    settled_at: datetime
+    decision: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a channel was last told about an incident, how bad it was then, and which episode it was of (1 = first)."""
+
+    incident_id: int
+    channel: str
+    reason: str
+    severity: Severity
+    episodes: int
+    told_at: datetime
+    delivery_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message to a channel. `id` never changes, however often it is tried; `error` is in our words, without secrets.
+
+    `attempts` counts the tries that failed, and the one that did not.
+    """
+
+    id: str
+    channel: str
+    subject: Subject
+    payload: Mapping[str, Any]
+    created_at: datetime
+    next_try_at: datetime
+    state: DeliveryState = DeliveryState.WAITING
+    attempts: int = 0
+    sent_at: datetime | None = None
+    buried_at: datetime | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which nobody wants to hear of something. It always ends: at `until`, or when somebody ended it."""
+
+    id: int
+    scope: Scope
+    name: str | None
+    starts_at: datetime
+    until: datetime
+    reason: str
+    by: str
+    ended_at: datetime | None = None
+
+
+class Disabled(NamedTuple):
+    """Why a channel is not used, and since when."""
+
+    why: str
+    at: datetime

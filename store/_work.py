@@ -1,0 +1,126 @@
+"""What goes into the store and comes out of it about the work of daemons: when tables are due, and who looks at them.
+
+A slot is a nominal time at which a table is due. Every slot is run, retried under a new attempt, or kept as skipped.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class SkipReason(StrEnum):
+    """Why slots were not run."""
+
+    LATE = "late"
+    """Nobody was there to run them: the daemon was down, or the machine asleep."""
+    OVERRUN = "overrun"
+    """The run before them took longer than the period."""
+    CLOCK = "clock"
+    """The clock was set forward past them."""
+    POLICY = "policy"
+    """The configuration wants missed slots left out."""
+    CHANGED = "changed"
+    """The schedule was changed, or the table taken out of the configuration, when they were due already."""
+
+
+class SlotState(StrEnum):
+    """How far a slot is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    GIVEN_UP = "given-up"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """When a table is due next: its nominal `next_slot`, spread over time as `due_at`.
+
+    `schedule` and `zone` are the texts that these times were computed from.
+    """
+
+    table: str
+    schedule: str
+    zone: str
+    next_slot: datetime
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Slots of a table that were not run: how many, from the first to the last of them, and why."""
+
+    table: str
+    first: datetime
+    last: datetime
+    count: int
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What to do about a table that is due.
+
+    `due` is its row as it was seen: a claim holds only if it is still so. `slot` is the one to run, None to run none;
+    `skip` are those left out. `next_slot` and `due_at` are when the table is due after that.
+    """
+
+    due: Scheduled
+    slot: datetime | None
+    next_slot: datetime
+    due_at: datetime
+    skip: Skip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A slot that was claimed. Whoever holds it shows `attempt`: after a later attempt began, it holds no more."""
+
+    id: int
+    table: str
+    slot: datetime
+    attempt: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What became of a slot. `started_at` is the first attempt's; `run_id` is None where no run came of it."""
+
+    id: int
+    table: str
+    slot: datetime
+    epoch: int
+    state: SlotState
+    attempt: int
+    holder: str
+    started_at: datetime
+    heartbeat_at: datetime | None
+    lease_until: datetime
+    ended_at: datetime | None
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """How often a check has killed its worker, and until when it is left alone; None lets it run."""
+
+    check_id: str
+    crashes: int
+    until: datetime | None
+    last_crash_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A process that runs checks. `id` is random, of one start; `config_error` is text without secrets."""
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    started_at: datetime
+    heartbeat_at: datetime
+    config_loaded_at: datetime
+    stopped_at: datetime | None = None
+    config_error: str | None = None
+    leads: bool = False
