@@ -1,0 +1,120 @@
+"""A socket on which everything together has one deadline.
+
+A timeout of a socket starts anew with every operation: a server that drips one byte every ten seconds would hold its
+client for ever. Here each operation is given only what is left, by a clock that never goes back.
+"""
+
+import io
+import socket
+import ssl
+import time
+from typing import Any, Final
+
+MOST_READ: Final = 65_536
+"""What is read of an answer, at most; bytes, its headers included."""
+
+
+class OutOfTime(TimeoutError):
+    """The deadline has passed."""
+
+
+class TooLong(OSError):
+    """The answer is longer than `MOST_READ` before it is understood."""
+
+
+class TimedSocket:
+    """As much of a socket as `http.client` needs, over one connection with one deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        """Take how long everything may take, from now on."""
+        self._until = time.monotonic() + seconds
+        self._socket: socket.socket | None = None
+        self._read = 0
+
+    def left(self) -> float:
+        """Give the seconds that are left.
+
+        Raises:
+            OutOfTime: none.
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+    def hurry(self, seconds: float) -> None:
+        """Allow no more than so many seconds from now on."""
+        self._until = min(self._until, time.monotonic() + seconds)
+
+    def connect(self, address: str, port: int, *, seconds: float) -> None:
+        """Connect to a numeric address, and to nothing else: no name is resolved here.
+
+        Raises:
+            OSError: it does not answer within so many seconds, or within what is left.
+        """
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        plain = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            plain.settimeout(min(seconds, self.left()))
+            plain.connect((address, port))
+        except OSError:
+            plain.close()
+            raise
+        self._socket = plain
+
+    def secure(self, context: ssl.SSLContext, name: str) -> None:
+        """Speak TLS; the certificate must be good for the name, whatever address is behind it.
+
+        Raises:
+            OSError: the other side does not speak TLS, or its certificate is not trusted (ssl.SSLError).
+        """
+        plain = self._connected
+        plain.settimeout(self.left())
+        self._socket = context.wrap_socket(plain, server_hostname=name)  # the handshake as a whole has the timeout
+
+    def sendall(self, data: bytes) -> None:
+        """Send everything.
+
+        Raises:
+            OSError: the connection is lost, or the deadline has passed.
+        """
+        rest = memoryview(data)
+        while rest:
+            self._connected.settimeout(self.left())
+            rest = rest[self._connected.send(rest) :]
+
+    def receive_into(self, buffer: Any) -> int:
+        """Read what comes next, at most `MOST_READ` in all."""
+        if self._read >= MOST_READ:
+            raise TooLong
+        self._connected.settimeout(self.left())
+        count = self._connected.recv_into(memoryview(buffer)[: MOST_READ - self._read])
+        self._read += count
+        return count
+
+    def makefile(self, mode: str = "rb", *_: object) -> io.BufferedReader:  # noqa: ARG002 - as http.client calls it
+        """Give a reader of the answer."""
+        return io.BufferedReader(_Answer(self))
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    @property
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            raise OSError("not connected")
+        return self._socket
+
+
+class _Answer(io.RawIOBase):
+    def __init__(self, connection: TimedSocket) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._connection.receive_into(buffer)
