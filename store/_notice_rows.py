@@ -78,6 +78,7 @@ class DeliveryRow(Row, table=True):
     number: int = key()
     id: str = line()
     channel: str = line()
+    about: str | None = line(optional=True)
     subject: Subject = word(Subject)
     payload: Mapping[str, Any] = json()
     created_at: datetime = time("created_us", "created_at")

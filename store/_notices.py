@@ -90,7 +90,9 @@ class Told:
 class Delivery:
     """A message to a channel. `id` never changes, however often it is tried; `error` is in our words, without secrets.
 
-    `attempts` counts the tries that failed, and the one that did not.
+    `attempts` counts the tries that failed, and the one that did not. `about` is the table that a message on incidents
+    is about, None for several: it is not sent before an earlier one of its channel, still waiting, that is about the
+    same table or about several, so that "resolved" never overtakes the problem.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Delivery:
     sent_at: datetime | None = None
     buried_at: datetime | None = None
     error: str | None = None
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

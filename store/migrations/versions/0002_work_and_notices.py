@@ -178,6 +178,7 @@ def _make_deliveries() -> None:
         _whole("number"),
         _text("id"),
         _text("channel"),
+        _text("about", optional=True),
         _text("subject"),
         _text("payload"),
         _whole("created_us"),
