@@ -8,7 +8,7 @@ wrote, never with text from outside.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
@@ -119,8 +119,8 @@ class Query:
 class Plan:
     """Everything to run for one table.
 
-    `fused` computes `columns`: per check id, the wanted name to the column of the fused row. `refused` are the checks
-    that do not fit the table.
+    `wants` is without the expressions that became statements. `fused` computes `columns`: per check id, the wanted name
+    to the column of the fused row. `refused` are the checks that do not fit the table.
     """
 
     subject: Subject
@@ -160,13 +160,18 @@ def plan(subject: Subject, source: Source) -> Plan:
     aggregates, columns = _fuse(wants)
     return Plan(
         subject=subject,
-        wants=wants,
+        wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
         refused=refused,
         fused=_aggregate(table, aggregates, holes=holes) if aggregates else None,
         columns=columns,
         queries=_queries(wants, holes),
         counts=_counts(wants, source.dialect),
     )
+
+
+def _after_compiling(wanted: Wants) -> Wants:
+    """Leave the expressions: they hold much memory, a plan is kept for long, and it crosses to other processes."""
+    return replace(wanted, aggregates={}, queries={}, statements={})
 
 
 def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> Template | None:

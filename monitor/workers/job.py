@@ -1,0 +1,91 @@
+"""What is asked of the workers, and what is heard of it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+from monitor.looked import Looked
+from monitor.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Tables of one source to look at, one after the other.
+
+    `id` is the caller's, and unique among the jobs that are under way. `deadline` is the most time for one table,
+    opening the source included. `alone`: one check at a time, each announced before it begins, so that a check that
+    ends its worker is known; it costs an opened source per check.
+
+    Raises:
+        ValueError: there is no table, or they live in different sources.
+    """
+
+    id: int
+    targets: tuple[Target, ...]
+    deadline: timedelta
+    alone: bool = False
+
+    def __post_init__(self) -> None:
+        if len({target.source.name for target in self.targets}) != 1:
+            raise ValueError("a job has one or more tables, all of one source")
+
+    @property
+    def source(self) -> str:
+        """Name the source."""
+        return self.targets[0].source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A table was begun; in a job that goes check by check, a check of it."""
+
+    job: int
+    table: str
+    check_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A table was looked at, all checks of it."""
+
+    job: int
+    looked: Looked
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Each table of the job was found; nothing more is heard of it."""
+
+    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The worker ended amid a table: by a signal, or by itself.
+
+    Without a `check_id` the job is over: what was not found of it is the caller's to submit again, this table `alone`.
+    With one the check is to blame: it is found as `unknown(bug)`, and the job goes on with the next check.
+    `cause` says how the worker ended, in our words.
+    """
+
+    job: int
+    table: str
+    check_id: str | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A table took longer than the deadline and was stopped.
+
+    Without a `check_id` the job is over; `looked` says `unknown(timeout)` for each check of the table, and what comes
+    after it is the caller's to submit again. With one, only that check is given up, and the job goes on.
+    """
+
+    job: int
+    table: str
+    check_id: str | None
+    looked: Looked | None = None
+
+
+Event: TypeAlias = Began | Found | Ended | Died | Overdue

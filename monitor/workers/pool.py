@@ -1,0 +1,323 @@
+"""A pool of workers: hands jobs to processes, hears what they find, and ends those that hang, crash or are worn.
+
+One thread uses a pool, the one that calls `events`, which waits and does all the work; `wake` may be called by any, and
+by a signal handler. Deadlines are measured in the time during which the pool was watched: a daemon that was stopped, or
+a machine that slept, does not make its workers late.
+"""
+
+import os
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from types import TracebackType
+from typing import Final, Self
+
+from checks import Outcome, UnknownReason
+from monitor.boundary import attempt
+from monitor.clock import Clock, SystemClock
+from monitor.workers.crew import Crew
+from monitor.workers.job import Event, Job
+from monitor.workers.kept_plans import KeptPlans
+from monitor.workers.limits import SILENCE
+from monitor.workers.line import Line, Load
+from monitor.workers.member import Member, Phase
+from monitor.workers.task import Task
+from monitor.workers.wire import Begun, Done, Seen, Told, Unportable, packed_job, unpack
+
+_LONGEST_TURN_S: Final = 5.0
+"""At most so much of a turn counts as time in which the workers were watched."""
+_NO_ANSWER: Final = frozenset({UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG})
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """What a pool is doing: workers alive, holding a job, silent for more than a second; jobs that wait.
+
+    `trouble` says why no worker can be made at present.
+    """
+
+    size: int
+    alive: int
+    busy: int
+    silent: int
+    waiting: int
+    trouble: str | None
+
+
+class Pool:
+    """Workers for jobs. Use it as a context manager, or close it: no process survives it."""
+
+    def __init__(
+        self,
+        *,
+        size: int,
+        clock: Clock,
+        concurrency: Mapping[str, int] | None = None,
+        proven: Collection[str] = (),
+        recycle_after: int = 500,
+        most_memory: int = 1024**3,
+    ) -> None:
+        """Start the process that forks the workers; workers are made when there is something to do.
+
+        Args:
+            size: most jobs at the same time; a little more where all of these hang (see `limits`).
+            clock: tells the time of what is found; how long things take is measured, whatever it says.
+            concurrency: most jobs at the same time by source; 2 for those not named.
+            proven: the sources that are known to answer.
+            recycle_after: tables after which a worker is replaced.
+            most_memory: bytes that a worker may grow by before it is replaced.
+        """
+        self._clock = clock
+        self._recycle_after = recycle_after
+        self._most_memory = most_memory
+        self._line = Line(size, dict(concurrency or {}), set(proven))
+        self._plans = KeptPlans()
+        self._heard: deque[Event] = deque()
+        self._watch = SystemClock()
+        self._looked_at = self._watch.monotonic()
+        self._time = 0.0
+        self._bell, self._ring = os.pipe()
+        for end in (self._bell, self._ring):
+            os.set_blocking(end, False)
+        self._crew = Crew(lambda: self._time, self._bell)
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def limit(self, concurrency: Mapping[str, int], proven: Collection[str] = ()) -> None:
+        """Take over other limits of the sources; those in `proven` are known to answer."""
+        self._line.limit(concurrency, proven)
+
+    def submit(self, job: Job) -> None:
+        """Take a job; it waits where it cannot be started yet. All that comes of it is told by `events`."""
+        self._line.put(Task(job))
+
+    def can_take(self, source: str) -> bool:
+        """Say whether a job of a source, submitted now, would be started at once."""
+        return self._line.can_take(source, self._load())
+
+    def events(self, timeout: float) -> Sequence[Event]:
+        """Give what has happened, in order; wait for it, at most so many seconds, or until `wake` is called."""
+        until = self._watch.monotonic() + timeout
+        while True:
+            left = until - self._watch.monotonic()
+            woken = self._turn(0.0 if self._heard else max(0.0, left))
+            if self._heard or woken or left <= 0:
+                heard, self._heard = self._heard, deque()
+                return list(heard)
+
+    def wake(self) -> None:
+        """Let `events` return at once; from any thread."""
+        with suppress(OSError):  # it was woken already, or the pool is closed
+            os.write(self._ring, b"!")
+
+    @property
+    def state(self) -> PoolState:
+        """Give what the pool is doing."""
+        load = self._load()
+        return PoolState(
+            size=self._line.size,
+            alive=sum(member.pid is not None for member in self._crew.members.values()),
+            busy=load.running.total(),
+            silent=load.silent.total(),
+            waiting=len(self._line),
+            trouble=self._crew.trouble,
+        )
+
+    def close(self, deadline: timedelta = timedelta(seconds=2)) -> None:
+        """End all workers, whatever they do: asked first, killed after the deadline. Jobs that wait are forgotten."""
+        if self._closed:
+            return
+        self._closed = True
+        self._line.clear()
+        for member in self._crew.members.values():
+            self._crew.stop(member)
+        until = self._watch.monotonic() + deadline.total_seconds()
+        while self._crew.members and (left := until - self._watch.monotonic()) > 0:
+            self._crew.wait(left)
+            deque(self._crew.news(), maxlen=0)
+        self._crew.close()
+        os.close(self._bell)
+        os.close(self._ring)
+
+    # --- one turn -----------------------------------------------------------------------------------------------------
+
+    def _turn(self, longest: float) -> bool:
+        """Start what may be started, wait, hear, end what is overdue; say whether `wake` was called."""
+        self._start_waiting()
+        spoken = self._crew.wait(min(longest, self._next_alarm()))
+        now = self._watch.monotonic()
+        self._time += min(_LONGEST_TURN_S, now - self._looked_at)
+        self._looked_at = now
+        for member in spoken:
+            self._read(member)
+        for member, cause, its_doing in self._crew.news():
+            self._read(member)
+            self._lost(member, cause, its_doing=its_doing)
+        for member in list(self._crew.members.values()):
+            self._end_if_overdue(member)
+        self._crew.kill_the_deaf()
+        self._refresh()
+        self._start_waiting()
+        if self._crew.rang:
+            os.read(self._bell, 4096)
+        return self._crew.rang
+
+    def _next_alarm(self) -> float:
+        """Give the seconds until something is to be done though nothing is heard."""
+        alarms = [self._time + _LONGEST_TURN_S]
+        for member in self._crew.members.values():
+            if member.task is not None:
+                alarms.append(member.step_began + member.task.job.deadline.total_seconds())
+                silent_at = member.heard + SILENCE.total_seconds()
+                if len(self._line) and silent_at >= self._time:
+                    alarms.append(silent_at)
+        alarm = self._crew.next_alarm()
+        until = min(alarms if alarm is None else [*alarms, alarm])
+        return max(0.0, until - self._time) + 0.001  # a little later, so that it is over and not about to be
+
+    def _load(self) -> Load:
+        load = Load(Counter(), Counter())
+        for member in self._crew.members.values():
+            if member.source is not None:
+                load.running[member.source] += 1
+                load.silent[member.source] += self._time - member.heard > SILENCE.total_seconds()
+        return load
+
+    # --- hearing ------------------------------------------------------------------------------------------------------
+
+    def _read(self, member: Member) -> None:
+        try:
+            for payload in self._crew.receive(member):
+                told = attempt(partial(unpack, payload))
+                self._hear(member, told)
+        except (Unportable, ValueError):
+            task, member.task = member.task, None
+            self._crew.stop(member)
+            if task is not None:
+                self._blame(task, "it sent what is no answer")
+
+    def _hear(self, member: Member, told: Told | Outcome) -> None:
+        member.heard = self._time
+        task = member.task
+        if task is None:  # it was stopped meanwhile: what it still says comes too late
+            return
+        match told:
+            case Outcome():
+                raise ValueError("what the worker sent cannot be read")
+            case Begun():
+                member.step_began = self._time
+                self._heard.append(task.began())
+            case Seen():
+                member.step_began = self._time
+                member.runs += 1
+                self._heard.extend(self._take(task, told))
+            case Done(grown):
+                member.worn = member.runs >= self._recycle_after or grown > self._most_memory
+                member.task = member.source = None
+                member.phase = Phase.IDLE
+                self._crew.worked()
+                if not task.is_over:
+                    self._line.put_first(task)
+
+    def _take(self, task: Task, seen: Seen) -> Sequence[Event]:
+        target = task.job.targets[task.table]
+        reasons = {one.answer.reason if isinstance(one.answer, Outcome) else None for one in seen.answers}
+        self._line.answered(task.job.source, really=not reasons <= _NO_ANSWER)
+        if seen.plan is not None and task.keeps_plans:
+            self._plans.keep(target.subject, seen.plan)
+        return task.found(seen)
+
+    def _lost(self, member: Member, cause: str, *, its_doing: bool) -> None:
+        """Take in that a worker is gone."""
+        task, member.task = member.task, None
+        if task is None or task.is_over:
+            return
+        if not its_doing and task.again():  # somebody ended it from outside: another worker looks
+            self._line.put_first(task)
+        else:
+            self._blame(task, cause)
+
+    def _blame(self, task: Task, cause: str) -> None:
+        if not task.is_over:
+            self._heard.extend(task.died(cause, self._clock.now()))
+            self._go_on(task)
+
+    def _end_if_overdue(self, member: Member) -> None:
+        if not self._is_overdue(member):
+            return
+        self._read(member)  # it may have answered while nobody listened
+        task = member.task
+        if task is None or not self._is_overdue(member):
+            return
+        member.task = None
+        self._line.stopped(task.job.source)
+        self._crew.stop(member)
+        if not task.is_over:
+            self._heard.extend(task.overdue(self._clock.now()))
+            self._go_on(task)
+
+    def _is_overdue(self, member: Member) -> bool:
+        return member.task is not None and self._time >= member.step_began + member.task.job.deadline.total_seconds()
+
+    def _go_on(self, task: Task) -> None:
+        """Let a job that goes check by check go on with the next one; any other is over."""
+        if task.goes_on:
+            self._line.put_first(task)
+
+    # --- starting -----------------------------------------------------------------------------------------------------
+
+    def _start_waiting(self) -> None:
+        if not len(self._line):
+            return
+        idle = [member for member in self._crew.members.values() if member.phase is Phase.IDLE]
+        starting = sum(member.phase is Phase.STARTING for member in self._crew.members.values())
+        for task in self._line.startable(self._load()):
+            if idle:
+                self._line.take(task)
+                self._assign(_fittest(idle, task), idle, task)
+            elif starting:
+                starting -= 1
+            elif not self._crew.hire():
+                return
+
+    def _assign(self, member: Member, idle: list[Member], task: Task) -> None:
+        targets = task.step()
+        kept = tuple(self._plans.get(target.subject) if task.keeps_plans else None for target in targets)
+        payload = attempt(partial(packed_job, targets, kept))
+        if isinstance(payload, Outcome):
+            self._blame(task, "it cannot be handed to a worker")
+            return
+        idle.remove(member)
+        member.task, member.source, member.phase = task, task.job.source, Phase.BUSY
+        member.step_began = member.heard = self._time
+        member.has_expectations |= task.asks_great_expectations
+        self._crew.send(member, payload)
+
+    def _refresh(self) -> None:
+        """Replace worn workers, once their successor is there; let those go that are too many."""
+        members = list(self._crew.members.values())
+        for member in members:
+            if member.worn and not member.succeeded:
+                member.succeeded = self._crew.hire()
+        idle = [member for member in members if member.phase is Phase.IDLE]
+        worn = [member for member in idle if member.worn]
+        alive = sum(member.phase is not Phase.ENDING for member in members)
+        if worn and len(worn) < len(idle):
+            self._crew.retire(worn[0])
+        elif idle and alive > self._line.size and not len(self._line):
+            self._crew.retire((worn or idle)[0])
+
+
+def _fittest(idle: Sequence[Member], task: Task) -> Member:
+    """Give the worker that has a process of Great Expectations where one is needed, one without elsewhere."""
+    return min(idle, key=lambda member: (member.worn, member.has_expectations != task.asks_great_expectations))

@@ -1,0 +1,180 @@
+"""The daemon's side of the forkserver: start it, ask it for workers, hear how they end."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+from tempfile import mkdtemp
+from typing import Final, TypeAlias
+
+from monitor.workers.wire import Channel
+
+_ALONE: Final = {
+    # libraries whose import would start threads, which a fork does not copy
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The forkserver has imported what workers need; it has that many threads."""
+
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Born:
+    """A worker runs."""
+
+    worker: int
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unborn:
+    """A worker could not be made: the operating system's reason."""
+
+    worker: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker has ended: with an exit status, or by a signal (negative). It is to be buried."""
+
+    worker: int
+    status: int
+
+
+News: TypeAlias = Ready | Born | Unborn | Gone
+
+
+class Spawner:
+    """One forkserver, from its start to its end."""
+
+    def __init__(self) -> None:
+        """Start it; it is ready to fork some seconds later, and takes orders at once.
+
+        Raises:
+            OSError: there is no process, memory or descriptor for it.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._folder = mkdtemp(prefix="tablewatch-workers-")
+        self._control = ours
+        ours.setblocking(False)  # noqa: FBT003 - the socket's own word
+        found_here = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        command = [sys.executable, "-P", "-W", "ignore", "-m", "monitor.workers.forkserver"]
+        try:
+            self._process = Popen(  # noqa: S603 - our own interpreter and our own words
+                [*command, str(theirs.fileno()), str(os.getpid()), self._folder],
+                env={**os.environ, **_ALONE, "PYTHONPATH": found_here},
+                pass_fds=[theirs.fileno()],
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                start_new_session=True,  # Ctrl-C on a terminal reaches the daemon alone
+            )
+        except OSError:
+            ours.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        finally:
+            theirs.close()
+        self._to_bury: list[int] = []
+        self.lost = False
+        """It has ended, or does not listen any more."""
+
+    @property
+    def pid(self) -> int:
+        """Give its process id."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Give the descriptor of the control socket, for a selector."""
+        return self._control.fileno()
+
+    def fork(self, worker: int) -> Channel:
+        """Ask for a worker under a number of ours; give our end of its socket.
+
+        Raises:
+            OSError: there is no descriptor for it, or the forkserver does not listen.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            order = json.dumps({"fork": worker}).encode()
+            socket.send_fds(self._control, [order], [theirs.fileno()])
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return Channel(ours)
+
+    def bury(self, pid: int) -> None:
+        """Let a worker that has ended be waited for; what is left of its session is killed first."""
+        self._to_bury.append(pid)
+        self._order_burials()
+
+    def news(self) -> list[News]:
+        """Give what came since the last time."""
+        found: list[News] = []
+        self._order_burials()
+        while not self.lost:
+            try:
+                message = self._control.recv(4096)
+            except BlockingIOError:
+                break
+            except OSError:
+                message = b""
+            if message:
+                found.append(_news(json.loads(message)))
+            else:
+                self.lost = True
+        return found
+
+    def _order_burials(self) -> None:
+        with suppress(OSError):  # it does not listen just now; or it is lost, and so are they
+            while self._to_bury and not self.lost:
+                self._control.send(json.dumps({"bury": self._to_bury[0]}).encode())
+                self._to_bury.pop(0)
+
+    def close(self, *, within_s: float) -> str:
+        """End it, and with it all workers; say how it ended."""
+        self._control.close()
+        self.lost = True
+        try:
+            status = self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGKILL)  # the kernel then kills the workers
+            status = self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return how(status)
+
+
+def how(status: int) -> str:
+    """Say how a process ended, by its exit status or, negative, its signal."""
+    if status >= 0:
+        return f"exit status {status}"
+    with suppress(ValueError):
+        return f"signal {-status} ({signal.Signals(-status).name})"
+    return f"signal {-status}"
+
+
+def _news(message: dict[str, int]) -> News:
+    if "threads" in message:
+        return Ready(message["threads"])
+    worker = message["worker"]
+    if "pid" in message:
+        return Born(worker, message["pid"])
+    if "errno" in message:
+        return Unborn(worker, errno.errorcode.get(message["errno"], "no reason given"))
+    return Gone(worker, message["ended"])

@@ -1,0 +1,83 @@
+"""A worker: takes jobs from a socket, looks at their tables, and tells what it found as plain values."""
+
+import pickle
+import zlib
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from resource import getpagesize
+from socket import socket
+from typing import Final
+
+from checks import Message, Outcome, UnknownReason, unknown
+from monitor.boundary import attempt
+from monitor.clock import SystemClock
+from monitor.looker import Plans, look
+from monitor.planner import Plan
+from monitor.target import Subject, Target
+from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Told, framed, pack, read_frame
+
+_NOBODY: Final = Subject("", "", ())
+_ROOM: Final = MOST_BYTES // 2
+_UNPORTABLE: Final = unknown(
+    UnknownReason.BUG, Message("its answer is too large, or holds what cannot leave the worker; please report it")
+)
+
+
+def serve(pipe: socket) -> None:
+    """Do jobs until the other end of the socket is closed."""
+    before = _memory()
+    while (frame := read_frame(pipe)) is not None:
+        targets, kept = pickle.loads(frame)  # noqa: S301 - from our own daemon
+        _work(pipe, targets, _unpack_plans(targets, kept))
+        _tell(pipe, Done(_memory() - before))
+
+
+def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
+    sent = dict(plans)
+    begun = iter(range(len(targets)))
+    with closing(
+        look(targets, clock=SystemClock(), plans=plans, on_begin=lambda _: _tell(pipe, Begun(next(begun))))
+    ) as found:
+        for place, looked in enumerate(found):
+            name = looked.target.subject.name
+            answers = tuple(Answer(one.answer, one.duration_s, one.earlier) for one in looked.measured)
+            plan = _plan_news(sent.get(name), plans.get(name))
+            _tell_seen(pipe, Seen(place, looked.started_at, looked.ended_at, answers, plan))
+
+
+def _tell(pipe: socket, told: Told) -> None:
+    pipe.sendall(framed(pack(told)))
+
+
+def _tell_seen(pipe: socket, seen: Seen) -> None:
+    packed = attempt(lambda: pack(seen))
+    if isinstance(packed, Outcome):
+        most = _ROOM // max(1, len(seen.answers))
+        packed = pack(replace(seen, plan=None, answers=tuple(_portable(one, most) for one in seen.answers)))
+    pipe.sendall(framed(packed))
+
+
+def _portable(answer: Answer, most: int) -> Answer:
+    unfit = isinstance(attempt(lambda: pack(answer, most=most)), Outcome)
+    return Answer(_UNPORTABLE, answer.duration_s, None) if unfit else answer
+
+
+def _plan_news(sent: tuple[Subject, Plan] | None, now: tuple[Subject, Plan] | None) -> bytes | None:
+    if now is sent:
+        return None
+    return b"" if now is None else zlib.compress(pickle.dumps(replace(now[1], subject=_NOBODY), protocol=5), 1)
+
+
+def _unpack_plans(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> Plans:
+    plans: Plans = {}
+    for target, packed in zip(targets, kept, strict=True):
+        if packed is not None:
+            plan = pickle.loads(zlib.decompress(packed))  # noqa: S301 - another worker's, by way of our own daemon
+            plans[target.subject.name] = (target.subject, replace(plan, subject=target.subject))
+    return plans
+
+
+def _memory() -> int:
+    """Give the bytes of memory this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
