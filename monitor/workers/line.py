@@ -31,8 +31,8 @@ class Line:
     _stopped: set[str] = field(default_factory=set)
     """Sources whose last job had to be stopped."""
     _waiting: dict[str, deque[tuple[int, Task]]] = field(default_factory=dict)
-    _later: count[int] = field(default_factory=count)
-    _sooner: count[int] = field(default_factory=lambda: count(-1, -1))
+    _later: "count[int]" = field(default_factory=count)
+    _sooner: "count[int]" = field(default_factory=lambda: count(-1, -1))
 
     def __len__(self) -> int:
         return sum(len(tasks) for tasks in self._waiting.values())
