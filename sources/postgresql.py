@@ -24,6 +24,8 @@ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamesp
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
 """
 _WATCHES_CLIENT_SINCE: Final = 140_000
+_WATCH_CLIENT: Final = "client_connection_check_interval=500"
+"""Milliseconds after which the server notices, amid a query, that nobody waits for it any more: a worker was killed."""
 _LOST_NETWORK: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
 
 
@@ -32,6 +34,7 @@ class Postgresql(EngineSource):
 
     dialect = "postgres"
     _connection: psycopg.Connection
+    _watches_client = False
 
     def sqlalchemy_url(self) -> str | None:
         """Give a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
@@ -40,6 +43,8 @@ class Postgresql(EngineSource):
             return None
         user, password, database = (quote(parameters.pop(name, ""), safe="") for name in ("user", "password", "dbname"))
         login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+        if self._watches_client:
+            parameters["options"] += f" -c {_WATCH_CLIENT}"
         return f"postgresql+psycopg://{login}/{database}?{urlencode(parameters, quote_via=quote)}"
 
     @property
@@ -74,7 +79,8 @@ class Postgresql(EngineSource):
             backend = ibis.postgres.from_connection(self._connection)
             if self._connection.info.server_version >= _WATCHES_CLIENT_SINCE:
                 with suppress(psycopg.errors.InvalidParameterValue):  # servers on some systems cannot
-                    self._connection.execute("SET client_connection_check_interval = '5s'")
+                    self._connection.execute(f"SET {_WATCH_CLIENT}")
+                    self._watches_client = True
             return backend
 
     def _list(self) -> Iterable[Entry]:
