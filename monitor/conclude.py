@@ -11,7 +11,7 @@ from checks._judge import judge
 from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
 from monitor.boundary import attempt
 from monitor.looked import Looked, Measured
-from store import Book, Result, Run, Store, StoreError
+from store import Book, Lease, Result, Run, Store, StoreError
 
 AGENT = "tablewatch"
 
@@ -40,8 +40,23 @@ def conclude(batch: Sequence[Looked], *, store: Store, policy: Policy) -> Sequen
         StoreError: nothing of the batch was remembered.
     """
     with store.writing() as book:
-        history = book.earlier_many(_wanted_history(batch))
-        return _Decision(book, policy).make(batch, history)
+        return _Decision(book, policy).make([(_new_id(), looked) for looked in batch])
+
+
+def conclude_slots(
+    batch: Sequence[tuple[Lease, Looked]], *, store: Store, policy: Policy, now: datetime
+) -> Sequence[CheckResult]:
+    """Conclude what was looked at under leases, and end their slots, in one transaction.
+
+    What somebody else took over meanwhile is dropped: there it is looked at again.
+
+    Raises:
+        StoreError: nothing of the batch was remembered, and no slot ended.
+    """
+    ids = {lease.id: _new_id() for lease, _ in batch}
+    with store.writing() as book:
+        held = book.finish([lease for lease, _ in batch], now=book.clock(now), run_ids=ids)
+        return _Decision(book, policy).make([(ids[lease.id], looked) for lease, looked in batch if lease.id in held])
 
 
 def judge_only(batch: Sequence[Looked], *, store: Store | None) -> Sequence[CheckResult]:
@@ -102,9 +117,11 @@ class _Decision:
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
 
-    def make(self, batch: Sequence[Looked], history: Mapping[str, Sequence[Past]]) -> Sequence[CheckResult]:
-        judged = [(looked, list(_judge_table(looked, history))) for looked in batch]
-        ids = [result.check_id for _, results in judged for result in results]
+    def make(self, batch: Sequence[tuple[str, Looked]]) -> Sequence[CheckResult]:
+        """Decide over looks, each with the id of its run."""
+        history = self._book.earlier_many(_wanted_history([looked for _, looked in batch]))
+        judged = [(run_id, looked, list(_judge_table(looked, history))) for run_id, looked in batch]
+        ids = [result.check_id for _, _, results in judged for result in results]
         self._watches = dict(self._book.watches(ids))
         latest = self._book.latest_incidents(ids)
         self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
@@ -112,8 +129,8 @@ class _Decision:
         facts: list[Result] = []
         gaps: list[Gap] = []
         decided: list[CheckResult] = []
-        for looked, results in judged:
-            run = Run(_new_id(), looked.target.subject.name, looked.started_at, looked.ended_at)
+        for run_id, looked, results in judged:
+            run = Run(run_id, looked.target.subject.name, looked.started_at, looked.ended_at)
             runs.append(run)
             for result in results:
                 gaps += self._gaps(looked, result)

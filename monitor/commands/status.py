@@ -32,6 +32,7 @@ def status(ctx: typer.Context) -> None:
     """
     from monitor.desk.refusals import explained
     from monitor.figures.catalogue import state_as_json
+    from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import Health, states_of
     from monitor.wiring import Project
 
@@ -39,6 +40,7 @@ def status(ctx: typer.Context) -> None:
     project = Project.of(invocation)
     with project.open_store() as store, explained(), store.reading() as view:
         states = states_of(project, view, project.config.tables)
+        watchfulness = Watchfulness.of(view, project.clock.now())
     now = project.clock.now()
     counted = Counter(state.health for state in states)
     last_run_at = max((state.last_run_at for state in states if state.last_run_at is not None), default=None)
@@ -52,6 +54,7 @@ def status(ctx: typer.Context) -> None:
         "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
         "open_incidents": sum(len(state.incidents) for state in states),
         "not_evaluated": sum(len(state.not_evaluated) for state in states),
+        **watchfulness.to_json(),
         "tables": [
             {
                 "table": state.table.name,
@@ -63,7 +66,14 @@ def status(ctx: typer.Context) -> None:
             for state in states
         ],
     }
-    invocation.emit(result, lambda console: _draw(console, project, states, now))
+
+    def draw(console: "Console") -> None:
+        _draw(console, project, states, now)
+        console.print()
+        for line in watchfulness.lines():
+            console.print(line)
+
+    invocation.emit(result, draw)
 
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:

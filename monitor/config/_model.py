@@ -60,6 +60,9 @@ class Source(Section):
     query_timeout: PositiveDuration = Field(timedelta(seconds=60), description="Most time for one statement.")
     connect_timeout: PositiveDuration = Field(timedelta(seconds=10), description="Most time to connect.")
     lock_timeout: PositiveDuration = Field(timedelta(seconds=5), description="Most time to wait for a lock.")
+    run_timeout: PositiveDuration = Field(
+        timedelta(minutes=5), description="Most time the daemon gives to one look at a table, all its checks."
+    )
     concurrency: Annotated[int, Ge(1), Le(64)] = Field(2, description="Most tables looked at at the same time.")
     memory_limit: Annotated[str, Field(pattern="^[0-9]+(\\.[0-9]+)? ?([KMGT]i?)?B$")] = Field(
         "2GB", description="Most memory DuckDB may use for this source."
@@ -166,7 +169,8 @@ class Table(Section):
     owner: str | None = Field(None, description="One of `owners`; by default the domain's.")
     tier: str | None = Field(None, description="How much it matters; priced in `cost.tiers`.")
     description: str | None = Field(None, description="What it holds.")
-    schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri' (project time zone).")
+    schedule: Schedule | None = Field(None, description="'every 15m' or 'cron: 0 6 * * mon-fri'.")
+    schedule_timezone: Zone | None = Field(None, description="The wall clock of a cron line; by default the project's.")
     upstream: tuple[str, ...] = Field((), description="Tables that it is made from.")
     consumers: tuple[str, ...] = Field((), description="Who or what reads it, for people.")
     loaded_at: str | None = Field(
@@ -311,6 +315,24 @@ class Report(Section):
     weekly: WeeklyReportPlan = WeeklyReportPlan()
 
 
+class Daemon(Section):
+    """How `tablewatch run` works."""
+
+    workers: Annotated[int, Ge(1), Le(64)] = Field(4, description="Processes that look at tables.")
+    catch_up: Literal["latest", "all", "none"] = Field(
+        "latest", description="Which of the slots that were missed are run late: the newest, each (up to 100), none."
+    )
+    jitter: Duration = Field(
+        timedelta(seconds=30), description="Tables start up to so much (at most a tenth of their period) after a slot."
+    )
+    heartbeat_url: Annotated[str, Field(pattern="^https?://")] | None = Field(
+        None, description="Called once a minute while all is well (Healthchecks-compatible)."
+    )
+    metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
+        "127.0.0.1:9464", description="Address on which Prometheus finds /metrics, or off."
+    )
+
+
 class Release(Section):
     """A table that is to be given to somebody. Read and checked here; assessed by a later capability."""
 
@@ -348,6 +370,7 @@ class Config(Section):
     releases: dict[str, Release] = {}
     alerts: Alerts = Alerts()
     report: Report = Report()
+    daemon: Daemon = Daemon()
 
     def table(self, name: str) -> Table | None:
         """Give a table by name."""

@@ -1,0 +1,1 @@
+"""The daemon: what `tablewatch run` does for months."""

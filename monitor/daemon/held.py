@@ -1,0 +1,57 @@
+"""A table in hand: its lease, and what is known of it before its results are remembered."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from checks import Outcome
+from monitor.looked import Looked, Measured
+from monitor.target import Target
+from store import Lease
+
+
+@dataclass
+class Held:
+    """A table whose slot this daemon has.
+
+    `alone`: its checks are run one by one, because one of them may end its worker. `deaths` counts workers that ended
+    amid it without a check to blame. `given_up` are checks that no worker is asked for.
+    """
+
+    lease: Lease
+    target: Target
+    alone: bool = False
+    deaths: int = 0
+    given_up: dict[str, Measured] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Give the name of the table."""
+        return self.target.subject.name
+
+    @property
+    def source(self) -> str:
+        """Give the name of its source."""
+        return self.target.source.name
+
+    @property
+    def asked(self) -> Target:
+        """Give what the workers are asked for: the table with the checks that were not given up."""
+        checks = tuple(one for one in self.target.subject.checks if one[0] not in self.given_up)
+        return replace(self.target, subject=replace(self.target.subject, checks=checks))
+
+    def give_up(self, outcome: Outcome, check_ids: Iterable[str]) -> None:
+        """Take an outcome in place of asking the workers."""
+        checks = dict(self.target.subject.checks)
+        self.given_up |= {check_id: Measured(check_id, checks[check_id], outcome) for check_id in check_ids}
+
+    def whole(self, looked: Looked) -> Looked:
+        """Give what workers found together with what was given up, in the order of the checks."""
+        answers = {one.check_id: one for one in looked.measured} | self.given_up
+        return replace(
+            looked, target=self.target, measured=[answers[check_id] for check_id, _ in self.target.subject.checks]
+        )
+
+    def not_asked(self, now: datetime) -> Looked:
+        """Give the look at a table of which every check was given up."""
+        return self.whole(Looked(self.target, now, now, ()))

@@ -1,0 +1,126 @@
+"""Which slots of a table are run, and which are recorded as skipped. Pure: the time is an argument.
+
+A slot is a nominal time of a schedule. The table is looked at a little later, at `due_at`: so many tables that have the
+same slots do not all begin in the same second. The delay is the same on every day and every machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final, Literal, Self
+
+from monitor.config import Schedule, Table
+from store import Claim, Scheduled, Skip, SkipReason
+
+ON_TIME: Final = timedelta(minutes=2)
+"""A slot that is run within this time is not late."""
+
+MOST_CAUGHT_UP: Final = 100
+"""How many missed slots of a table are run at most with `catch_up: all`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """When one table is due: its schedule on the wall clock of an IANA zone, and its delay after each slot."""
+
+    table: str
+    schedule: Schedule
+    zone: str
+    delay: timedelta = timedelta()
+    catch_up: Literal["latest", "all", "none"] = "latest"
+
+    @classmethod
+    def of(cls, table: Table, *, zone: str, jitter: timedelta, catch_up: Literal["latest", "all", "none"]) -> Self:
+        """Give the timetable of a configured table.
+
+        Raises:
+            ValueError: the table has no schedule.
+        """
+        if table.schedule is None:
+            raise ValueError(f"table '{table.name}' has no schedule; expected one to make a timetable of")
+        most = min(jitter, table.schedule.longest_period() / 10)
+        return cls(table.name, table.schedule, zone, most * _share(table.name), catch_up)
+
+    @classmethod
+    def of_row(cls, row: Scheduled) -> Self:
+        """Give the timetable that a row of the schedule was made from."""
+        return cls(row.table, Schedule.parse(row.schedule), row.zone)
+
+    def first(self, now: datetime) -> Scheduled:
+        """Give the first slot of a table that has none yet: at once, but a cron line waits for its time."""
+        begin = now if self.schedule.every is None else now - self.schedule.every
+        return self.scheduled(self.schedule.next_after(begin, self.zone))
+
+    def after(self, now: datetime) -> Scheduled:
+        """Give the first slot after a moment."""
+        return self.scheduled(self.schedule.next_after(now, self.zone))
+
+    def scheduled(self, slot: datetime) -> Scheduled:
+        """Give the row of the schedule that waits for a slot."""
+        return Scheduled(self.table, str(self.schedule), self.zone, slot, slot + self.delay)
+
+    def claim(self, due: Scheduled, now: datetime, *, busy_until: datetime | None = None) -> Claim:
+        """Say what becomes of every slot that has come: one is run or none, the others are skipped.
+
+        `busy_until`: when the table's last run ended, to tell a run that took longer than its period from a daemon that
+        was not there.
+        """
+        count, slot_at = self._missed(due.next_slot, now - self.delay)
+        ahead = self.schedule.next_after(slot_at(count - 1), self.zone)
+        run: int | None
+        match self.catch_up:
+            case "all":
+                run = max(0, count - MOST_CAUGHT_UP)
+            case "none" if now - self.delay - slot_at(count - 1) > ON_TIME:
+                run = None
+            case _:
+                run = count - 1
+        passed = count if run is None else run
+        following = ahead if run is None or run == count - 1 else slot_at(run + 1)
+        skip = None
+        if passed:
+            skip = Skip(due.table, slot_at(0), slot_at(passed - 1), passed, self._why(due, run, busy_until))
+        return Claim(
+            due=due,
+            slot=None if run is None else slot_at(run),
+            next_slot=following,
+            due_at=following + self.delay,
+            skip=skip,
+        )
+
+    def dropped(self, row: Scheduled, now: datetime) -> Skip | None:
+        """Give the slots that had come when this timetable, of the row, was dropped for another or for none."""
+        if row.next_slot > now:
+            return None
+        count, slot_at = self._missed(row.next_slot, now)
+        return Skip(row.table, row.next_slot, slot_at(count - 1), count, SkipReason.CHANGED)
+
+    def _why(self, due: Scheduled, run: int | None, busy_until: datetime | None) -> SkipReason:
+        if run is None:
+            return SkipReason.POLICY
+        overrun = busy_until is not None and busy_until > due.next_slot
+        return SkipReason.OVERRUN if overrun else SkipReason.LATE
+
+    def _missed(self, first: datetime, until: datetime) -> tuple[int, Callable[[int], datetime]]:
+        """Give how many slots there are from one to a moment (at least that one), and each by its number."""
+        every = self.schedule.every
+        if every is not None:
+            return max(0, (until - first) // every) + 1, lambda number: first + every * number
+        slots = _cron_slots(self.schedule, self.zone, first, until.replace(second=0, microsecond=0))
+        return len(slots), slots.__getitem__
+
+
+@lru_cache(maxsize=64)
+def _cron_slots(schedule: Schedule, zone: str, first: datetime, until: datetime) -> tuple[datetime, ...]:
+    """Give the slots from one to a whole minute: tables with one cron line share the work after a long stop."""
+    found = [first]
+    while (slot := schedule.next_after(found[-1], zone)) <= until:
+        found.append(slot)
+    return tuple(found)
+
+
+def _share(name: str) -> float:
+    """Give a number from 0 to 1 that is always the same for a name, and evenly spread over names."""
+    return int.from_bytes(sha256(name.encode()).digest()[:8]) / 2**64

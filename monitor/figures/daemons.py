@@ -1,0 +1,92 @@
+"""Say how the daemons of a store are: which run, what they wait for, what they refuse and what they leave out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from checks import say_duration
+from store import Daemon, Quarantine, View
+
+SILENT: Final = timedelta(minutes=1)
+"""A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
+
+_KEPT: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Watchfulness:
+    """What the store knows of its daemons at a time (its own clock)."""
+
+    as_of: datetime
+    daemons: Sequence[Daemon]
+    waits_since: datetime | None
+    quarantines: Sequence[Quarantine]
+
+    @classmethod
+    def of(cls, view: View, now: datetime) -> "Watchfulness":
+        """Ask the store; daemons that stopped more than an hour ago are left out."""
+        as_of = view.clock(now)
+        daemons = [one for one in view.daemons() if one.stopped_at is None or as_of - one.stopped_at < _KEPT]
+        return cls(as_of, daemons, view.lag(as_of), view.quarantines())
+
+    def word(self, daemon: Daemon) -> str:
+        """Give `running`, `silent` or `stopped`."""
+        if daemon.stopped_at is not None:
+            return "stopped"
+        return "silent" if self.as_of - daemon.heartbeat_at > SILENT else "running"
+
+    @property
+    def runs(self) -> bool:
+        """Say whether a daemon runs."""
+        return any(self.word(daemon) == "running" for daemon in self.daemons)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the published form."""
+        return {
+            "daemons": [
+                {
+                    "state": self.word(one),
+                    "host": one.host,
+                    "pid": one.pid,
+                    "version": one.version,
+                    "started_at": one.started_at.isoformat(),
+                    "heartbeat_at": one.heartbeat_at.isoformat(),
+                    "stopped_at": None if one.stopped_at is None else one.stopped_at.isoformat(),
+                    "config_loaded_at": one.config_loaded_at.isoformat(),
+                    "config_error": one.config_error,
+                    "leads": one.leads,
+                }
+                for one in self.daemons
+            ],
+            "lag_s": None if self.waits_since is None else (self.as_of - self.waits_since).total_seconds(),
+            "quarantined": [
+                {
+                    "check_id": one.check_id,
+                    "crashes": one.crashes,
+                    "until": None if one.until is None else one.until.isoformat(),
+                }
+                for one in self.quarantines
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Say it to a person."""
+        for one in self.daemons:
+            age = say_duration(self.as_of - (one.stopped_at or one.heartbeat_at))
+            said = {
+                "running": f"runs since {one.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
+                "silent": f"was last heard of {age} ago and did not say goodbye",
+                "stopped": f"stopped {age} ago",
+            }[self.word(one)]
+            yield f"daemon on {one.host} (pid {one.pid}): {said}"
+            if one.config_error is not None and one.stopped_at is None:
+                yield f"  refuses the changed configuration: {one.config_error}"
+        if not self.runs:
+            yield "no daemon runs; start one with 'tablewatch run'"
+        elif self.waits_since is not None:
+            yield f"the table that waits longest has been due for {say_duration(self.as_of - self.waits_since)}"
+        for one in self.quarantines:
+            if one.until is not None and one.until > self.as_of:
+                ended = f"it ended its worker {one.crashes} times"
+                yield f"{one.check_id} rests until {one.until:%Y-%m-%d %H:%M} UTC: {ended}"

@@ -1,0 +1,289 @@
+"""The working loop on a real store: every slot is run, retried or recorded, and nothing found is lost."""
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from checks import Status
+from monitor.clock import SimulatedClock
+from store import SkipReason, SlotState
+from tests.monitor.daemon.plant import CHECKS, Plant
+from tests.monitor.shop import NOW
+
+
+@pytest.fixture
+def plant(tmp_path):
+    """Give a plant with one table that is due every quarter of an hour."""
+    plant = Plant(tmp_path)
+    yield plant
+    plant.store.close()
+
+
+def _slots(plant):
+    with plant.store.reading() as view:
+        return sorted(view.slots(NOW - timedelta(days=1), 1000), key=lambda slot: (slot.slot, slot.table))
+
+
+def _skips(plant):
+    with plant.store.reading() as view:
+        return view.skips(NOW - timedelta(days=1), 1000)
+
+
+def _outcomes(plant):
+    with plant.store.reading() as view:
+        return {check_id: (one.status, one.reason) for check_id, one in view.latest_results().items()}
+
+
+def test_a_table_that_is_due_is_looked_at_once_per_slot(plant):
+    """A new table is looked at at once, then at each of its slots, and each slot ends as done."""
+    work = plant.work()
+    for _ in range(4):
+        plant.turn(work)
+        plant.turn(work)
+        plant.clock.advance(timedelta(minutes=15))
+    slots = _slots(plant)
+    assert [slot.slot for slot in slots] == [NOW + timedelta(minutes=15 * number) for number in range(4)]
+    assert {slot.state for slot in slots} == {SlotState.DONE}
+    assert all(slot.run_id is not None for slot in slots)
+    assert _skips(plant) == []
+    assert _outcomes(plant) == {"orders.primary-key": ("pass", None), "orders.not-null": ("pass", None)}
+
+
+def test_after_a_long_stop_the_newest_slot_is_run_and_the_rest_is_recorded(plant):
+    """A daemon that comes back after a day runs each table once, and tells what was missed."""
+    plant.turn(plant.work())
+    plant.clock.advance(timedelta(days=1))
+    plant.turn(plant.work())
+    assert [slot.slot for slot in _slots(plant)] == [NOW, NOW + timedelta(days=1)]
+    (skip,) = _skips(plant)
+    assert (skip.count, skip.reason) == (95, SkipReason.LATE)
+
+
+def test_a_run_that_takes_longer_than_its_period_does_not_pile_up(plant):
+    """While a table is looked at, no second look begins; what came meanwhile is one run and a recorded overrun."""
+    work = plant.work()
+    plant.pool.hanging.add("orders")
+    for _ in range(4):
+        plant.turn(work)
+        plant.clock.advance(timedelta(minutes=15))
+    assert len(plant.pool.jobs) == 1
+    plant.pool.overdue("orders")
+    plant.turn(work)
+    plant.turn(work)
+    assert [(slot.slot, slot.state) for slot in _slots(plant)] == [
+        (NOW, SlotState.DONE), (NOW + timedelta(hours=1), SlotState.DONE),
+    ]  # fmt: skip
+    (skip,) = _skips(plant)
+    assert (skip.count, skip.reason) == (3, SkipReason.OVERRUN)
+
+
+@pytest.mark.parametrize("back", [timedelta(minutes=30), timedelta(hours=3), timedelta(days=400)])
+def test_a_clock_that_is_set_back_stops_nothing(plant, back):
+    """The tables are planned anew from the new time on; slots that come a second time are run a second time."""
+    plant.turn(plant.work())
+    plant.clock = SimulatedClock(NOW - back)
+    work = plant.work()
+    ran = []
+    for _ in range(3):
+        plant.turn(work)
+        ran.append(len(plant.pool.jobs))
+        plant.clock.advance(timedelta(minutes=15))
+    assert ran == [1, 2, 3]
+    with plant.store.reading() as view:
+        assert view.epoch() == 1
+
+
+def test_a_clock_that_is_set_back_while_the_daemon_runs(plant):
+    """Within ten seconds the daemon notices, without a restart."""
+
+    class Settable(SimulatedClock):
+        shift = timedelta()
+
+        def now(self):
+            return super().now() + self.shift
+
+    plant.clock = Settable(NOW)
+    work = plant.work()
+    plant.turn(work)
+    plant.clock.advance(timedelta(minutes=5))
+    plant.clock.shift = -timedelta(hours=2)
+    for _ in range(70):
+        plant.clock.advance(timedelta(seconds=15))
+        plant.turn(work)
+    assert len(plant.pool.jobs) == 2
+    assert {slot.epoch for slot in _slots(plant)} == {0, 1}
+
+
+def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
+    """A jump of a day is one run per table, and the slots in between are recorded."""
+    work = plant.work()
+    plant.turn(work)
+    plant.clock.advance(timedelta(days=1))
+    plant.turn(work)
+    plant.turn(work)
+    assert len(plant.pool.jobs) == 2
+    assert sum(skip.count for skip in _skips(plant)) == 95
+
+
+def test_what_a_daemon_left_when_it_died_is_run_by_the_next(plant):
+    """The slot keeps its time and gets another attempt, and its checks go one by one: one of them may have done it."""
+    plant.pool.hanging.add("orders")
+    plant.turn(plant.work(holder="dead"))
+    plant.pool.hanging.clear()
+    plant.turn(plant.work(holder="next"))
+    (slot,) = _slots(plant)
+    assert (slot.attempt, slot.state, slot.holder) == (2, SlotState.DONE, "next")
+    assert plant.pool.jobs[-1].alone
+
+
+def test_results_of_a_lease_that_was_lost_are_dropped(plant):
+    """Who was taken over while hanging comes too late: its results are not remembered a second time."""
+    first = plant.work(holder="slow")
+    first.tick()
+    first.step(0.0)  # claimed, found, not yet remembered by the next line's taking over
+    plant.pool.hanging.add("orders")
+    slow = plant.pool
+    plant.pool = type(plant.pool)(plant.clock)
+    plant.turn(plant.work(holder="other"))
+    plant.pool = slow
+    with plant.store.reading() as view:
+        before = view.counts().measurements
+    plant.turn(first)
+    with plant.store.reading() as view:
+        assert view.counts().measurements == before
+    assert [slot.holder for slot in _slots(plant)] == ["slow"] or [slot.attempt for slot in _slots(plant)] == [2]
+
+
+def test_while_the_store_is_locked_nothing_is_lost_and_nothing_new_begins(plant):
+    """What was found waits for the store, is remembered when it is free again, and the reason is told meanwhile."""
+    plant.configure({"orders": "every 15m", "others": "every 15m"})
+    work = plant.work()
+    plant.pool.hanging.add("others")
+    plant.pool.hanging.add("orders")
+    plant.turn(work)
+    with closing(sqlite3.connect(plant.folder / "store.db", isolation_level=None)) as rival:
+        rival.execute("BEGIN IMMEDIATE")
+        plant.pool.overdue("orders")
+        plant.turn(work)
+        assert "locked" in work.problem
+        assert _outcomes(plant) == {}
+        rival.execute("ROLLBACK")
+    plant.clock.advance(timedelta(seconds=31))
+    plant.turn(work)
+    assert work.problem is None
+    assert _outcomes(plant)["orders.primary-key"] == ("unknown", "timeout")
+
+
+def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(plant):
+    """The other checks of its table go on; it rests, is tried again, and is forgiven when it behaves."""
+    work = plant.work()
+    plant.pool.deadly.add("orders.not-null")
+    for _ in range(6):
+        plant.turn(work, steps=6)
+        assert _outcomes(plant)["orders.primary-key"] == ("pass", None)
+        plant.clock.advance(timedelta(minutes=15))
+    asked = [target.subject.checks for job in plant.pool.jobs for target in job.targets]
+    assert [len(checks) for checks in asked[-1:]] == [1]
+    with plant.store.reading() as view:
+        (crashes,) = view.quarantines()
+    assert crashes.crashes == 5
+    assert crashes.until > plant.clock.now()
+    plant.pool.deadly.clear()
+    plant.clock.advance_to(crashes.until)
+    plant.turn(work, steps=6)
+    assert _outcomes(plant)["orders.not-null"] == ("pass", None)
+    with plant.store.reading() as view:
+        assert view.quarantines() == []
+
+
+def test_a_table_that_ends_every_worker_before_any_check_is_given_up(plant):
+    """A source that kills whoever opens it is unknown in the end, and does not go round for ever."""
+
+    class Hopeless(type(plant.pool)):
+        def submit(self, job):
+            self.jobs.append(job)
+            from monitor.workers import Died
+
+            self._events.append(Died(job.id, "orders", None, "signal SIGSEGV"))
+
+    plant.pool = Hopeless(plant.clock)
+    plant.turn(plant.work(), steps=10)
+    assert set(_outcomes(plant).values()) == {("unknown", "bug")}
+    assert [slot.state for slot in _slots(plant)] == [SlotState.DONE]
+
+
+def test_the_table_that_waits_longest_comes_first(plant):
+    """However many are due at once, they are looked at in the order of their slots."""
+    plant.configure({"late": "cron: 0 8 * * *", "later": "cron: 30 8 * * *", "latest": "cron: 0 9 * * *"})
+    plant.clock = SimulatedClock(NOW - timedelta(hours=3))
+    plant.work()
+    plant.clock.advance(timedelta(hours=3))
+    plant.turn(plant.work())
+    assert plant.pool.tables == ["late", "later", "latest"]
+
+
+def test_a_table_that_leaves_the_configuration_leaves_no_slot_unrecorded(plant):
+    """Slots that had come are recorded as dropped by the change."""
+    plant.turn(plant.work())
+    plant.clock.advance(timedelta(hours=1))
+    plant.configure({"orders": "every 1h", "new": "every 15m"}, checks=CHECKS)
+    work = plant.work()
+    (skip,) = _skips(plant)
+    assert (skip.table, skip.count, skip.reason) == ("orders", 4, SkipReason.CHANGED)
+    plant.turn(work)
+    assert {slot.table for slot in _slots(plant)} == {"orders", "new"}
+
+
+def test_a_configuration_that_is_adopted_between_claim_and_result(plant):
+    """What is in hand is finished as it was begun; what was claimed for a table that is gone is given up, on record."""
+    plant.pool.hanging.add("orders")
+    plant.turn(plant.work(holder="dead"))
+    plant.configure({"new": "every 15m"})
+    plant.turn(plant.work())
+    assert [(slot.table, slot.state) for slot in _slots(plant)] == [
+        ("new", SlotState.DONE), ("orders", SlotState.GIVEN_UP),
+    ]  # fmt: skip
+
+
+def test_what_is_given_back_is_taken_at_once(plant):
+    """A daemon that stops amid a run leaves its slots to the next, which need not wait for the lease to end."""
+    plant.pool.hanging.add("orders")
+    work = plant.work(holder="stopping")
+    plant.turn(work)
+    work.stop()
+    work.give_back()
+    plant.pool.hanging.clear()
+    plant.turn(plant.work(holder="next"))
+    assert [(slot.attempt, slot.state) for slot in _slots(plant)] == [(2, SlotState.DONE)]
+
+
+def test_a_run_until_now_leaves_what_comes_due_meanwhile(plant):
+    """`--once` ends, even where a table is due every second."""
+    plant.configure({"orders": "every 1s"})
+    work = plant.work()
+    work.only_until(plant.clock.now())
+    for _ in range(3):
+        plant.turn(work)
+        plant.clock.advance(timedelta(seconds=1))
+    assert work.exhausted
+    assert len(plant.pool.jobs) == 1
+
+
+def test_outcomes_are_counted_by_who_listens(plant):
+    """The results of each pass are handed on once they are remembered."""
+    from monitor.daemon.work import Work
+
+    heard = []
+    work = Work(plant.store, plant.pool, plant.project(), holder="me", alone=True, on_results=heard.extend)
+    plant.turn(work)
+    assert [one.outcome.status for one in heard] == [Status.PASS, Status.PASS]
+
+
+def test_sources_that_answered_before_the_start_are_known_to_answer(plant):
+    """After a restart the workers know which sources can be relied on."""
+    plant.turn(plant.work())
+    plant.work()
+    assert plant.pool.proven == {"shop"}
+    assert plant.pool.concurrency == {"shop": 2}
