@@ -22,11 +22,12 @@ from subprocess import DEVNULL, Popen
 from typing import Any, NoReturn
 
 from checks._gx_errors import lineage
+from checks._parent_death import die_with_parent
 
 _START_WITHIN = timedelta(minutes=3)
 """Importing takes 5 s of one quiet core; it does not count against the deadline of the first request."""
 
-_BOOT = "import sys; from checks._gx_worker import serve; serve(int(sys.argv[1]))"
+_BOOT = "import sys; from checks._gx_worker import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ class Worker:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        command = [sys.executable, "-P", "-W", "ignore", "-c", _BOOT, str(theirs.fileno())]
+        # the kernel's watch is over the thread that starts it: any but the main one may end long before the process
+        watched = os.getpid() if threading.current_thread() is threading.main_thread() else 0
+        command = [sys.executable, "-P", "-W", "ignore", "-c", _BOOT, str(theirs.fileno()), str(watched)]
         found_here = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         environment = {**os.environ, "PYTHONPATH": found_here, "TQDM_DISABLE": "1", "GX_ANALYTICS_ENABLED": "false"}
         # what it prints (progress bars, tracebacks) may hold data, so nobody hears it
@@ -139,8 +142,14 @@ class Worker:
         self._lock = threading.Lock()
 
 
-def serve(descriptor: int) -> NoReturn:
-    """Answer requests from a socket until it closes; then end at once, even amid a request."""
+def serve(descriptor: int, parent: int) -> NoReturn:
+    """Answer requests from a socket until it closes; then end at once, even amid a request.
+
+    `parent` is the process with which the kernel is to end this one, even while a library holds the interpreter; 0 for
+    none.
+    """
+    if parent:
+        die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what ends
     pipe: Connection[Any, Any] = Connection(descriptor)
     pool = ThreadPoolExecutor(max_workers=1)
