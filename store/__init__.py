@@ -1,4 +1,4 @@
-"""Remember: runs, measurements, incidents and their events, on SQLite or PostgreSQL."""
+"""Remember what was measured, what went wrong, what is due and what was told, on SQLite or PostgreSQL."""
 
 from store._book import Book, History
 from store._engines import store_file
@@ -13,6 +13,7 @@ from store._errors import (
     StoreNewer,
     StoreUnavailable,
 )
+from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
 from store._open import open_store
 from store._rebuild import Discrepancy
 from store._retention import Pruned
@@ -23,9 +24,13 @@ from store._work import Claim, Daemon, Lease, Quarantine, Scheduled, Skip, SkipR
 
 __all__ = [
     "Book",
+    "Changed",
     "Claim",
     "Counts",
     "Daemon",
+    "Delivery",
+    "DeliveryState",
+    "Disabled",
     "Discrepancy",
     "History",
     "IncidentFilter",
@@ -37,6 +42,8 @@ __all__ = [
     "RowRefused",
     "Run",
     "Scheduled",
+    "Scope",
+    "Silence",
     "Skip",
     "SkipReason",
     "Slot",
@@ -49,6 +56,9 @@ __all__ = [
     "StoreForeign",
     "StoreNewer",
     "StoreUnavailable",
+    "Subject",
+    "Told",
+    "Transition",
     "View",
     "open_store",
     "store_file",

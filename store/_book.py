@@ -1,6 +1,6 @@
 """Write in the store, inside one transaction that nobody else writes in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -12,10 +12,13 @@ from incidents.events import apply, decode, encode
 from store import _incidents
 from store._columns import columns_of
 from store._daemons import DaemonBook
+from store._deliveries import DeliveryBook
 from store._errors import StoreConflict, StoreError
 from store._given import any_of, given
 from store._json import from_text, to_text
 from store._measurements import message_as_json
+from store._notices import Changed
+from store._outbox import OutboxBook, to_hear_of
 from store._retention import Pruned, prune
 from store._rows import (
     CheckStateRow,
@@ -27,6 +30,7 @@ from store._rows import (
     ProjectRow,
     RunRow,
 )
+from store._silences import SilenceBook
 from store._timetable import TimetableBook
 from store._values import Result, Run
 from store._view import View
@@ -51,7 +55,7 @@ class History(NamedTuple):
     actor: str
 
 
-class Book(TimetableBook, DaemonBook, View):
+class Book(TimetableBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:
@@ -92,34 +96,49 @@ class Book(TimetableBook, DaemonBook, View):
         )
 
     def open_incident(self, opened: Opened, *, recorded_at: datetime, actor: str) -> Incident:
-        """Write down a new incident and give it with its number.
+        """Write down a new incident, and that somebody may have to hear of it; give it with its number.
 
         Raises:
             StoreConflict: an incident of this fingerprint is open already.
         """
-        return self.add_histories([History([opened], recorded_at, actor)])[0]
+        return self.add_histories([History([opened], recorded_at, actor)], announce=True)[0]
 
-    def add_histories(self, histories: Sequence[History]) -> list[Incident]:
+    def add_histories(self, histories: Sequence[History], *, announce: bool = False) -> list[Incident]:
         """Write down whole incidents at once, as an import does; much faster than one by one.
+
+        Nobody hears of them unless they are to be announced.
 
         Raises:
             StoreConflict: two of them, or one and one that is there, are open with the same fingerprint.
             incidents.BrokenHistory: changes that do not begin with `Opened`.
         """
         first = self._next_incident_number(len(histories))
-        incidents, rows = [], []
-        for incident_id, history in enumerate(histories, start=first):
-            incident, recorded = _fold(None, incident_id, history, first_number=0)
-            incidents.append(incident)
-            rows += recorded
+        folded = [
+            _fold(None, incident_id, history, first_number=0)
+            for incident_id, history in enumerate(histories, start=first)
+        ]
+        incidents = [one.incident for one in folded]
         self._refuse_open_twice(incidents)
         self._insert(_INCIDENT, [_incidents.row_of(incident) for incident in incidents])
         self._insert(_EPISODE, [row for incident in incidents for row in _incidents.episode_rows(incident)])
-        self._insert(_EVENT, rows)
+        self._insert(_EVENT, [row for one in folded for row in one.rows])
+        if announce:
+            for one in folded:
+                self._announce(one)
         return incidents
 
-    def append(self, incident: Incident, changes: Sequence[Change], *, recorded_at: datetime, actor: str) -> Incident:
+    def append(
+        self,
+        incident: Incident,
+        changes: Sequence[Change],
+        *,
+        recorded_at: datetime,
+        actor: str,
+        announce: bool = True,
+    ) -> Incident:
         """Write down what happened to an incident and give it as it stands then.
+
+        Beside it stands what somebody may have to hear of, unless it is not to be announced: imports never are.
 
         Raises:
             NotRecorded: there is no such incident. StoreConflict: it is no longer as given (somebody else changed it),
@@ -131,17 +150,20 @@ class Book(TimetableBook, DaemonBook, View):
         if _incidents.row_of(stored) != _incidents.row_of(incident) or stored.episodes != incident.episodes:
             raise StoreConflict(f"incident #{incident.id} was changed by somebody else meanwhile; look at it again")
         number = self._connection.scalar(select(func.max(_EVENT.c.number)).where(_EVENT.c.incident_id == incident.id))
-        changed, rows = _fold(
+        folded = _fold(
             stored,
             incident.id,
             History(changes, recorded_at, actor),
             first_number=(-1 if number is None else number) + 1,
         )
+        changed = folded.incident
         if stored.state is State.RESOLVED:
             self._refuse_open_twice([changed])
         self._connection.execute(_INCIDENT.update().where(_INCIDENT.c.id == incident.id), _incidents.row_of(changed))
         self._replace_episodes(stored, changed)
-        self._insert(_EVENT, rows)
+        self._insert(_EVENT, folded.rows)
+        if announce:
+            self._announce(folded)
         return changed
 
     def add_gaps(self, gaps: Sequence[Gap]) -> None:
@@ -174,6 +196,9 @@ class Book(TimetableBook, DaemonBook, View):
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Forget a batch of what is older than it has to be kept; see `Store.prune`."""
         return prune(self._connection, measured_before=now - keep_measurements, incidents_before=now - keep_incidents)
+
+    def _announce(self, folded: "_Folded") -> None:
+        self._add_transitions(((folded.incident.id, change) for change in folded.news), folded.recorded_at)
 
     def _next_incident_number(self, count: int) -> int:
         """Give the first of as many free numbers; a number that was used once is never used again."""
@@ -219,17 +244,26 @@ class Book(TimetableBook, DaemonBook, View):
         return {row["check_id"]: dict(row) for row in rows.mappings()}
 
 
-def _fold(
-    incident: Incident | None, incident_id: int, history: History, *, first_number: int
-) -> tuple[Incident, list[dict[str, Any]]]:
-    """Give the incident after the changes, and the rows of the events.
+class _Folded(NamedTuple):
+    """An incident after changes, the rows of the events, and what of them somebody may have to hear of."""
 
-    Each change is folded as it will be read back, so that the projection is what a replay gives.
+    incident: Incident
+    rows: Sequence[Mapping[str, Any]]
+    news: Sequence[Changed]
+    recorded_at: datetime
+
+
+def _fold(incident: Incident | None, incident_id: int, history: History, *, first_number: int) -> _Folded:
+    """Fold changes into an incident.
+
+    Each is folded as it will be read back, so that the projection is what a replay gives.
     """
-    rows = []
+    rows, news = [], []
     for number, change in enumerate(history.changes, start=first_number):
         body = from_text(to_text(encode(change)))
+        heard_of = to_hear_of(incident, change)
         incident = apply(incident, Event(incident_id, history.recorded_at, history.actor, decode(body)))
+        news += [] if heard_of is None else [heard_of]
         rows.append(
             {
                 "incident_id": incident_id,
@@ -242,7 +276,7 @@ def _fold(
         )
     if incident is None:
         raise BrokenHistory("a history without changes; expected at least the one that opened the incident")
-    return incident, rows
+    return _Folded(incident, rows, news, history.recorded_at)
 
 
 def _run_row(run: Run, number: int) -> dict[str, Any]:

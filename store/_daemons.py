@@ -19,6 +19,18 @@ SILENT: Final = timedelta(days=7)
 _DAEMON: Final = DaemonRow.__table__
 _QUARANTINE: Final = QuarantineRow.__table__
 
+_CRASHES_ALLOWED: Final = 4
+_SHORTEST_REST: Final = timedelta(hours=1)
+_LONGEST_REST: Final = timedelta(hours=24)
+
+
+def rest_after(crashes: int) -> timedelta | None:
+    """Give for how long a check is left alone: not before its fifth crash, then 1 h, doubling up to 24 h."""
+    if crashes <= _CRASHES_ALLOWED:
+        return None
+    doublings = min(crashes - _CRASHES_ALLOWED - 1, 5)
+    return min(_SHORTEST_REST * (1 << doublings), _LONGEST_REST)
+
 
 class DaemonView(Connected):
     """What can be asked about daemons."""
@@ -48,7 +60,9 @@ class DaemonBook(DaemonView):
         )
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 
-    def crashed(self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None]) -> Quarantine:
+    def crashed(
+        self, check_id: str, now: datetime, backoff: Callable[[int], timedelta | None] = rest_after
+    ) -> Quarantine:
         """Count that a check killed its worker. `backoff` says for how long it is left alone after so many crashes."""
         crashes = 1 + (
             self._connection.scalar(select(_QUARANTINE.c.crashes).where(_QUARANTINE.c.check_id == check_id)) or 0

@@ -7,7 +7,7 @@ StoreError
 ├── StoreNewer          written by a newer Tablewatch
 ├── StoreBusy           other writers held it for longer than we wait
 ├── StoreConflict       somebody else wrote what this change was based on
-├── NotRecorded         there is no such incident
+├── NotRecorded         there is no such incident, message or silence
 └── RowRefused          a value that the store does not take: a naive time, a number beyond 64 bits
 """
 
@@ -47,7 +47,7 @@ class StoreConflict(StoreError):
 
 
 class NotRecorded(StoreError):
-    """There is no such incident."""
+    """There is no such incident, message or silence."""
 
 
 class RowRefused(StoreError):

@@ -29,8 +29,9 @@ class TransitionRow(Row, table=True):
         only_where("ix_transition_waiting", "not_before_at", "id", condition="settled_us IS NULL"),
         only_where("ix_transition_settled", "settled_at", condition="settled_us IS NOT NULL"),
         Index(None, "incident_id"),
+        Index(None, "recorded_at"),
         one_of("change", Changed),
-        CheckConstraint("(settled_us IS NULL) = (decision IS NULL)", name="decided_iff_settled"),
+        CheckConstraint("settled_us IS NULL OR decision IS NOT NULL", name="decided_if_settled"),
         STRICT,
     )
 
@@ -65,8 +66,10 @@ class DeliveryRow(Row, table=True):
     __table_args__ = (
         UniqueConstraint("id"),
         only_where("ix_delivery_waiting", "next_try_at", "number", condition="state = 'waiting'"),
+        only_where("ix_delivery_waiting_about", "channel", "about", "number", condition="state = 'waiting'"),
         Index(None, "channel", "created_at"),
         Index(None, "created_at"),
+        Index(None, "state"),
         one_of("subject", Subject),
         one_of("state", DeliveryState),
         CheckConstraint("(state = 'sent') = (sent_us IS NOT NULL)", name="sent_iff_sent"),

@@ -51,9 +51,9 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A change of an incident that waits for a decision on who hears of it. `not_before` is None if it waits no more.
+    """A change of an incident, written in the transaction that made it, that waits until it is settled who hears of it.
 
-    It was written in the transaction that changed the incident.
+    It may be decided on from `not_before` on (None: at once). `decision` is the last one, also while it waits.
     """
 
     id: int
@@ -62,15 +62,8 @@ class Transition:
     recorded_at: datetime
     table: str
     not_before: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A transition with what was decided about it."""
-
-    transition: Transition
-    settled_at: datetime
-    decision: Mapping[str, Any]
+    decision: Mapping[str, Any] | None = None
+    settled_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ class Store:
     def __init__(self, address: Address, *, patience: timedelta, checkpoints: bool) -> None:
         self.name = address.name
         """Where it is, without a password."""
+        self.is_file = address.file is not None
+        """Whether it is a SQLite file, which one daemon at most uses, and no PostgreSQL database."""
         self._process = os.getpid()
         self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
         self._reader = reader_engine(address, patience=patience)

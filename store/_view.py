@@ -11,7 +11,9 @@ from incidents import Event, Gap, Incident, Spans, State, Watch
 from store import _incidents, _measurements
 from store._columns import columns_of
 from store._daemons import DaemonView
+from store._deliveries import DeliveryView
 from store._given import any_of
+from store._outbox import OutboxView
 from store._rows import (
     CheckStateRow,
     EpisodeRow,
@@ -22,6 +24,7 @@ from store._rows import (
     ProjectRow,
     RunRow,
 )
+from store._silences import SilenceView
 from store._spans import read_spans
 from store._timetable import TimetableView
 from store._values import Counts, IncidentFilter, Result
@@ -30,7 +33,7 @@ _STATE: Final = CheckStateRow.__table__.c
 _GAP: Final = GapRow.__table__.c
 
 
-class View(TimetableView, DaemonView):
+class View(TimetableView, DaemonView, OutboxView, DeliveryView, SilenceView):
     """What the store knew when this was first asked. Gives core values, never rows."""
 
     def project(self) -> str | None:
@@ -56,6 +59,10 @@ class View(TimetableView, DaemonView):
             NotRecorded: there is none of that number.
         """
         return _incidents.load_one(self._connection, incident_id)
+
+    def incidents_numbered(self, incident_ids: Iterable[int]) -> dict[int, Incident]:
+        """Give many incidents by their numbers, in that order; those that are not there are left out."""
+        return _incidents.load(self._connection, incident_ids)
 
     def incidents(self, wanted: IncidentFilter = IncidentFilter()) -> list[Incident]:  # noqa: B008 - a frozen value
         """Give the incidents that a filter asks for, newest detection first."""

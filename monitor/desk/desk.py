@@ -37,7 +37,7 @@ class Desk:
             known = book.latest_incidents([opened.fingerprint]) if isinstance(opened, Opened) else {}
             for incident in known.values():
                 return incident, False
-            return book.add_histories([History(changes, self.now, self._actor)])[0], True
+            return book.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
 
     def sheet(self, incident: Incident) -> Sheet:
         """Give all there is to tell of an incident by now."""

@@ -95,7 +95,7 @@ class Intake:
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
             for one in compared:
-                book.append(one.incident, one.to_record, recorded_at=self.now, actor=actor)
+                book.append(one.incident, one.to_record, recorded_at=self.now, actor=actor, announce=False)
         return [incident.id for incident in book.add_histories(histories)]
 
 

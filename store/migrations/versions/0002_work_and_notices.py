@@ -150,12 +150,13 @@ def _make_outbox() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_transition")),
         sa.ForeignKeyConstraint(["incident_id"], ["incident.id"], name=op.f("fk_transition_incident_id_incident")),
         _in("change", "opened", "reopened", "escalated", "resolved", "flapping", "settled", "merged"),
-        sa.CheckConstraint("(settled_us IS NULL) = (decision IS NULL)", name="decided_iff_settled"),
+        sa.CheckConstraint("settled_us IS NULL OR decision IS NOT NULL", name="decided_if_settled"),
         sqlite_strict=True,
     )
     _index_where("ix_transition_waiting", "transition", "not_before_us", "id", condition="settled_us IS NULL")
     _index_where("ix_transition_settled", "transition", "settled_us", condition="settled_us IS NOT NULL")
     _index("transition", "incident_id")
+    _index("transition", "recorded_us")
     op.create_table(
         "told",
         _whole("incident_id"),
@@ -200,8 +201,10 @@ def _make_deliveries() -> None:
         sqlite_strict=True,
     )
     _index_where("ix_delivery_waiting", "delivery", "next_try_us", "number", condition="state = 'waiting'")
+    _index_where("ix_delivery_waiting_about", "delivery", "channel", "about", "number", condition="state = 'waiting'")
     _index("delivery", "channel", "created_us")
     _index("delivery", "created_us")
+    _index("delivery", "state")
 
 
 def _make_silences() -> None:

@@ -1,0 +1,162 @@
+"""Remember messages to channels: each is tried until it was sent or is given up, always under the same id.
+
+A message is sent at least once: whoever has it leased may die after sending and before saying so.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import and_, exists, func, literal_column, or_, select, update
+
+from store._connected import Connected
+from store._errors import NotRecorded
+from store._given import any_of
+from store._notice_rows import DeliveryRow
+from store._notices import Delivery, DeliveryState, Subject
+
+_DELIVERY: Final = DeliveryRow.__table__
+_FIELDS: Final = tuple(field.name for field in fields(Delivery))
+_COLUMNS: Final = tuple(_DELIVERY.c[name].label(name) for name in _FIELDS)
+_IS_WAITING: Final = _DELIVERY.c.state == literal_column("'waiting'")  # in the text, so that the partial index is used
+
+_EARLIER: Final = _DELIVERY.alias("earlier")
+_FOLLOWS: Final = and_(
+    _DELIVERY.c.subject == literal_column("'incidents'"),
+    exists().where(
+        _EARLIER.c.state == literal_column("'waiting'"),
+        _EARLIER.c.channel == _DELIVERY.c.channel,
+        or_(_EARLIER.c.about == _DELIVERY.c.about, _EARLIER.c.about.is_(None), _DELIVERY.c.about.is_(None)),
+        _EARLIER.c.number < _DELIVERY.c.number,
+        _EARLIER.c.subject == literal_column("'incidents'"),
+    ),
+)
+
+
+class DeliveryView(Connected):
+    """What can be asked about messages."""
+
+    def deliveries(self, since: datetime, limit: int) -> list[Delivery]:
+        """Give messages that were written since a moment, newest first."""
+        rows = self._connection.execute(
+            select(*_COLUMNS)
+            .where(_DELIVERY.c.created_at >= since)
+            .order_by(_DELIVERY.c.created_at.desc(), _DELIVERY.c.number.desc())
+            .limit(limit)
+        )
+        return [Delivery(**row) for row in rows.mappings()]
+
+    def delivery(self, delivery_id: str) -> Delivery:
+        """Give one message.
+
+        Raises:
+            NotRecorded: there is none with that id.
+        """
+        row = self._connection.execute(select(*_COLUMNS).where(_DELIVERY.c.id == delivery_id)).mappings().first()
+        if row is None:
+            raise NotRecorded(f"message {delivery_id} is not in the store; 'tablewatch alert log' shows those that are")
+        return Delivery(**row)
+
+    def delivery_states(self, delivery_ids: Iterable[str]) -> Mapping[str, DeliveryState]:
+        """Give how far messages are, by id; those that retention took are left out."""
+        batch = any_of(self._connection, delivery_ids, "delivery_id")
+        rows = self._connection.execute(select(_DELIVERY.c.id, _DELIVERY.c.state).where(_DELIVERY.c.id.in_(batch)))
+        return {row.id: row.state for row in rows}
+
+    def delivery_counts(self) -> Mapping[DeliveryState, int]:
+        """Count messages by how far they are; every state is there."""
+        counted = select(_DELIVERY.c.state, func.count().label("number")).group_by(_DELIVERY.c.state)
+        found = {row.state: row.number for row in self._connection.execute(counted)}
+        return {state: found.get(state, 0) for state in DeliveryState}
+
+    def delivered_since(self, channel: str, since: datetime) -> list[datetime]:
+        """Give when messages about incidents were written for a channel, oldest first, whether they were sent or not.
+
+        A channel that cannot be reached would otherwise be flooded when it can be again.
+        """
+        written = select(_DELIVERY.c.created_at).where(
+            _DELIVERY.c.channel == channel,
+            _DELIVERY.c.created_at >= since,
+            _DELIVERY.c.subject == Subject.INCIDENTS,
+        )
+        return list(self._connection.scalars(written.order_by(_DELIVERY.c.created_at)))
+
+
+class DeliveryBook(DeliveryView):
+    """What can be written about messages."""
+
+    def add_deliveries(self, rows: Sequence[Delivery]) -> None:
+        """Remember messages to send, in this order.
+
+        Raises:
+            StoreConflict: one of them is there already.
+        """
+        self._insert(_DELIVERY, [{name: getattr(row, name) for name in _FIELDS} for row in rows])
+
+    def lease_deliveries(
+        self,
+        now: datetime,
+        *,
+        holder: str,
+        lease_until: datetime,
+        limit: int,
+        channels_busy: Collection[str] = (),
+    ) -> list[Delivery]:
+        """Take messages that are to be tried now and that nobody else tries, the one that waits longest first.
+
+        A message about incidents stays back while an earlier one of its channel waits that is about the same table; one
+        about several tables follows all earlier ones, and all later ones follow it.
+        """
+        is_free = or_(_DELIVERY.c.lease_until_at.is_(None), _DELIVERY.c.lease_until_at <= now)
+        due = select(_DELIVERY.c.number).where(_IS_WAITING, _DELIVERY.c.next_try_at <= now, is_free, ~_FOLLOWS)
+        if channels_busy:
+            due = due.where(_DELIVERY.c.channel.not_in(channels_busy))
+        first = due.order_by(_DELIVERY.c.next_try_at, _DELIVERY.c.number).limit(limit).scalar_subquery()
+        taken = update(_DELIVERY).where(_DELIVERY.c.number.in_(first))
+        rows = self._connection.execute(
+            taken.values(holder=holder, lease_until_at=lease_until).returning(*_COLUMNS, _DELIVERY.c.number)
+        )
+        in_order = sorted(rows.mappings(), key=lambda row: (row["next_try_at"], row["number"]))
+        return [Delivery(**{name: row[name] for name in _FIELDS}) for row in in_order]
+
+    def sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
+        """Remember that a message was sent; says whether it still waited.
+
+        Whoever sent it: what was delivered was delivered, also when the lease was over.
+        """
+        new = {"state": DeliveryState.SENT, "sent_at": at, "error": None, "holder": holder, "lease_until_at": None}
+        return self._end_try(delivery_id, new)
+
+    def retry(self, delivery_id: str, next_try_at: datetime, error: str, holder: str) -> bool:
+        """Remember that a try failed, and when the next one is; says whether it was still this holder's."""
+        new = {"next_try_at": next_try_at, "error": error, "lease_until_at": None}
+        return self._end_try(delivery_id, new, only_of=holder)
+
+    def bury(self, delivery_id: str, at: datetime, error: str, holder: str) -> bool:
+        """Give a message up after its last try; says whether it was still this holder's."""
+        new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
+        return self._end_try(delivery_id, new, only_of=holder)
+
+    def resend(self, delivery_id: str, now: datetime) -> Delivery:
+        """Try a message again from the beginning, under its id, however far it was.
+
+        Raises:
+            NotRecorded: there is none with that id.
+        """
+        known = self.delivery(delivery_id)
+        anew = {
+            "state": DeliveryState.WAITING,
+            "attempts": 0,
+            "next_try_at": now,
+            "sent_at": None,
+            "buried_at": None,
+            "error": None,
+        }
+        self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == known.id).values(anew))
+        return self.delivery(delivery_id)
+
+    def _end_try(self, delivery_id: str, new: Mapping[str, Any], *, only_of: str | None = None) -> bool:
+        mine = [] if only_of is None else [_DELIVERY.c.holder == only_of]
+        tried = update(_DELIVERY).where(_DELIVERY.c.id == delivery_id, _IS_WAITING, *mine)
+        return self._connection.execute(tried.values({**new, "attempts": _DELIVERY.c.attempts + 1})).rowcount > 0

@@ -1,0 +1,146 @@
+"""Remember what people may have to hear of, what was decided about it, and what they were told."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Select, select, update
+
+from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
+from store._columns import columns_of
+from store._connected import Connected
+from store._given import any_of
+from store._notice_rows import ToldRow, TransitionRow
+from store._notices import Changed, Told, Transition
+from store._rows import IncidentRow
+
+_AT_ONCE: Final = from_us(0)
+_TRANSITION: Final = TransitionRow.__table__
+_TOLD: Final = ToldRow.__table__
+_INCIDENT: Final = IncidentRow.__table__
+
+
+def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # noqa: PLR0911 - one line for each change
+    """Say what a change means for those who may have to hear of it; None where it is nobody's news.
+
+    To correct how a resolved incident ended is no news.
+    """
+    match change:
+        case Opened():
+            return Changed.OPENED
+        case Reopened():
+            return Changed.REOPENED
+        case Escalated():
+            return Changed.ESCALATED
+        case Resolved() if before is not None and before.state is not State.RESOLVED:
+            return Changed.RESOLVED
+        case Flapped(flapping):
+            return Changed.FLAPPING if flapping else Changed.SETTLED
+        case Merged():
+            return Changed.MERGED
+    return None
+
+
+class OutboxView(Connected):
+    """What can be asked about transitions and what was told."""
+
+    def transitions(self, now: datetime, limit: int) -> list[Transition]:
+        """Give transitions on which a decision is due, in the order in which they were written.
+
+        Those that were postponed until a moment come after those that were not, the earliest moment first.
+        """
+        due = _transitions().where(_TRANSITION.c.settled_at.is_(None), _TRANSITION.c.not_before_at <= now)
+        return self._ordered(due.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
+
+    def waiting_transitions(self, limit: int) -> list[Transition]:
+        """Give transitions that are not settled, also those that were postponed."""
+        waiting = _transitions().where(_TRANSITION.c.settled_at.is_(None))
+        return self._ordered(waiting.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
+
+    def decisions(self, since: datetime, limit: int) -> list[Transition]:
+        """Give transitions of changes recorded since a moment that were decided on or postponed, newest first."""
+        decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
+        return self._ordered(decided.order_by(_TRANSITION.c.recorded_at.desc(), _TRANSITION.c.id.desc()).limit(limit))
+
+    def told(self, incident_ids: Iterable[int]) -> list[Told]:
+        """Give what each channel was last told about these incidents, by incident and channel."""
+        batch = any_of(self._connection, incident_ids, "incident_number")
+        return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(batch)))
+
+    def told_open(self) -> list[Told]:
+        """Give what each channel was last told about incidents that last, by incident and channel."""
+        lasting = _INCIDENT.c.state != State.RESOLVED
+        return self._told(
+            select(*columns_of(ToldRow)).join(_INCIDENT, _INCIDENT.c.id == _TOLD.c.incident_id).where(lasting)
+        )
+
+    def _told(self, statement: Select[Any]) -> list[Told]:
+        return [
+            Told(*row) for row in self._connection.execute(statement.order_by(_TOLD.c.incident_id, _TOLD.c.channel))
+        ]
+
+    def _ordered(self, statement: Select[Any]) -> list[Transition]:
+        return [
+            Transition(
+                id=row.id,
+                incident_id=row.incident_id,
+                change=row.change,
+                recorded_at=row.recorded_at,
+                table=row.of_table,
+                not_before=None if row.not_before_at == _AT_ONCE else row.not_before_at,
+                decision=row.decision,
+                settled_at=row.settled_at,
+            )
+            for row in self._connection.execute(statement)
+        ]
+
+
+class OutboxBook(OutboxView):
+    """What can be written about transitions and what was told."""
+
+    def settle(self, ids: Iterable[int], at: datetime, decision: Mapping[str, Any]) -> set[int]:
+        """End the waiting of transitions with what was decided; gives the ids of those that still waited.
+
+        Two who decide on one transition do not both get it: what one of them tells is not told twice.
+        """
+        return self._set_waiting(ids, {"settled_at": at, "decision": decision})
+
+    def postpone(self, ids: Iterable[int], until: datetime, decision: Mapping[str, Any] | None = None) -> set[int]:
+        """Put transitions off, with the decision so far; gives the ids of those that still waited."""
+        decided = {} if decision is None else {"decision": decision}
+        return self._set_waiting(ids, {"not_before_at": until, **decided})
+
+    def tell(self, rows: Sequence[Told]) -> None:
+        """Remember what channels were told, in place of what they were told before about the same incidents.
+
+        Raises:
+            StoreError: there is no such incident.
+        """
+        if not rows:
+            return
+        statement = self._upsert(_TOLD)
+        new = {column.key: statement.excluded[column.key] for column in _TOLD.c if not column.primary_key}
+        self._connection.execute(
+            statement.on_conflict_do_update(index_elements=[_TOLD.c.incident_id, _TOLD.c.channel], set_=new),
+            [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows],
+        )
+
+    def _add_transitions(self, found: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
+        """Write down what was changed, beside the change itself."""
+        self._insert(
+            _TRANSITION,
+            [
+                {"incident_id": number, "change": change, "recorded_at": recorded_at, "not_before_at": _AT_ONCE}
+                for number, change in found
+            ],
+        )
+
+    def _set_waiting(self, ids: Iterable[int], new: Mapping[str, Any]) -> set[int]:
+        batch = any_of(self._connection, ids, "transition_number")
+        changed = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_(None))
+        return set(self._connection.scalars(changed.values(new).returning(_TRANSITION.c.id)))
+
+
+def _transitions() -> Select[Any]:
+    table = _INCIDENT.c.table_name.label("of_table")
+    return select(*columns_of(TransitionRow), table).join(_INCIDENT, _INCIDENT.c.id == _TRANSITION.c.incident_id)

@@ -1,0 +1,79 @@
+"""Remember what nobody wants to hear of, and which channels are not used."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import delete, insert, or_, select, update
+
+from store._columns import columns_of
+from store._connected import Connected
+from store._errors import NotRecorded, StoreError
+from store._notice_rows import DisabledChannelRow, SilenceRow
+from store._notices import Disabled, Scope, Silence
+
+_SILENCE: Final = SilenceRow.__table__
+_DISABLED: Final = DisabledChannelRow.__table__
+
+
+class SilenceView(Connected):
+    """What can be asked about silences and channels."""
+
+    def silences(self, active_at: datetime | None = None) -> list[Silence]:
+        """Give the silences that hold at a moment, else all that are known; newest first."""
+        statement = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
+        if active_at is not None:
+            not_ended = or_(_SILENCE.c.ended_at.is_(None), _SILENCE.c.ended_at > active_at)
+            statement = statement.where(_SILENCE.c.starts_at <= active_at, _SILENCE.c.until_at > active_at, not_ended)
+        return [Silence(*row) for row in self._connection.execute(statement)]
+
+    def disabled_channels(self) -> Mapping[str, Disabled]:
+        """Give the channels that are not used, with why and since when."""
+        rows = self._connection.execute(select(*columns_of(DisabledChannelRow)).order_by(_DISABLED.c.name))
+        return {row.name: Disabled(row.why, row.disabled_at) for row in rows}
+
+
+class SilenceBook(SilenceView):
+    """What can be written about silences and channels."""
+
+    def add_silence(
+        self, *, scope: Scope, name: str | None, starts_at: datetime, until: datetime, reason: str, by: str
+    ) -> Silence:
+        """Let nobody hear of a table, of a domain's tables or of anything, until a moment; give it with its number.
+
+        Raises:
+            StoreError: it would end before it begins, or its name does not go with its scope.
+        """
+        if until <= starts_at:
+            raise StoreError("a silence must end after it begins")
+        if (name is None) != (scope == Scope.ALL):
+            raise StoreError("a silence of all tables has no name; one of a domain or a table names it")
+        row = {"scope": scope, "name": name, "starts_at": starts_at, "until_at": until, "reason": reason, "actor": by}
+        number = self._connection.scalars(insert(_SILENCE).values(row).returning(_SILENCE.c.id)).one()
+        return self._silence(number)
+
+    def end_silence(self, silence_id: int, at: datetime) -> Silence:
+        """End a silence before its time; one that is over stays as it ended.
+
+        Raises:
+            NotRecorded: there is none of that number.
+        """
+        known = self._silence(silence_id)
+        if known.ended_at is None and at < known.until:
+            self._connection.execute(update(_SILENCE).where(_SILENCE.c.id == silence_id).values(ended_at=at))
+        return self._silence(silence_id)
+
+    def disable_channel(self, name: str, why: str, at: datetime) -> None:
+        """Use a channel no more; one that is not used already keeps its reason."""
+        row = self._upsert(_DISABLED).values(name=name, why=why, disabled_at=at)
+        self._connection.execute(row.on_conflict_do_nothing(index_elements=[_DISABLED.c.name]))
+
+    def enable_channel(self, name: str) -> bool:
+        """Use a channel again; says whether it was not used before."""
+        return self._connection.execute(delete(_DISABLED).where(_DISABLED.c.name == name)).rowcount > 0
+
+    def _silence(self, number: int) -> Silence:
+        row = self._connection.execute(select(*columns_of(SilenceRow)).where(_SILENCE.c.id == number)).first()
+        if row is None:
+            raise NotRecorded(f"silence {number} is not in the store; 'tablewatch silence list' shows those that are")
+        return Silence(*row)

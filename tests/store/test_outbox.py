@@ -1,0 +1,165 @@
+"""What somebody may have to hear of is written with the change itself, decided on once, and told once."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from checks import Severity
+from incidents import (
+    Acknowledged,
+    Assigned,
+    Change,
+    Commented,
+    Corrected,
+    Escalated,
+    Flapped,
+    Incident,
+    Merged,
+    Reopened,
+    Resolution,
+    Resolved,
+    RootNamed,
+    Snoozed,
+)
+from store import Book, Changed, History, Store, StoreConflict, StoreError, Told, Transition
+from tests.store.made import AT, HOUR, episode, opened
+
+LATER = AT + 99 * HOUR
+CLOSED = Resolved(AT + HOUR, Resolution.FIXED)
+
+
+def _open(book: Book, name: str = "not-null") -> Incident:
+    return book.open_incident(opened(name), recorded_at=AT, actor="tablewatch")
+
+
+def _append(book: Book, incident: Incident, *changes: Change) -> Incident:
+    return book.append(incident, changes, recorded_at=AT + HOUR, actor="mia")
+
+
+def _changes(book: Book) -> list[Changed]:
+    return [transition.change for transition in book.transitions(LATER, 99)]
+
+
+def test_what_opens_an_incident_is_to_be_heard_of(store: Store) -> None:
+    """Opening an incident writes down, beside it, that somebody may have to hear of it."""
+    with store.writing() as book:
+        incident = _open(book)
+    with store.reading() as view:
+        (transition,) = view.transitions(AT, 9)
+    assert transition == Transition(transition.id, incident.id, Changed.OPENED, AT, "crm.customers")
+
+
+@pytest.mark.parametrize(
+    ("changes", "heard"),
+    [
+        ([Escalated(Severity.CRITICAL)], [Changed.ESCALATED]),
+        ([CLOSED], [Changed.RESOLVED]),
+        ([CLOSED, Reopened(episode(AT + 5 * HOUR))], [Changed.RESOLVED, Changed.REOPENED]),
+        ([Flapped(True), Flapped(False)], [Changed.FLAPPING, Changed.SETTLED]),  # noqa: FBT003 - an event's only field
+        ([Merged(7)], [Changed.MERGED]),
+        ([CLOSED, Resolved(AT + 2 * HOUR, Resolution.EXPECTED)], [Changed.RESOLVED]),
+        ([Acknowledged(AT), Assigned("mia"), Snoozed(LATER), Commented("."), RootNamed(7), Corrected(0)], []),
+    ],
+    ids=["escalated", "resolved", "reopened", "flapping", "merged", "ending corrected", "nobody's news"],
+)
+def test_only_news_is_to_be_heard_of(store: Store, changes: list[Change], heard: list[Changed]) -> None:
+    """Of what happens to an incident, what changes for those outside is written down, in its order; no more."""
+    with store.writing() as book:
+        _append(book, _open(book), *changes)
+        assert _changes(book) == [Changed.OPENED, *heard]
+
+
+def test_an_import_is_never_heard_of(store: Store) -> None:
+    """Histories that come from elsewhere, and what is added to them, are kept in silence unless announced."""
+    with store.writing() as book:
+        (imported,) = book.add_histories([History([opened("old"), CLOSED], AT, "import")])
+        book.append(imported, [Reopened(episode(AT + 5 * HOUR))], recorded_at=AT, actor="import", announce=False)
+        assert _changes(book) == []
+        book.add_histories([History([opened("told"), Escalated(Severity.INFO)], AT, "mia")], announce=True)
+        assert _changes(book) == [Changed.OPENED, Changed.ESCALATED]
+
+
+def test_a_change_that_is_taken_back_is_not_heard_of(store: Store) -> None:
+    """Change and news are one transaction: neither is there without the other."""
+    with pytest.raises(StoreConflict), store.writing() as book:  # noqa: PT012 - the first change has to be there
+        incident = _open(book)
+        _append(book, replace(incident, assignee="somebody else"), CLOSED)
+    with store.reading() as view:
+        assert view.transitions(LATER, 9) == []
+
+
+def test_a_decision_ends_the_waiting_once(store: Store) -> None:
+    """Of two who decide on the same news, one settles it; the log tells what was decided."""
+    with store.writing() as book:
+        _open(book, "a")
+        _open(book, "b")
+        first, second = book.transitions(AT, 9)
+        assert book.settle([first.id], AT + HOUR, {"ops": "first"}) == {first.id}
+        assert book.settle([first.id, second.id], LATER, {"ops": "again"}) == {second.id}
+        assert book.transitions(LATER, 9) == book.waiting_transitions(9) == []
+        told = {one.id: (one.decision, one.settled_at) for one in book.decisions(AT, 9)}
+        assert book.decisions(AT + HOUR, 9) == []
+    assert told == {first.id: ({"ops": "first"}, AT + HOUR), second.id: ({"ops": "again"}, LATER)}
+
+
+def test_what_is_postponed_waits_until_then(store: Store) -> None:
+    """News that is put off comes back at its time, after what was never put off, with the decision so far."""
+    with store.writing() as book:
+        for name in "abc":
+            _open(book, name)
+        first, second, third = book.transitions(AT, 9)
+        assert book.postpone([first.id], AT + 2 * HOUR, {"ops": "quiet hours"}) == {first.id}
+        assert book.postpone([second.id], AT + HOUR) == {second.id}
+        assert [one.id for one in book.transitions(AT, 9)] == [third.id]
+        assert [one.id for one in book.transitions(AT + HOUR, 9)] == [third.id, second.id]
+        again = book.transitions(AT + 2 * HOUR, 9)
+        assert [one.id for one in again] == [third.id, second.id, first.id]
+        assert (again[2].decision, again[2].not_before) == ({"ops": "quiet hours"}, AT + 2 * HOUR)
+        assert [one.id for one in book.waiting_transitions(9)] == [third.id, second.id, first.id]
+        assert [one.id for one in book.decisions(AT, 9)] == [first.id]
+        book.settle([first.id], AT, {})
+        assert book.postpone([first.id], LATER) == set()
+
+
+def test_news_is_decided_on_in_order_and_in_portions(store: Store) -> None:
+    """As much as was asked for is given, oldest first, also from hundreds."""
+    with store.writing() as book:
+        for number in range(250):
+            _open(book, f"c{number}")
+        ids = [one.id for one in book.transitions(AT, 999)]
+        assert (len(ids), ids) == (250, sorted(ids))
+        assert [one.id for one in book.transitions(AT, 7)] == ids[:7]
+        assert book.settle(ids, AT, {}) == set(ids)
+
+
+def _told(incident: Incident, channel: str = "ops", *, reason: str = "first") -> Told:
+    return Told(incident.id, channel, reason, Severity.ERROR, 1, AT, "msg_1")
+
+
+def test_a_channel_was_told_one_thing_last(store: Store) -> None:
+    """Of an incident and a channel only the last thing told is kept; reminders ask for incidents that last."""
+    with store.writing() as book:
+        lasting, over = _open(book, "a"), _open(book, "b")
+        _append(book, over, CLOSED)
+        book.tell([_told(lasting), _told(lasting, "mail"), _told(over)])
+        book.tell([_told(lasting, reason="reminder")])
+        book.tell([])
+        assert book.told([lasting.id]) == [_told(lasting, "mail"), _told(lasting, reason="reminder")]
+        assert book.told([lasting.id, over.id])[2:] == [_told(over)]
+        assert book.told_open() == book.told([lasting.id])
+        assert book.told([]) == []
+    with pytest.raises(StoreError), store.writing() as book:
+        book.tell([Told(999, "ops", "first", Severity.ERROR, 1, AT, "msg_1")])
+
+
+def test_news_and_what_was_told_leave_with_their_incident(store: Store) -> None:
+    """Retention takes news that nobody ever decided on only together with its incident."""
+    year = timedelta(days=365)
+    with store.writing() as book:
+        incident = _append(book, _open(book), CLOSED)
+        book.tell([_told(incident)])
+    assert store.prune(keep_measurements=year / 4, keep_incidents=year, now=AT + year / 2).transitions == 0
+    assert store.prune(keep_measurements=year / 4, keep_incidents=year, now=AT + 2 * year).incidents == 1
+    with store.reading() as view:
+        assert (view.waiting_transitions(9), view.told([incident.id])) == ([], [])
