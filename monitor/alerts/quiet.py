@@ -22,9 +22,12 @@ def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: st
     `zone` is the project's, for quiet hours without one of their own. What is at least as severe as one of
     `let_through` is let through.
     """
-    if any(severity.rank >= loud.rank for loud in quiet.let_through):
-        return None
-    return quiet_until(quiet, now, zone=zone)
+    return None if lets_through(quiet, severity) else quiet_until(quiet, now, zone=zone)
+
+
+def lets_through(quiet: QuietHours, severity: Severity) -> bool:
+    """Say whether alerts of a severity pass quiet hours."""
+    return any(severity.rank >= loud.rank for loud in quiet.let_through)
 
 
 def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:

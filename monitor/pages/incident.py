@@ -44,12 +44,14 @@ class Figures:
     cost: Fraction | None
 
 
-def figures_of(project: Project, incidents: Sequence[Incident]) -> Mapping[int, Figures]:
-    """Give the figures of incidents, by id, as of now."""
+def figures_of(
+    project: Project, incidents: Sequence[Incident], as_of: datetime | None = None
+) -> Mapping[int, Figures]:
+    """Give the figures of incidents, by id, as of now unless another moment is given."""
     if not incidents:
         return {}
     spans = Spans.of(incidents)
-    as_of = project.clock.now()
+    as_of = as_of or project.clock.now()
     as_of_us = to_us(as_of)
     start_us = int(min(spans.earliest.min(), spans.occurred.min()))
     window = Window(start_us, max(as_of_us, start_us) + 1)

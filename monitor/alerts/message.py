@@ -1,0 +1,194 @@
+"""Write a message: the JSON that is stored, signed and sent to webhooks, and the text and page that people get.
+
+A payload is made once, when it is decided that somebody is told, and holds everything that is ever said of it: the same
+message stays the same however often it is sent. `written` turns a stored payload into a title, a text and a page.
+Secrets of the configuration are masked in all of it, and there is no data value of a table in it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from checks import Message, Severity
+from incidents import Incident
+from monitor.alerts.group import Item, Parcel
+from monitor.alerts.suppress import Circumstances
+from monitor.alerts.wording import check_of, facts, headline, is_over, title_of
+from monitor.pages.incident import Figures, figures_of, incident_as_json
+from monitor.reports.filters import texts
+from monitor.voice import BabelVoice
+from monitor.wiring import Project
+
+SCHEMA: Final = "tablewatch.alert/1"
+LONGEST_TITLE: Final = 250
+"""Letters of a title."""
+LONGEST_TEXT: Final = 3_500
+"""Letters of a text: what the strictest chats take in one message, with room for their own marks."""
+_TOLD_IN_FULL: Final = 5
+_TOLD: Final = 25
+_AS_JSON: Final = 50
+_MORE: Final = Message("And {n:count} more incidents.", {}, one="And {n:count} more incident.", counted="n")
+_NO_ROOM: Final = Message(
+    "This channel has had all the messages of an hour. What happens until {until:time} is summed up in one."
+)
+
+FiguresOf: TypeAlias = Mapping[int, Figures]
+MutedBy: TypeAlias = Mapping[int, Sequence[Incident]]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message for people: plain text and, for mail, a page made of tables."""
+
+    title: str
+    text: str
+    html: str
+
+
+class Writer:
+    """Writes the messages of one project at one moment."""
+
+    def __init__(self, project: Project, now: datetime) -> None:
+        self._project = project
+        self._now = now
+        self._voices: dict[str, BabelVoice] = {}
+
+    def incidents(
+        self, parcel: Parcel, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
+    ) -> Mapping[str, Any]:
+        """Give the payload (`tablewatch.alert/1`) that tells a channel of incidents.
+
+        `full_until`: with this message the channel has had all it may get until then.
+        """
+        items, voice = parcel.items, self.voice(channel)
+        shown = items[:_AS_JSON]
+        figures = figures_of(self._project, [item.incident for item in shown], self._now)
+        muted = {item.incident.id: circumstances.muted_by(item.incident) for item in shown}
+        blocks = [] if parcel.storm else [self._block(item, figures, muted, voice) for item in items[:_TOLD_IN_FULL]]
+        lines = [headline(item, voice) for item in items[len(blocks) : _TOLD]]
+        if len(items) > _TOLD:
+            lines.append(_MORE.given(n=len(items) - _TOLD).render(voice))
+        if full_until is not None:
+            lines.append(_NO_ROOM.given(until=full_until).render(voice))
+        return self.payload(
+            SCHEMA,
+            channel,
+            {
+                "subject": "incidents",
+                "title": title_of(items, voice),
+                "blocks": blocks,
+                "lines": lines,
+                "table": parcel.table,
+                "storm": parcel.storm,
+                "full_until": None if full_until is None else full_until.isoformat(),
+                "counts": _counts(items),
+                "ids": [item.incident.id for item in items],
+                "incidents": [self._as_json(item, figures, muted) for item in shown],
+            },
+        )
+
+    def payload(self, schema: str, channel: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give what is stored and sent: the content with its envelope and its text, without secrets.
+
+        `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said) and
+        `lines`.
+        """
+        voice = self.voice(channel)
+        project = self._project.config.project
+        text = _environment(voice.language).get_template("alerts/message.txt.j2")
+        said = text.render(project=project, **{key: content[key] for key in ("title", "blocks", "lines")})
+        payload = {
+            "schema": schema,
+            "project": project,
+            "channel": channel,
+            "locale": voice.language,
+            "at": self._now.isoformat(),
+            **content,
+            "title": _cut(content["title"]),
+            "text": _cut_lines(said),
+        }
+        masked: Mapping[str, Any] = self._project.loaded.redactor.value(payload)
+        return masked
+
+    def voice(self, channel: str) -> BabelVoice:
+        """Give the voice in which a channel is spoken to."""
+        known = self._project.config.alerts.channels.get(channel)
+        locale = (known.locale if known is not None else None) or self._project.config.locale
+        if locale not in self._voices:
+            self._voices[locale] = BabelVoice(locale, self._project.config.timezone)
+        return self._voices[locale]
+
+    def _block(self, item: Item, figures: FiguresOf, muted: MutedBy, voice: BabelVoice) -> Mapping[str, Any]:
+        one = item.incident.id
+        told = facts(self._project, item, figures[one], muted=muted[one], now=self._now)
+        return {"headline": headline(item, voice), "facts": [list(fact.say(voice)) for fact in told]}
+
+    def _as_json(self, item: Item, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
+        incident = item.incident
+        table = self._project.config.table(incident.table)
+        check = check_of(self._project, incident)
+        return {
+            **incident_as_json(self._project, incident, figures[incident.id]),
+            "reason": item.reason.value,
+            "over": is_over(item),
+            "episode": len(incident.episodes),
+            "domain": None if table is None else table.domain,
+            "tier": None if table is None else table.tier,
+            "why": None if check is None else check.why,
+            "runbook": None if check is None else check.runbook,
+            "muted": [one.id for one in muted[incident.id]],
+        }
+
+
+def written(payload: Mapping[str, Any]) -> Written:
+    """Give a stored payload as people get it."""
+    page = payload.get("html")
+    if page is None:
+        template = _environment(payload["locale"]).get_template("alerts/message.html.j2")
+        names = ("title", "blocks", "lines", "project", "locale")
+        page = template.render({name: payload[name] for name in names})
+    return Written(payload["title"], payload["text"], page)
+
+
+def _counts(items: Sequence[Item]) -> Mapping[str, Any]:
+    severities = Counter(item.incident.severity for item in items)
+    reasons = Counter(item.reason.value for item in items)
+    return {
+        "incidents": len(items),
+        "over": sum(is_over(item) for item in items),
+        "tables": len({item.incident.table for item in items}),
+        "by_severity": {severity.value: severities[severity] for severity in Severity if severities[severity]},
+        "by_reason": dict(reasons),
+    }
+
+
+def _cut(title: str) -> str:
+    line = " ".join(title.split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
+
+
+def _cut_lines(text: str) -> str:
+    text = re.sub(r"\n{3,}", "\n\n", text).strip()
+    if len(text) <= LONGEST_TEXT:
+        return text
+    kept = text[: LONGEST_TEXT - 2].rpartition("\n")[0]
+    return f"{kept}\n…"
+
+
+@cache
+def _environment(language: str) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("templates", "."),
+        autoescape=select_autoescape(["html.j2"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(texts(BabelVoice(language, "UTC")))
+    return environment

@@ -1,0 +1,190 @@
+"""Tell operators of Tablewatch itself, and readers of the week: messages that are about no single incident."""
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from checks import Message
+from monitor.alerts.message import Writer
+from monitor.alerts.route import operators
+from monitor.alerts.wording import plain
+from monitor.reports.filters import say_title
+from monitor.reports.sentences import length
+from monitor.voice import BabelVoice, Money
+from monitor.wiring import Project
+from store import Delivery, Subject
+
+if TYPE_CHECKING:
+    from monitor.reports.value import Figures, WeeklyReport
+
+_LONGEST_WHY: Final = 1_000
+_ROWS: Final = 10
+
+
+class Operation(StrEnum):
+    """What operators hear of."""
+
+    CONFIG_FAILED = "config-failed"
+    CONFIG_FINE = "config-fine"
+    SOURCE_UNREACHABLE = "source-unreachable"
+    SOURCE_REACHABLE = "source-reachable"
+    CHECK_QUARANTINED = "check-quarantined"
+    CHECK_RELEASED = "check-released"
+
+
+_TITLES: Final[Mapping[Operation, Message]] = {
+    Operation.CONFIG_FAILED: Message("[tablewatch] the changed configuration is wrong; the old one is still used"),
+    Operation.CONFIG_FINE: Message("[tablewatch] the configuration is fine again"),
+    Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} could not be reached for a while"),
+    Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} can be reached again"),
+    Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes again and again; it is left out"),
+    Operation.CHECK_RELEASED: Message("[tablewatch] check {name} works again"),
+}
+_ADVICE: Final[Mapping[Operation, Message]] = {
+    Operation.CONFIG_FAILED: Message("tablewatch config check says what is wrong, and where."),
+    Operation.SOURCE_UNREACHABLE: Message("Its tables are not watched meanwhile: that opens no incident."),
+    Operation.CHECK_QUARANTINED: Message("Its table is not watched by it meanwhile; it is tried again now and then."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something about Tablewatch itself: which source or check it is about, since when, until when, and why.
+
+    `why` is in our own words (a problem's message), without data values; secrets of the configuration are masked here.
+    """
+
+    operation: Operation
+    name: str = ""
+    why: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def operations(project: Project, happened: Happened, *, now: datetime) -> Sequence[Delivery]:
+    """Give the messages that tell the operators: one for each of their channels; none if nobody is named."""
+    writer = Writer(project, now)
+    return [
+        deliver(channel, Subject.OPERATIONS, _operation(writer, channel, happened), now=now)
+        for channel in operators(project.config)
+    ]
+
+
+def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datetime) -> Delivery:
+    """Give the message that brings the report of a week to a channel, in the channel's language.
+
+    People get the figures as text, a page for mail, and the report as a file; a webhook gets it as JSON (`parts_of`).
+    """
+    from monitor.alerts.mail import parts_of
+
+    writer = Writer(project, now)
+    voice = writer.voice(channel)
+    dates = (report.week.monday, report.week.sunday)
+    title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
+    content = {
+        "subject": Subject.REPORT.value,
+        "title": title.render(voice),
+        "blocks": list(_weekly_blocks(report, voice)),
+        "lines": [],
+        "week": str(report.week),
+        **parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor),
+    }
+    return deliver(channel, Subject.REPORT, writer.payload("tablewatch.report-mail/1", channel, content), now=now)
+
+
+def _operation(writer: Writer, channel: str, happened: Happened) -> Mapping[str, Any]:
+    voice = writer.voice(channel)
+    title = _TITLES[happened.operation].given(name=plain(happened.name)).render(voice)
+    facts: list[tuple[Message, Message]] = []
+    if happened.why is not None:
+        facts.append((Message("Why"), Message("{text}", {"text": plain(happened.why, _LONGEST_WHY)})))
+    if happened.since is not None:
+        facts.append((Message("Since"), Message("{at:time}", {"at": happened.since})))
+    if happened.until is not None:
+        facts.append((Message("Until"), Message("{at:time}", {"at": happened.until})))
+    advice = _ADVICE.get(happened.operation)
+    content = {
+        "subject": Subject.OPERATIONS.value,
+        "title": title,
+        "blocks": [{"headline": title, "facts": _said(facts, voice)}],
+        "lines": [] if advice is None else [advice.render(voice)],
+        "operation": happened.operation.value,
+        "name": happened.name,
+        "since": None if happened.since is None else happened.since.isoformat(),
+        "until": None if happened.until is None else happened.until.isoformat(),
+    }
+    return writer.payload("tablewatch.operations/1", channel, content)
+
+
+def _weekly_blocks(report: "WeeklyReport", voice: BabelVoice) -> Iterator[Mapping[str, Any]]:
+    week, before = report.figures.week, report.figures.before
+    figures = (
+        (Message("Incidents (N)"), "n"),
+        (Message("Data downtime"), "downtime_us"),
+        (Message("until noticed"), "undetected_us"),
+        (Message("until repaired"), "repair_us"),
+        *([(Message("Cost"), "cost")] if report.method.priced else []),
+    )
+    facts = [(label, _beside(name, week, before, currency=report.currency)) for label, name in figures]
+    yield {"headline": Message("Figures").render(voice), "facts": _said(facts, voice)}
+    if report.tables:
+        most = Message("Most costly tables") if report.by_cost else Message("Tables with the most downtime")
+        rows = [
+            (Message("{name}", {"name": plain(one.name or "")}), _loss(one.downtime_us, one.cost, report.currency))
+            for one in report.tables[:_ROWS]
+        ]
+        yield {"headline": most.render(voice), "facts": _said(rows, voice)}
+    if report.incidents.rows:
+        rows = [
+            (
+                Message("#{id} {table}", {"id": one.id, "table": plain(one.table)}),
+                Message("{title}", {"title": plain(say_title(one.title, voice))}),
+            )
+            for one in report.incidents.rows[:_ROWS]
+        ]
+        yield {"headline": Message("Incidents").render(voice), "facts": _said(rows, voice)}
+
+
+def _beside(name: str, week: "Figures | None", before: "Figures | None", *, currency: str) -> Message:
+    now, then = (_figure(name, column, currency) for column in (week, before))
+    return Message("{now} (last week: {then})", {"now": now, "then": then})
+
+
+def _figure(name: str, column: "Figures | None", currency: str) -> Message:
+    value = None if column is None else getattr(column, name)
+    if value is None:
+        return Message("not known")
+    if name == "n":
+        return Message("{n:number}", {"n": int(value)})
+    if name == "cost":
+        return Message("{cost:money}", {"cost": Money(value, currency)})
+    return Message("{time:hours}", {"time": length(value)})
+
+
+def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
+    if cost is None:
+        return Message("{time:hours}", {"time": length(downtime_us)})
+    return Message("{time:hours}, {cost:money}", {"time": length(downtime_us), "cost": Money(cost, currency)})
+
+
+def _said(facts: Sequence[tuple[Message, Message]], voice: BabelVoice) -> list[list[str]]:
+    return [[label.render(voice), said.render(voice)] for label, said in facts]
+
+
+def deliver(
+    channel: str, subject: Subject, payload: Mapping[str, Any], *, now: datetime, about: str | None = None
+) -> Delivery:
+    """Give a new message, to be sent at once, under an id that is never given again; `about` names its one table."""
+    return Delivery(
+        id=f"msg_{secrets.token_hex(12)}",
+        channel=channel,
+        subject=subject,
+        payload=payload,
+        created_at=now,
+        next_try_at=now,
+        about=about,
+    )

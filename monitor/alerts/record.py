@@ -1,0 +1,91 @@
+"""What was decided for one channel about one change, as the log shows it and the store keeps it (JSON)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from monitor.alerts.decide import Reason
+from monitor.alerts.suppress import HeldBy, Hold
+
+
+class Action(StrEnum):
+    """What was done."""
+
+    TOLD = "told"
+    HELD = "held"
+    """Not now: it is decided again."""
+    DROPPED = "dropped"
+    """Never: quiet hours that drop what happens in them."""
+    NOTHING = "nothing"
+    """There was nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A decision for one channel.
+
+    `reason` is what there was to tell, `why` in a few words, `by` how the channel is reached. `held_by`, `hold` and
+    `until` say what held it back, also after it did. `owed`: it is told afterwards even if it is over by then.
+    `delivery` is the message.
+    """
+
+    action: Action
+    reason: Reason
+    why: str
+    by: tuple[str, ...] = ()
+    held_by: HeldBy | None = None
+    hold: str | None = None
+    until: datetime | None = None
+    owed: bool = False
+    delivery: str | None = None
+
+    @classmethod
+    def read(cls, decision: Mapping[str, Any] | None, channel: str) -> Self | None:
+        """Give what was decided for a channel before; None if nothing was."""
+        plain = (decision or {}).get("channels", {}).get(channel)
+        if plain is None:
+            return None
+        return cls(
+            action=Action(plain["action"]),
+            reason=Reason(plain["reason"]),
+            why=plain["why"],
+            by=tuple(plain["by"]),
+            held_by=None if plain["held_by"] is None else HeldBy(plain["held_by"]),
+            hold=plain["hold"],
+            until=None if plain["until"] is None else datetime.fromisoformat(plain["until"]),
+            owed=plain["owed"],
+            delivery=plain["delivery"],
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain values."""
+        return {**asdict(self), "by": list(self.by), "until": None if self.until is None else self.until.isoformat()}
+
+    def held(self, hold: Hold) -> "Record":
+        """Give the same decision, but not now."""
+        return replace(
+            self,
+            action=Action.HELD,
+            held_by=hold.by,
+            hold=hold.why,
+            until=hold.until,
+            owed=self.owed or hold.by.owes,
+        )
+
+    def after(self, before: "Record | None") -> "Record":
+        """Give what stays of an earlier decision and this one: what was told stays told, what held it back is kept."""
+        if before is None:
+            return self
+        if before.action in {Action.TOLD, Action.DROPPED} and self.action is not Action.TOLD:
+            return before
+        if self.held_by is None and before.held_by is not None:
+            kept = replace(self, held_by=before.held_by, hold=before.hold, until=before.until)
+            return replace(kept, owed=self.owed or before.owed)
+        return replace(self, owed=self.owed or before.owed)
+
+
+def as_decision(records: Mapping[str, Record], why: str | None) -> dict[str, Any]:
+    """Give the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
+    return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

@@ -1,0 +1,101 @@
+"""Weigh what there is to tell a channel against what may hold it back: one incident, one channel, one moment."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from incidents import Incident
+from monitor.alerts.decide import Decision, Reason, decide
+from monitor.alerts.quiet import lets_through, quiet_until
+from monitor.alerts.record import Action, Record
+from monitor.alerts.route import Reached
+from monitor.alerts.suppress import Circumstances, HeldBy, Hold
+from monitor.config import Config
+
+if TYPE_CHECKING:
+    from store import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """How a channel stands to an incident.
+
+    `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told; what was
+    given up it never heard. `undelivered`: that is not delivered yet. `disabled` says why it is not used. `owed`: quiet
+    hours or its cap kept something back.
+    """
+
+    reached: Reached
+    routed: bool = True
+    told: "Told | None" = None
+    undelivered: bool = False
+    disabled: str | None = None
+    owed: bool = False
+
+
+class Scales:
+    """Weighs at one moment."""
+
+    def __init__(self, config: Config, circumstances: Circumstances, now: datetime) -> None:
+        self._config = config
+        self._circumstances = circumstances
+        self._now = now
+        self._quiet: dict[str, datetime | None] = {}
+
+    def weigh(self, incident: Incident, ear: Ear) -> Record:
+        """Give what is to be told, held back or left.
+
+        The end of a problem that the channel knows of passes everything but quiet hours.
+        """
+        decision = decide(
+            incident,
+            ear.told,
+            now=self._now,
+            remind_every=self._config.alerts.remind_every,
+            send_resolved=self._config.alerts.send_resolved,
+            owed=ear.owed,
+        )
+        record = Record(Action.TOLD, decision.reason, decision.why, by=ear.reached.by, owed=ear.owed)
+        return self._without_ear(record, decision, ear) or self._not_now(record, incident, ear) or record
+
+    def _without_ear(self, record: Record, decision: Decision, ear: Ear) -> Record | None:
+        why = None
+        if not decision.tells:
+            why = decision.why
+        elif not ear.routed and decision.reason is not Reason.RESOLVED:
+            why = "no route leads to the channel any more"
+        elif ear.disabled is not None:
+            why = f"the channel is disabled: {ear.disabled}"
+        return None if why is None else _replace(record, Action.NOTHING, why)
+
+    def _not_now(self, record: Record, incident: Incident, ear: Ear) -> Record | None:
+        if ear.undelivered:
+            return record.held(Hold(HeldBy.DELIVERY, "what it was told before is not delivered yet", None))
+        hold = None if record.reason is Reason.RESOLVED else self._circumstances.hold(incident)
+        if hold is not None:
+            return record.held(hold)
+        until = self._quiet_until(incident, ear.reached)
+        if until is None:
+            return None
+        names = ", ".join(ear.reached.quiet)
+        drops = all(self._config.alerts.quiet_hours[name].afterwards == "drop" for name in ear.reached.quiet)
+        if drops and record.reason is not Reason.RESOLVED:
+            return _replace(record, Action.DROPPED, f"{record.why}; quiet hours {names} drop it")
+        return record.held(Hold(HeldBy.QUIET_HOURS, f"quiet hours {names}", until))
+
+    def _quiet_until(self, incident: Incident, reached: Reached) -> datetime | None:
+        """Give when the first of the ways to a channel opens; None if one is open."""
+        ends = []
+        for name in reached.quiet:
+            quiet = self._config.alerts.quiet_hours[name]
+            if lets_through(quiet, incident.severity):
+                return None
+            if name not in self._quiet:
+                self._quiet[name] = quiet_until(quiet, self._now, zone=self._config.timezone)
+            ends.append(self._quiet[name])
+        known = [end for end in ends if end is not None]
+        return min(known) if known and len(known) == len(ends) else None
+
+
+def _replace(record: Record, action: Action, why: str) -> Record:
+    return Record(action, record.reason, why, by=record.by, owed=record.owed and action is not Action.DROPPED)

@@ -1,0 +1,180 @@
+"""Say in the reader's language what happened to an incident: one headline, and the facts beside it.
+
+Everything said is metadata: names from the configuration, times, figures, and the title of an incident, made of
+counts and names by construction. What others wrote (names of tables, titles, owners) is one line, shows its control
+characters, and can neither call a whole channel nor make a link.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from checks import Kind, Message, Voice
+from incidents import Incident, State, to_us
+from monitor.alerts.decide import Reason
+from monitor.alerts.group import Item
+from monitor.frame.console import visible
+from monitor.pages.incident import Figures
+from monitor.reports.filters import say_title
+from monitor.reports.sentences import length, some
+from monitor.reports.words import RESOLUTIONS, SEVERITIES
+from monitor.voice import Money
+from monitor.wiring import Project
+
+LONGEST: Final = 200
+"""Letters of a name or a title."""
+_COMMAND: Final = re.compile(r"<(?=[^\s\d=<])")
+_MENTION: Final = re.compile(r"@(?=(channel|here|everyone|all)\b)", re.IGNORECASE)
+
+_LASTING: Final[Mapping[Reason, Message]] = {
+    Reason.FIRST: Message("[{severity}] {table}: {title} (#{id})"),
+    Reason.REOPENED: Message("[{severity}] {table}, again: {title} (#{id})"),
+    Reason.ESCALATED: Message("[{severity}] {table}, worse: {title} (#{id})"),
+    Reason.REMINDER: Message("[{severity}] {table}, still: {title} (#{id})"),
+    Reason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
+}
+_OVER: Final = Message("[resolved] {table}: {title} (#{id})")
+_PASSED: Final = Message("[over already] {table}: {title} (#{id})")
+_SEVERAL: Final = Message("[{severity}] {place}: {n:count} incidents")
+_SEVERAL_OVER: Final = Message("[resolved] {place}: {n:count} incidents")
+_SEVERAL_MIXED: Final = Message("[{severity}] {place}: {n:count} incidents, {over:count} of them over")
+_PLACES: Final = Message("{tables:count} tables")
+
+
+def plain(text: str, most: int = LONGEST) -> str:
+    r"""Give what somebody wrote as harmless text: one line, `\x1b` for control characters, no `<!channel>`, no link."""
+    line = " ".join(visible(text).split()).replace("](", "] (")
+    line = _MENTION.sub("@\N{WORD JOINER}", _COMMAND.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", line))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def is_over(item: Item) -> bool:
+    """Say whether what is told has passed."""
+    return item.incident.state is State.RESOLVED and item.reason is not Reason.FLAPPING
+
+
+def headline(item: Item, voice: Voice) -> str:
+    """Say one incident in one line."""
+    incident = item.incident
+    form = _LASTING.get(item.reason, _OVER)
+    if is_over(item):
+        form = _OVER if item.reason is Reason.RESOLVED else _PASSED
+    title = say_title(Message(incident.title, incident.title_values), voice)
+    return form.given(
+        severity=SEVERITIES[incident.severity], table=plain(incident.table), title=plain(title), id=incident.id
+    ).render(voice)
+
+
+def title_of(items: Sequence[Item], voice: Voice) -> str:
+    """Say one or more incidents, the worst first, in one line."""
+    if len(items) == 1:
+        return headline(items[0], voice)
+    tables = {item.incident.table for item in items}
+    place: Any = plain(items[0].incident.table) if len(tables) == 1 else _PLACES.given(tables=len(tables))
+    over = sum(is_over(item) for item in items)
+    form = _SEVERAL_MIXED if over else _SEVERAL
+    if over == len(items):
+        form = _SEVERAL_OVER
+    worst = max((item.incident.severity for item in items if not is_over(item)), default=None, key=lambda one: one.rank)
+    severity = None if worst is None else SEVERITIES[worst]
+    return form.given(severity=severity, place=place, n=len(items), over=over).render(voice)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact about an incident: what it is about, and what there is to say."""
+
+    label: Message
+    said: Message
+
+    def say(self, voice: Voice) -> tuple[str, str]:
+        """Say it in the voice's language."""
+        return self.label.render(voice), self.said.render(voice)
+
+
+def facts(
+    project: Project, item: Item, figures: Figures, *, muted: Sequence[Incident], now: datetime
+) -> Iterator[Fact]:
+    """Give what a person who must act on an incident has to know, the most important first.
+
+    `muted` are the incidents downstream that nobody is told about because of this one.
+    """
+    incident = item.incident
+    over = is_over(item)
+    check = check_of(project, incident)
+    if not over and check is not None and check.why:
+        yield Fact(Message("Why it matters"), _given(check.why))
+    if item.reason is Reason.FLAPPING or incident.flapping:
+        settled = Message("It changes between good and bad too often. You hear no more of it until it has settled.")
+        yield Fact(Message("Flapping"), settled)
+    if incident.kind is Kind.DISCLOSURE:
+        yield Fact(Message("Kind"), Message("a release is at risk"))
+    yield from _times(incident, figures, over=over)
+    yield from _money(project, incident, figures, over=over, now=now)
+    yield from _people(project, incident)
+    if incident.root is not None:
+        yield Fact(Message("Caused by"), Message("#{id}", {"id": incident.root}))
+    if muted:
+        tables = tuple(dict.fromkeys(plain(one.table) for one in muted))
+        yield Fact(Message("Also affected"), Message("{tables}; muted", {"tables": some(tables)}))
+    if not over and check is not None and check.runbook:
+        yield Fact(Message("Runbook"), _given(check.runbook))
+    if incident.state is State.OPEN:
+        yield Fact(Message("Take care of it"), Message("tablewatch incident ack {id}", {"id": incident.id}))
+
+
+def check_of(project: Project, incident: Incident) -> Any:
+    """Give the check that found an incident, as it is configured now; None if none did or it is gone."""
+    table = project.config.table(incident.table)
+    checks = () if table is None else table.checks
+    return next((one for one in checks if table is not None and table.check_id(one) == incident.check_id), None)
+
+
+def _times(incident: Incident, figures: Figures, *, over: bool) -> Iterator[Fact]:
+    last = incident.last
+    since = {"occurred": last.onset.at, "detected": last.detected_at}
+    yield Fact(Message("Since"), Message("{occurred:time}, noticed {detected:time}", since))
+    if len(incident.episodes) > 1:
+        yield Fact(Message("Episode"), Message("number {n:count}", {"n": len(incident.episodes)}))
+    if not over:
+        return
+    if incident.merged_into is not None:
+        same = Message("the same thing as #{id}, which goes on being told", {"id": incident.merged_into})
+        yield Fact(Message("Ended"), same)
+        return
+    ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
+    yield Fact(Message("Ended"), Message("{at:time}, {resolution}", ended))
+    ttd, ttr = figures.ttd_us, figures.ttr_us or 0
+    lengths = {"whole": length(ttd + ttr), "ttd": length(ttd), "ttr": length(ttr)}
+    parts = Message("{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)", lengths)
+    yield Fact(Message("Bad for"), parts)
+
+
+def _money(project: Project, incident: Incident, figures: Figures, *, over: bool, now: datetime) -> Iterator[Fact]:
+    if figures.cost is None or not incident.counts or incident.kind is not Kind.QUALITY:
+        return
+    cost = Money(figures.cost, project.currency.code)
+    if over:
+        yield Fact(Message("Cost"), Message("{cost:money}", {"cost": cost}))
+        return
+    rate = project.pricing.per_hour(incident.table, to_us(now)) or Fraction(0)
+    values = {"cost": cost, "rate": Money(rate, project.currency.code)}
+    yield Fact(Message("Cost so far"), Message("{cost:money}; {rate:money} an hour", values))
+
+
+def _people(project: Project, incident: Incident) -> Iterator[Fact]:
+    table = project.config.table(incident.table)
+    owner = None if table is None else project.config.owner_of(table)
+    if owner is not None:
+        known = project.config.owners.get(owner)
+        yield Fact(Message("Owner"), _given(known.name if known is not None and known.name else owner))
+    if incident.assignee is not None:
+        yield Fact(Message("Assigned to"), _given(incident.assignee))
+
+
+def _given(text: str) -> Message:
+    """Give what somebody wrote as something to say; braces in it are no places."""
+    return Message("{text}", {"text": plain(text)})
