@@ -6,6 +6,7 @@ daemon ends, however that happens, it kills all workers with everything they sta
 it ends itself, the kernel kills the workers.
 """
 
+import errno
 import gc
 import importlib
 import json
@@ -41,6 +42,7 @@ _OURS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def main(descriptor: int, daemon: int, folder: str) -> NoReturn:
     """Serve a control socket until the daemon ends."""
     die_with_parent(daemon)  # there is nobody to clean up after yet, and importing takes seconds
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # a daemon that waits for signals has blocked them
     for number in _OURS:
         signal.signal(number, signal.SIG_IGN)  # the daemon decides what ends
     _preload()
@@ -92,11 +94,16 @@ class _ForkServer:
         self._end()
 
     def _obey(self) -> bool:
-        message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 1)
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._control, 4096, 1)
+        except ConnectionResetError:  # the daemon ended before it read all that it was told
+            return False
         if not message:
             return False
         order = json.loads(message)
-        if "fork" in order:
+        if "fork" in order and not descriptors:
+            self._tell(worker=order["fork"], errno=errno.EMFILE)  # there was no room for the descriptor
+        elif "fork" in order:
             self._fork(order["fork"], descriptors[0])
         else:
             self._bury(order["bury"])

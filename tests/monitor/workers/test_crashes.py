@@ -1,0 +1,162 @@
+"""Whatever a check does to its worker: the pool goes on, and the check is found out."""
+
+import pytest
+
+from checks import Measurement, Outcome
+from monitor.workers import Began, Died, Ended, Found, Overdue
+from tests.monitor.workers.conftest import CHECKS, job, target, wait_for_the_end_of
+from tests.monitor.workers.deadly import Deadly
+
+CRASHES = {
+    "abort": "signal 6 (SIGABRT)",
+    "stack": "signal 11 (SIGSEGV)",
+    "segv": "signal 11 (SIGSEGV)",
+    "leave": "exit status 0",
+    "half": "signal 9 (SIGKILL)",
+    "nonsense": "it sent what is no answer",
+    "too-much": "it sent what is no answer",
+}
+
+
+def _of(ear, kind, job_):
+    return [event for event in ear.heard if isinstance(event, kind) and event.job == job_.id]
+
+
+@pytest.mark.parametrize(("how", "cause"), CRASHES.items())
+def test_a_worker_that_ends_is_told_with_the_table_in_hand(ear, shop, how, cause):
+    """Tables before the crash are found; the one in hand is named, with how the worker ended."""
+    crashing = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how=how)),)), target(shop, "c"))
+    ear.pool.submit(crashing)
+    ear.until(lambda _: _of(ear, Died, crashing))
+    assert [event.looked.target.subject.name for event in _of(ear, Found, crashing)] == ["a"]
+    assert _of(ear, Died, crashing) == [Died(crashing.id, "b", None, cause)]
+    after = job(target(shop, "a"))
+    ear.run(after)
+    assert _of(ear, Ended, after)
+
+
+@pytest.mark.parametrize("how", ["abort", "stack", "leave", "nonsense"])
+def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
+    """In a job that goes check by check only the check that ends its worker is unknown, and the job goes on."""
+    checks = (CHECKS[0], ("x", Deadly(how=how)), CHECKS[1])
+    alone = job(target(shop, "a", checks), target(shop, "b"), alone=True)
+    ear.run(alone)
+    assert [event.check_id for event in _of(ear, Began, alone)] == [
+        "a.not-null", "a.x", "a.volume", "b.not-null", "b.volume",
+    ]  # fmt: skip
+    (died,) = _of(ear, Died, alone)
+    assert died.check_id == "a.x"
+    looked = {event.looked.target.subject.name: event.looked for event in _of(ear, Found, alone)}
+    assert [one.check_id for one in looked["a"].measured] == ["a.not-null", "a.x", "a.volume"]
+    first, guilty, last = (one.answer for one in looked["a"].measured)
+    assert isinstance(first, Measurement)
+    assert isinstance(last, Measurement)
+    assert isinstance(guilty, Outcome)
+    assert (guilty.reason, str(guilty.message)) == (
+        "bug", f"the check ended the worker that looked at it ({died.cause})",
+    )  # fmt: skip
+    assert all(isinstance(one.answer, Measurement) for one in looked["b"].measured)
+
+
+def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop):
+    """Check by check, the deadline ends the check that hangs."""
+    from datetime import timedelta
+
+    checks = (("x", Deadly(how="hang")), CHECKS[1])
+    alone = job(target(shop, "a", checks), alone=True, deadline=timedelta(seconds=1))
+    ear.run(alone)
+    assert [event.check_id for event in _of(ear, Overdue, alone)] == ["a.x"]
+    (found,) = _of(ear, Found, alone)
+    hung, counted = (one.answer for one in found.looked.measured)
+    assert hung.reason == "timeout"
+    assert isinstance(counted, Measurement)
+
+
+@pytest.mark.parametrize("how", ["exit", "interrupt", "stumble"])
+def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
+    """An exit or an interrupt that a check asks for makes its table unknown; its text stays behind."""
+    stumbling = job(target(shop, "a", (("x", Deadly(how=how)),)), target(shop, "b"))
+    ear.run(stumbling)
+    first, second = (event.looked.measured for event in _of(ear, Found, stumbling))
+    assert first[0].answer.reason == "bug"
+    assert "canary" not in str(first[0].answer.message)
+    assert isinstance(second[0].answer, Measurement)
+    assert not _of(ear, Died, stumbling)
+
+
+def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop, tmp_path):
+    """When somebody terminates a worker, another one takes over where it was."""
+    import os
+    import signal
+
+    place = tmp_path / "pid"
+    job_ = job(target(shop, "a"), target(shop, "endless"))
+    ear.pool.submit(job_)
+    ear.until(lambda _: [event for event in _of(ear, Began, job_) if event.table == "endless"])
+    (worker,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
+    os.kill(worker, signal.SIGTERM)
+    ear.until(lambda _: len([event for event in _of(ear, Began, job_) if event.table == "endless"]) == 2)
+    (other,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
+    assert other != worker
+    assert not _of(ear, Died, job_)
+    os.kill(other, signal.SIGKILL)
+    ear.until(lambda _: _of(ear, Died, job_))
+    assert not place.exists()
+
+
+def test_a_check_that_terminates_its_worker_again_and_again_is_to_blame(ear, shop):
+    """Three workers in a row end no job by chance."""
+    job_ = job(target(shop, "a", (("x", Deadly(how="term")),)))
+    ear.pool.submit(job_)
+    ear.until(lambda _: _of(ear, Died, job_))
+    assert _of(ear, Died, job_) == [Died(job_.id, "a", None, "signal 15 (SIGTERM)")]
+    assert len(_of(ear, Began, job_)) == 3
+
+
+@pytest.mark.parametrize("how", ["hang", "deaf", "stop", "half-stop"])
+def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, how):
+    """At the deadline a table is unknown for timeout and its worker is ended, though it holds the interpreter, ignores
+    the request, is stopped, or was stopped amid a message."""
+    from datetime import timedelta
+
+    hung = job(
+        target(shop, "a"),
+        target(shop, "b", (("x", Deadly(how=how)), CHECKS[0])),
+        target(shop, "c"),
+        deadline=timedelta(seconds=1),
+    )
+    ear.pool.submit(hung)
+    ear.until(lambda _: [event for event in _of(ear, Began, hung) if event.table == "b"])
+    (worker,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
+    ear.until(lambda _: _of(ear, Overdue, hung))
+    (overdue,) = _of(ear, Overdue, hung)
+    assert (overdue.table, overdue.check_id) == ("b", None)
+    assert [(one.check_id, one.answer.reason) for one in overdue.looked.measured] == [
+        ("b.x", "timeout"), ("b.not-null", "timeout"),
+    ]  # fmt: skip
+    assert "no answer within 1 s" in str(overdue.looked.measured[0].answer.message)
+    ear.run(job(target(shop, "a")), job(target(shop, "c")))
+    while worker in {member.pid for member in ear.pool._crew.members.values()}:
+        ear.pool.events(1.0)
+    wait_for_the_end_of(worker)
+
+
+def test_what_a_worker_started_ends_with_it(ear, shop, tmp_path):
+    """Processes that a worker started, in its group or in one of their own, are killed with it."""
+    from datetime import timedelta
+
+    place = tmp_path / "children"
+    hung = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=timedelta(seconds=3))
+    ear.pool.submit(hung)
+    ear.until(lambda _: _of(ear, Overdue, hung))
+    children = [int(pid) for pid in place.read_text().split()]
+    assert len(children) == 2
+    while any(member.kill_at is not None for member in ear.pool._crew.members.values()):
+        ear.pool.events(1.0)
+    wait_for_the_end_of(*children)
+
+
+def test_what_a_check_prints_is_heard_by_nobody(ear, shop, capfd):
+    """A library that prints in a worker prints no data anywhere."""
+    ear.run(job(target(shop, "a", (("x", Deadly(how="print")),))))
+    assert "canary" not in "".join(capfd.readouterr())
