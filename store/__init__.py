@@ -10,9 +10,11 @@ from store._errors import (
     StoreCorrupt,
     StoreError,
     StoreForeign,
+    StoreHeld,
     StoreNewer,
     StoreUnavailable,
 )
+from store._lock import DaemonLock, daemon_lock
 from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
 from store._open import open_store
 from store._rebuild import Discrepancy
@@ -28,6 +30,7 @@ __all__ = [
     "Claim",
     "Counts",
     "Daemon",
+    "DaemonLock",
     "Delivery",
     "DeliveryState",
     "Disabled",
@@ -54,12 +57,14 @@ __all__ = [
     "StoreCorrupt",
     "StoreError",
     "StoreForeign",
+    "StoreHeld",
     "StoreNewer",
     "StoreUnavailable",
     "Subject",
     "Told",
     "Transition",
     "View",
+    "daemon_lock",
     "open_store",
     "store_file",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy import URL, Engine, ExceptionContext, NullPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from store._errors import StoreError, StoreUnavailable
@@ -99,6 +99,25 @@ def reader_engine(address: Address, *, patience: timedelta) -> Engine:
         return _postgres_engine(address, patience=patience, writes=False)
     pragmas = _Pragmas(patience, query_only=True)
     return _sqlite_engine(address, pragmas, begin="BEGIN", connections=_READERS, patience=patience)
+
+
+def leader_engine(address: Address) -> Engine | None:
+    """Connect for a lock that lasts as long as the connection; None on SQLite, where one daemon at most runs."""
+    if address.file is not None:
+        return None
+    alive = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+    return create_engine(
+        address.url,
+        poolclass=NullPool,
+        hide_parameters=True,
+        connect_args={
+            "connect_timeout": 10,
+            "tcp_user_timeout": 20_000,
+            "application_name": "tablewatch leader",
+            **alive,
+        },
+        isolation_level="AUTOCOMMIT",
+    )
 
 
 def migration_engine(address: Address, *, patience: timedelta) -> Engine:

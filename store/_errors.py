@@ -5,6 +5,7 @@ StoreError
 ├── StoreCorrupt        the file is no database, or fails SQLite's own check; nothing was changed
 ├── StoreForeign        a database, but somebody else's
 ├── StoreNewer          written by a newer Tablewatch
+├── StoreHeld           a daemon has the store for itself
 ├── StoreBusy           other writers held it for longer than we wait
 ├── StoreConflict       somebody else wrote what this change was based on
 ├── NotRecorded         there is no such incident, message or silence
@@ -14,6 +15,8 @@ StoreError
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 
 from sqlalchemy import exc
 
@@ -36,6 +39,21 @@ class StoreForeign(StoreError):
 
 class StoreNewer(StoreError):
     """The store was written by a newer Tablewatch."""
+
+
+class StoreHeld(StoreError):
+    """A daemon has the store for itself: which one, and since when, as far as it has said so."""
+
+    def __init__(self, lock: Path, *, pid: int | None, host: str | None, since: datetime) -> None:
+        place = "another process" if pid is None else f"process {pid}" if host is None else f"process {pid} on {host}"
+        moment = since.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")
+        super().__init__(
+            f"{str(lock).removesuffix('.lock')} is in use by the daemon that is {place}, since {moment}; stop that one "
+            "first, or give this project a store of its own"
+        )
+        self.pid = pid
+        self.host = host
+        self.since = since
 
 
 class StoreBusy(StoreError):

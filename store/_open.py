@@ -4,9 +4,7 @@ Nothing here deletes or repairs. A file that is damaged, empty, somebody else's 
 it is.
 """
 
-import os
 import sqlite3
-import uuid
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +15,7 @@ from sqlalchemy import text
 
 from store._engines import Address, address_of, migration_engine
 from store._errors import StoreCorrupt, StoreError, StoreUnavailable, in_our_words
+from store._files import make_draft, make_folder, remove_draft
 from store._schema import HEAD, REVISION_TABLE, refuse_foreign, revision_of, upgrade
 from store._store import Store
 
@@ -89,9 +88,8 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
     if file.exists():
         return
     try:
-        _make_folder(file.parent)
-        draft = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        make_folder(file.parent)
+        draft = make_draft(file)
     except OSError as error:
         raise StoreUnavailable(
             f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
@@ -104,14 +102,7 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
     except OSError as error:
         raise StoreUnavailable(f"{file} cannot be made ({error.strerror}); put the store on a local disk") from None
     finally:
-        for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
-            leftover.unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path) -> None:
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir(mode=0o700, exist_ok=True)
+        remove_draft(draft)
 
 
 def _check_file(file: Path, *, whole: bool) -> None:

@@ -10,8 +10,9 @@ from typing import Self
 from sqlalchemy import Connection, Engine, Transaction
 
 from store._book import Book
-from store._engines import BEGIN_TRIES, FAILED, Address, reader_engine, writer_engine
+from store._engines import BEGIN_TRIES, FAILED, Address, leader_engine, reader_engine, writer_engine
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
+from store._leader import Leader
 from store._rebuild import Discrepancy, compare_with_events
 from store._retention import Pruned
 from store._schema import revision_of
@@ -32,6 +33,8 @@ class Store:
         self._process = os.getpid()
         self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
         self._reader = reader_engine(address, patience=patience)
+        leader = leader_engine(address)
+        self._leader = None if leader is None else Leader(leader)
 
     def __enter__(self) -> Self:
         """Give the store itself."""
@@ -119,15 +122,51 @@ class Store:
         with in_our_words(self.name), self._connect(self._reader) as connection, connection.begin():
             return revision_of(connection, self.name)
 
+    def try_lead(self) -> bool:
+        """Be the one daemon that dispatches alerts and reports, if there is no other; says whether this one is.
+
+        Ask each time before acting on it: on PostgreSQL the lock belongs to a connection, and may be lost with it.
+        On SQLite there is one daemon at most, and it leads.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
+        self._in_its_process()
+        if self._leader is None:
+            return True
+        with in_our_words(self.name):
+            return self._leader.try_lead()
+
+    def stop_leading(self) -> None:
+        """Let another daemon lead."""
+        if self._leader is not None:
+            self._leader.stop()
+
+    @contextmanager
+    def lead(self) -> Iterator[bool]:
+        """Lead in the block, if nobody else does; gives whether this process leads as it begins.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
+        try:
+            yield self.try_lead()
+        finally:
+            self.stop_leading()
+
     def close(self) -> None:
         """Give all connections back."""
+        self.stop_leading()
         self._writer.dispose()
         self._reader.dispose()
 
     def _connect(self, engine: Engine) -> Connection:
+        self._in_its_process()
+        return engine.connect()
+
+    def _in_its_process(self) -> None:
         if os.getpid() != self._process:
             raise StoreError("a store was used in another process than the one that opened it; open it again there")
-        return engine.connect()
 
     def _begin(self, connection: Connection) -> Transaction:
         return _patiently(connection.begin, self.name)

@@ -1,0 +1,97 @@
+"""Let one daemon at a time use a SQLite store: a lock on a file beside it, never on the database itself.
+
+Closing any descriptor of the database would give up SQLite's own locks. The system ends the lock with the process, also
+when it is killed; the file stays, since to remove it would let two in. On PostgreSQL several daemons share the work.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from store._engines import address_of
+from store._errors import StoreError, StoreHeld, StoreUnavailable
+from store._files import make_folder
+
+
+class DaemonLock:
+    """The right to be the daemon of a store, for as long as the block lasts. Made by `daemon_lock`."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        """The file that is locked; None on PostgreSQL."""
+        self._number: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take it.
+
+        Raises:
+            StoreHeld: another process has it. StoreUnavailable: the file cannot be made.
+        """
+        if self._number is not None:
+            raise StoreError("this daemon lock is held already; it is taken once")
+        if self.file is not None:
+            self._number = _take(self.file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give it back."""
+        if self._number is not None:
+            os.close(self._number)
+            self._number = None
+
+
+def daemon_lock(url: str) -> DaemonLock:
+    """Give the lock of the store at a URL, whether the store is there or not.
+
+    Raises:
+        StoreError: it is no URL of a SQLite file or a PostgreSQL database.
+    """
+    file = address_of(url).file
+    if file is None:
+        return DaemonLock(None)
+    store = file.resolve()  # two names of one store have one lock
+    return DaemonLock(store.with_name(f"{store.name}.lock"))
+
+
+def _take(file: Path) -> int:
+    try:
+        make_folder(file.parent)
+        number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{file} cannot be made ({error.strerror}); check the folder and its permissions"
+        ) from None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.truncate(number, 0)
+        os.write(number, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+    except BlockingIOError:
+        raise _held(file, number) from None
+    except OSError as error:
+        os.close(number)
+        raise StoreUnavailable(f"{file} cannot be locked ({error.strerror}); put the store on a local disk") from None
+    return number
+
+
+def _held(file: Path, number: int) -> StoreHeld:
+    """Say who has the lock, as far as he has written it down."""
+    said: Any = None
+    try:
+        with contextlib.suppress(ValueError):
+            said = json.loads(os.pread(number, 1000, 0))
+        since = datetime.fromtimestamp(os.fstat(number).st_mtime, UTC)
+    finally:
+        os.close(number)
+    match said:
+        case {"pid": int(pid), "host": str(host)}:
+            return StoreHeld(file, pid=pid, host=host, since=since)
+        case _:  # he has not come to it yet
+            return StoreHeld(file, pid=None, host=None, since=since)

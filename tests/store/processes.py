@@ -1,0 +1,24 @@
+"""Start our own interpreter with a module of these tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import store as room
+
+HOME = Path(__file__).parents[2]
+
+
+def start(module: str, *arguments: str) -> "subprocess.Popen[str]":
+    """Start `tests.store.<module>`; its input, output and errors are pipes."""
+    paths = os.pathsep.join([str(Path(room.__file__).parents[1]), str(HOME)])
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and script
+        [sys.executable, "-m", f"tests.store.{module}", *arguments],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=HOME,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
