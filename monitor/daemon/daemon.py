@@ -25,10 +25,12 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from checks import Status
 from incidents import State
+from monitor.alerts.notices import Happened, Operation
 from monitor.conclude import CheckResult
 from monitor.config import Loaded
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics, Picture, serve
+from monitor.daemon.reach import Reach
 from monitor.daemon.signs import ping, tell_systemd
 from monitor.daemon.speak import Speaker
 from monitor.daemon.watch import ConfigWatch, Refused
@@ -71,8 +73,14 @@ class Daemon:
         self._pool = Pool(size=project.config.daemon.workers, clock=clock)
         self._failures = 0
         self._unknowns = 0
+        self._reach = Reach()
         self._work = Work(
-            store, self._pool, project, holder=self._row.id, alone=store.is_file, on_results=self._on_results
+            store,
+            self._pool,
+            project,
+            holder=self._row.id,
+            alone=store.is_file,
+            listener=self,
         )
         self._sign_at = clock.monotonic()
 
@@ -115,6 +123,7 @@ class Daemon:
                 tell_systemd("STOPPING=1")
                 scheduler.shutdown(wait=False)
                 self._wind_down()
+                self._speaker.finish(self.project)
         finally:
             if stop_serving is not None:
                 stop_serving()
@@ -225,7 +234,7 @@ class Daemon:
         self._row = replace(self._row, config_error=problem)
         self._metrics.config_ok = False
         if first:
-            self._speaker.tell_operators(self.project, "config-refused", problem)
+            self.on_happened(Happened(Operation.CONFIG_FAILED, why=problem, since=self._clock.now()))
         self._sign_at = self._clock.monotonic()
 
     def _config_is_well(self) -> None:
@@ -234,8 +243,12 @@ class Daemon:
         LOG.info("the configuration on disk is in use again")
         self._row = replace(self._row, config_error=None)
         self._metrics.config_ok = True
-        self._speaker.tell_operators(self.project, "config-well", None)
+        self.on_happened(Happened(Operation.CONFIG_FINE, until=self._clock.now()))
         self._sign_at = self._clock.monotonic()
+
+    def on_happened(self, happened: Happened) -> None:
+        """Tell the operators."""
+        self._speaker.tell_operators(self.project, happened)
 
     def _retire(self) -> None:
         closed = retire(self.project, self._store)
@@ -271,11 +284,14 @@ class Daemon:
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def _on_results(self, results: Sequence[CheckResult]) -> None:
+    def on_results(self, results: Sequence[CheckResult]) -> None:
+        """Count what was found, and tell the operators of sources that do not answer."""
         self._metrics.take(results)
         statuses = [one.outcome.status for one in results]
         self._failures += statuses.count(Status.FAIL)
         self._unknowns += statuses.count(Status.UNKNOWN)
+        for happened in self._reach.take(results):
+            self.on_happened(happened)
 
     def _remember_outcomes(self) -> None:
         with self._store.reading() as view:

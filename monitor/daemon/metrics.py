@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from incidents import Incident
 from monitor.conclude import CheckResult
+from store import DeliveryState
 
 _CHECK: Final = ("table", "check", "outcome", "reason")
 
@@ -27,7 +28,7 @@ class Picture:
 
     lag_s: float
     lasting: Sequence[Incident]
-    deliveries: Mapping[str, int]
+    deliveries: Mapping[DeliveryState, int]
 
 
 @dataclass
@@ -116,7 +117,7 @@ def _of_picture(picture: Picture) -> Iterator[Metric]:
     counted = Counter((one.state.value, one.severity.value, one.kind.value) for one in picture.lasting)
     labels = ("state", "severity", "kind")
     yield _gauge("tablewatch_incidents", "Incidents that last.", counted.items(), labels)
-    deliveries = [((state,), number) for state, number in picture.deliveries.items()]
+    deliveries = [((state.value,), number) for state, number in picture.deliveries.items()]
     yield _gauge("tablewatch_deliveries", "Alerts by how far they got.", deliveries, ("state",))
 
 

@@ -1,14 +1,16 @@
 """A daemon's work without processes: real tables, a real store, and a pool that looks in place or does not answer."""
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from checks import Message, UnknownReason, unknown
+from monitor.alerts.notices import Happened
 from monitor.clock import SimulatedClock
+from monitor.conclude import CheckResult
 from monitor.config import load
 from monitor.daemon.work import Work
 from monitor.looked import not_looked
@@ -99,6 +101,8 @@ class Plant:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = SimulatedClock(NOW)
+        self.results: list[CheckResult] = []
+        self.happened: list[Happened] = []
         self.pool = PlacedPool(self.clock)
         with closing(sqlite3.connect(folder / "shop.sqlite")) as connection, connection:
             connection.execute("CREATE TABLE orders (id INTEGER, customer TEXT)")
@@ -121,7 +125,15 @@ class Plant:
     def work(self, *, store: Store | None = None, holder: str = "me") -> Work:
         """Begin to work."""
         self.pool.clock = self.clock
-        return Work(store or self.store, self.pool, self.project(), holder=holder, alone=True)
+        return Work(store or self.store, self.pool, self.project(), holder=holder, alone=True, listener=self)
+
+    def on_results(self, results: Sequence[CheckResult]) -> None:
+        """Keep what was found."""
+        self.results += results
+
+    def on_happened(self, happened: Happened) -> None:
+        """Keep what operators should know."""
+        self.happened.append(happened)
 
     def turn(self, work: Work, *, steps: int = 3) -> None:
         """Let a tick and a few steps pass."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from checks import Status
+from monitor.alerts.notices import Operation
 from monitor.clock import SimulatedClock
 from store import SkipReason, SlotState
 from tests.monitor.daemon.plant import CHECKS, Plant
@@ -190,12 +191,14 @@ def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(pla
         (crashes,) = view.quarantines()
     assert crashes.crashes == 5
     assert crashes.until > plant.clock.now()
+    assert [one.operation for one in plant.happened] == [Operation.CHECK_QUARANTINED]
     plant.pool.deadly.clear()
     plant.clock.advance_to(crashes.until)
     plant.turn(work, steps=6)
     assert _outcomes(plant)["orders.not-null"] == ("pass", None)
     with plant.store.reading() as view:
         assert view.quarantines() == []
+    assert [one.operation for one in plant.happened][1:] == [Operation.CHECK_RELEASED]
 
 
 def test_a_table_that_ends_every_worker_before_any_check_is_given_up(plant):
@@ -273,12 +276,8 @@ def test_a_run_until_now_leaves_what_comes_due_meanwhile(plant):
 
 def test_outcomes_are_counted_by_who_listens(plant):
     """The results of each pass are handed on once they are remembered."""
-    from monitor.daemon.work import Work
-
-    heard = []
-    work = Work(plant.store, plant.pool, plant.project(), holder="me", alone=True, on_results=heard.extend)
-    plant.turn(work)
-    assert [one.outcome.status for one in heard] == [Status.PASS, Status.PASS]
+    plant.turn(plant.work())
+    assert [one.outcome.status for one in plant.results] == [Status.PASS, Status.PASS]
 
 
 def test_sources_that_answered_before_the_start_are_known_to_answer(plant):

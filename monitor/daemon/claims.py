@@ -1,0 +1,142 @@
+"""Claim what is due: the schedule of a configuration, kept in the store, and the slots that this daemon takes of it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from monitor.clock import Clock
+from monitor.daemon.journal import LOG
+from monitor.daemon.slots import Timetable
+from monitor.wiring import Project
+from store import Book, Lease, Scheduled, Skip, SlotState, Store
+
+LEASE: Final = timedelta(minutes=2)
+"""How long a table is held without a sign of life."""
+
+
+class Claimed(NamedTuple):
+    """What came of a look: new leases, and the ids of those that are still held."""
+
+    leases: Sequence[Lease]
+    kept: set[int]
+
+
+class Claims:
+    """The schedule as one daemon sees it."""
+
+    def __init__(self, store: Store, clock: Clock, *, holder: str, alone: bool) -> None:
+        """Take the name under which slots are held. `alone`: nobody else uses the store, so what is left is ours."""
+        self.only_until: datetime | None = None
+        """What becomes due after this moment is left to others."""
+        self._store, self._clock, self._holder = store, clock, holder
+        self._left_by_anyone = alone
+        self._timetables: dict[str, Timetable] = {}
+        self._busy_until: dict[str, datetime] = {}
+        self._epoch = 0
+
+    @property
+    def tables(self) -> Iterable[str]:
+        """Name the tables that have a schedule."""
+        return self._timetables.keys()
+
+    def adopt(self, project: Project) -> None:
+        """Make the store's schedule that of a configuration; a table that has not changed keeps its next slot.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        timetables = _timetables(project)
+        with self._store.writing() as book:
+            now, before = book.clock(self._clock.now()), book.epoch()
+            self._epoch = book.keep_time(now)
+            rows = [timetable.first(now) for timetable in timetables.values()]
+            book.set_schedule(rows, _dropped(book.schedule(), rows, now))
+            if self._epoch != before:
+                _plan_anew(book, timetables.values(), now)
+        self._timetables = timetables
+
+    def is_anything_due(self) -> bool:
+        """Look, without taking anything.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self._store.reading() as view:
+            due = view.next_due()
+            return due is not None and due <= view.clock(self._clock.now())
+
+    def take(self, room: int, held: Iterable[Lease]) -> Claimed:
+        """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
+
+        Raises:
+            StoreError: nothing was taken.
+        """
+        with self._store.writing() as book:
+            now = book.clock(self._clock.now())
+            until = now + LEASE
+            self._keep_time(book, now)
+            kept = book.renew(held, now=now, lease_until=until)
+            orphans = book.take_over(
+                now, holder=self._holder, lease_until=until, limit=room, anyone=self._left_by_anyone
+            )
+            due = book.due(min(now, self.only_until or now), room - len(orphans))
+            claims = [
+                self._timetables[one.table].claim(one, now, busy_until=self._busy_until.get(one.table)) for one in due
+            ]
+            leases = [*orphans, *book.claim(claims, holder=self._holder, now=now, lease_until=until)]
+        if room > len(orphans):
+            self._left_by_anyone = False
+        return Claimed(leases, kept)
+
+    def give_up(self, lease: Lease) -> None:
+        """End the slot of a table that is no longer configured.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        with self._store.writing() as book:
+            book.finish([lease], now=book.clock(self._clock.now()), state=SlotState.GIVEN_UP)
+
+    def give_back(self, leases: Iterable[Lease]) -> None:
+        """Let others take slots at once.
+
+        Raises:
+            StoreError: it cannot be written; the leases end by themselves.
+        """
+        with self._store.writing() as book:
+            book.give_back(leases, now=book.clock(self._clock.now()))
+
+    def was_busy(self, table: str, until: datetime) -> None:
+        """Note when a look at a table ended, to tell slots that it overran from those that nobody was there for."""
+        self._busy_until[table] = until
+
+    def _keep_time(self, book: Book, now: datetime) -> None:
+        epoch = book.keep_time(now)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            _plan_anew(book, self._timetables.values(), now)
+
+
+def _timetables(project: Project) -> dict[str, Timetable]:
+    daemon, zone = project.config.daemon, project.config.timezone
+    return {
+        table.name: Timetable.of(
+            table, zone=table.schedule_timezone or zone, jitter=daemon.jitter, catch_up=daemon.catch_up
+        )
+        for table in project.config.tables
+        if table.schedule is not None and table.checks
+    }
+
+
+def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:
+    """Bring the schedule back from the future, where it lies when the clock was set back."""
+    book.reschedule([timetable.after(now) for timetable in timetables])
+    LOG.warning("the clock was set back; every table is planned anew from now on")
+
+
+def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:
+    """Give the slots that had come and are run no more, because their schedule was changed or taken away."""
+    kept = {(row.table, row.schedule, row.zone) for row in new}
+    gone = [row for row in old if (row.table, row.schedule, row.zone) not in kept]
+    skips = [Timetable.of_row(row).dropped(row, now) for row in gone]
+    return [skip for skip in skips if skip is not None]

@@ -1,0 +1,119 @@
+"""Make the weekly report when it is due: keep it in its folder, and hand it to its channels, each exactly once."""
+
+import os
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from monitor.daemon.journal import LOG
+from monitor.wiring import Project
+from store import Delivery, Store
+
+if TYPE_CHECKING:
+    from monitor.reports.value import WeeklyReport
+    from monitor.reports.week import Week
+
+LATEST: Final = timedelta(days=3)
+"""A report that could not be made for longer than this is left out: 'tablewatch report weekly --week' makes it."""
+
+
+def report_if_due(project: Project, store: Store, now: datetime) -> None:
+    """Make the report of the last week that is over, where its time has come and it was not made yet.
+
+    What was made is known by the names of its files and the ids of its deliveries, so a crash repeats nothing.
+
+    Raises:
+        StoreError: the store cannot be used. OSError: the folder of reports cannot be written.
+    """
+    from monitor.reports.week import Week
+
+    plan = project.config.report.weekly
+    slot = _last_slot(project, now)
+    if slot is None or not (plan.to or plan.keep):
+        return
+    week = Week.last_complete(slot, project.config.timezone)
+    files, ids = _files(project, week), {channel: _id(project, week, channel) for channel in plan.to}
+    with store.reading() as view:
+        made = view.delivery_states(ids.values())
+        missing = {channel for channel, delivery_id in ids.items() if delivery_id not in made}
+        if not (missing or any(not path.exists() for path, _ in files)) or not view.saw_anything(week.start, week.end):
+            return
+    report = _build(project, store, week, now)
+    for path, locale in files:
+        _keep(path, _page(project, report, locale))
+    deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in plan.to if channel in missing]
+    with store.writing() as book:
+        book.add_deliveries(deliveries)
+    LOG.info("report of week %s: %d files, %d messages", week, len(files), len(deliveries))
+
+
+def _last_slot(project: Project, now: datetime) -> datetime | None:
+    """Give the newest slot of the report that is not too old."""
+    cron, zone = project.config.report.weekly.cron, project.config.timezone
+    found, slot = None, cron.next_after(now - LATEST, zone)
+    while slot <= now:
+        found, slot = slot, cron.next_after(slot, zone)
+    return found
+
+
+def _files(project: Project, week: "Week") -> list[tuple[Path, str]]:
+    plan = project.config.report.weekly
+    if plan.keep is None:
+        return []
+    return [(Path(plan.keep) / f"tablewatch-{week}-{locale}.html", locale) for locale in plan.locales]
+
+
+def _id(project: Project, week: "Week", channel: str) -> str:
+    """Give a delivery its id: the same week to the same channel is the same message, whoever makes it."""
+    name = "\0".join(("weekly report", project.config.project, str(week), channel))
+    return f"msg_{sha256(name.encode()).hexdigest()[:24]}"
+
+
+def _build(project: Project, store: Store, week: "Week", now: datetime) -> "WeeklyReport":
+    from monitor.reports.build import build_weekly
+    from monitor.reports.gather import gather
+
+    with store.reading() as view:
+        return build_weekly(gather(project, view, week, now), week)
+
+
+def _page(project: Project, report: "WeeklyReport", locale: str) -> str:
+    from monitor.reports.render import as_html
+    from monitor.voice import BabelVoice
+
+    return as_html(report, BabelVoice(locale, project.config.timezone), redact=project.loaded.redactor)
+
+
+def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_id: str, now: datetime) -> Delivery:
+    from dataclasses import replace
+
+    from monitor.alerts.mail import parts_of
+    from monitor.alerts.notices import weekly
+    from monitor.voice import BabelVoice
+
+    configured = project.config.alerts.channels[channel]
+    voice = BabelVoice(configured.locale or project.config.locale, project.config.timezone)
+    message = weekly(project, report, channel, now=now)
+    parts = parts_of(report, configured, voice, project.loaded.redactor)
+    return replace(message, id=delivery_id, payload={**message.payload, **parts})
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a whole file or none; only its owner may read it."""
+    for folder in reversed(list(_missing(path.parent))):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _missing(folder: Path) -> Iterator[Path]:
+    while not folder.exists():
+        yield folder
+        folder = folder.parent

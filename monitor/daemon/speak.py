@@ -1,0 +1,86 @@
+"""Speak for all daemons of a store: decide who has to hear of what, send it, and make the weekly report.
+
+On PostgreSQL one daemon does this, the one that holds the store's lock for it; on SQLite there is only one.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from monitor.alerts.announce import announce
+from monitor.alerts.dispatch import Dispatcher, dispatch
+from monitor.alerts.notices import Happened, operations
+from monitor.clock import Clock
+from monitor.daemon.journal import LOG
+from monitor.daemon.reporting import report_if_due
+from monitor.wiring import Project
+from store import Store, StoreError
+
+_FINISH_WITHIN_S: Final = 5.0
+
+
+class Speaker:
+    """What one daemon says to people. Each method is called by one thread at a time."""
+
+    def __init__(self, store: Store, clock: Clock, *, holder: str) -> None:
+        """Take the name under which messages are leased."""
+        self.leads = False
+        """Whether this daemon speaks for all of them."""
+        self._store, self._clock, self._holder = store, clock, holder
+        self._dispatcher = Dispatcher(holder)
+
+    def speak(self, project: Project) -> None:
+        """Decide on what changed, and send what is due.
+
+        Raises:
+            StoreError: the store cannot be used; what was not done is done the next time.
+        """
+        self.leads = self._store.try_lead()
+        if self.leads:
+            announce(project, self._store, self._clock.now())
+            self._dispatcher.step(project, self._store)
+
+    def report(self, project: Project) -> None:
+        """Make the weekly report when it is due.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not self.leads:
+            return
+        try:
+            report_if_due(project, self._store, self._clock.now())
+        except OSError as error:
+            folder = project.config.report.weekly.keep
+            LOG.error("the weekly report cannot be kept in %s (%s); see report.weekly.keep", folder, error.strerror)
+
+    def flush(self, project: Project) -> None:
+        """Decide and send without waiting for more of a group: for a daemon that leaves at once.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self.leads = self._store.try_lead()
+        if not self.leads:
+            return
+        announce(_at_once(project), self._store, self._clock.now())
+        self.report(project)
+        dispatch(project, self._store, holder=self._holder)
+
+    def finish(self, project: Project) -> None:
+        """Wait a moment for what is on its way."""
+        self._dispatcher.finish(project, self._store, seconds=_FINISH_WITHIN_S)
+
+    def tell_operators(self, project: Project, happened: Happened) -> None:
+        """Write a message about Tablewatch itself, to those who look after it."""
+        try:
+            with self._store.writing() as book:
+                book.add_deliveries(operations(project, happened, now=book.clock(self._clock.now())))
+        except StoreError as error:
+            LOG.error("operators could not be told: %s", error)
+
+
+def _at_once(project: Project) -> Project:
+    config = project.config
+    alerts = config.alerts.model_copy(update={"group_wait": timedelta()})
+    return Project(replace(project.loaded, config=config.model_copy(update={"alerts": alerts})), project.clock)
