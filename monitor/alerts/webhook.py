@@ -85,7 +85,7 @@ class _Place:
 
 def body_of(payload: Mapping[str, Any]) -> bytes:
     """Give the bytes that are sent and signed: JSON in UTF-8 on one line; the same payload gives the same bytes."""
-    return json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return json.dumps(payload, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 def sign(secret: str, *, message_id: str, timestamp: int, body: bytes) -> str:

@@ -40,12 +40,8 @@ def as_html(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], 
     """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
     style = (importlib.resources.files("templates") / "report" / "weekly.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-
-    def finalize(value: Any) -> Any:
-        return redact(value) if type(value) is str else value
-
     own_style = Markup(style)  # noqa: S704 - our own file
-    return _render("html", report, voice, finalize, style=own_style, style_hash=f"sha256-{digest}")
+    return _render("html", report, voice, masking(redact), style=own_style, style_hash=f"sha256-{digest}")
 
 
 def as_markdown(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
@@ -63,8 +59,18 @@ def escape_markdown(value: str) -> Markup:
     return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
-def _render(suffix: str, report: WeeklyReport, voice: BabelVoice, finalize: Callable[[Any], Any], **more: Any) -> str:
-    environment = Environment(
+def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
+    """Give what an environment does to each value before it is written: mask what is secret in a text."""
+
+    def finalize(value: Any) -> Any:
+        return redact(value) if type(value) is str else value
+
+    return finalize
+
+
+def environment(voice: BabelVoice, currency: str, finalize: Callable[[Any], Any]) -> Environment:
+    """Give what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
+    made = Environment(
         loader=PackageLoader("templates", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -72,8 +78,12 @@ def _render(suffix: str, report: WeeklyReport, voice: BabelVoice, finalize: Call
         lstrip_blocks=True,
         finalize=finalize,
     )
-    environment.filters.update(filters(voice, report.currency))
-    environment.globals.update(texts(voice))
+    made.filters.update(filters(voice, currency))
+    made.globals.update(texts(voice))
+    return made
+
+
+def _render(suffix: str, report: WeeklyReport, voice: BabelVoice, finalize: Callable[[Any], Any], **more: Any) -> str:
     dates = voice.format((report.week.monday, report.week.sunday), "dates")
-    template = environment.get_template(f"report/weekly.{suffix}.j2")
+    template = environment(voice, report.currency, finalize).get_template(f"report/weekly.{suffix}.j2")
     return template.render(report=report, sections=SECTIONS, language=voice.language, dates=dates, **more)

@@ -1,0 +1,246 @@
+"""Send what waits in the store: at least once, in order, and no channel waits for another.
+
+- **At least once.** A delivery is leased, sent, and then marked. Whoever dies between sending and marking leaves a
+  lease that ends, and the same delivery is sent again under the same id.
+- **In order.** A channel is sent one delivery at a time, the one that waits longest first. A delivery about incidents
+  is held back while an earlier one of its channel about the same table (or about several) waits for its next try: the
+  store leases none of these, so "resolved" never overtakes the problem. Other tables' news goes on meanwhile: one
+  message that is refused again and again does not silence a channel for the three days of its schedule.
+- **Side by side.** At most four sends at once, each in a thread of its own. A send that hangs is left after a minute:
+  it counts no more among the four, but keeps its channel, so that hanging sends do not pile up.
+- **A channel that fails rests**: 5 s after the first failure in a row, then twice as long each time up to 5 minutes, or
+  for as long as it asked (Retry-After). So a storm on a dead channel costs its deliveries no tries and others no time.
+- A channel that answered 410 is disabled, and so is nothing else; what waits for it waits until somebody enables it.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from checks import Outcome, PlainEnglish
+from monitor import boundary
+from monitor.alerts import apprise_door, webhook
+from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.message import written
+from monitor.alerts.retry import LONGEST_WAIT, next_try
+from monitor.wiring import Project
+
+if TYPE_CHECKING:
+    from store import Book, Delivery, Store
+
+AT_ONCE: Final = 4
+LEFT_AFTER: Final = timedelta(minutes=1)
+"""A send that takes longer is left to itself; only apprise's services can: a webhook has a deadline of its own."""
+LEASE: Final = timedelta(minutes=3)
+"""How long a delivery is held by whoever sends it."""
+FIRST_REST: Final = 5.0
+LONGEST_REST: Final = 300.0
+"""Seconds that a channel rests after a failure."""
+
+
+Sender: TypeAlias = Callable[[Project, "Delivery"], Attempt]
+"""Sends a delivery once. It raises nothing; a thread that ended without a word would keep its channel for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What became of the deliveries whose attempt ended."""
+
+    sent: int = 0
+    failed: int = 0
+    buried: int = 0
+    disabled: tuple[str, ...] = ()
+
+    def __add__(self, other: "Dispatched") -> "Dispatched":
+        """Count two together."""
+        return Dispatched(
+            self.sent + other.sent,
+            self.failed + other.failed,
+            self.buried + other.buried,
+            self.disabled + other.disabled,
+        )
+
+
+@dataclass(eq=False, slots=True)
+class _Flight:
+    """A send on its way: since when (monotonic seconds), and whether it was left."""
+
+    delivery: "Delivery"
+    since: float
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    """How a send ended; `hung`: it did not, and is waited for no more."""
+
+    flight: _Flight
+    attempt: Attempt
+    hung: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Until when a channel rests (monotonic seconds), after how many failures in a row."""
+
+    until: float
+    failures: int
+
+
+class Dispatcher:
+    """Sends for one holder of leases. It is called by one thread; what it knows beside the store may be lost."""
+
+    def __init__(self, holder: str, *, sender: "Sender | None" = None) -> None:
+        """Take the name under which deliveries are leased, and what sends one, in a thread (by default `send`)."""
+        self._holder = holder
+        self._send: Sender = sender or send
+        self._flights: dict[str, _Flight] = {}
+        self._rests: dict[str, _Rest] = {}
+        self._ended: queue.SimpleQueue[_Landed] = queue.SimpleQueue()
+        self._unmarked: list[_Landed] = []
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nothing is on its way that is still waited for."""
+        return not self._unmarked and self._ended.empty() and all(flight.left for flight in self._flights.values())
+
+    def step(self, project: Project, store: "Store", *, wait: float = 0.0) -> Dispatched:
+        """Mark what has ended, leave what hangs, and begin to send what is due.
+
+        It does not wait for what it begins; `wait` are seconds to wait first for something to end.
+
+        Raises:
+            StoreError: nothing of this step is lost; call it again.
+        """
+        self._collect(wait if self._flights else 0.0)
+        done = self._mark(project, store)
+        self._leave_hanging(project.clock.monotonic())
+        done += self._mark(project, store)
+        self._begin(project, store)
+        return done
+
+    def finish(self, project: Project, store: "Store", *, seconds: float) -> Dispatched:
+        """Begin nothing new; wait so long for what is on its way, and mark it. Others will send the rest again."""
+        until = project.clock.monotonic() + seconds
+        done = Dispatched()
+        while not self.is_idle:
+            left = until - project.clock.monotonic()
+            self._collect(max(left, 0.0))
+            done += self._mark(project, store)
+            if left <= 0:
+                break
+        return done
+
+    def _collect(self, wait: float) -> None:
+        try:
+            self._unmarked.append(self._ended.get(timeout=wait) if wait else self._ended.get_nowait())
+            while True:
+                self._unmarked.append(self._ended.get_nowait())
+        except queue.Empty:
+            pass
+
+    def _leave_hanging(self, now: float) -> None:
+        for flight in self._flights.values():
+            if not flight.left and now - flight.since > LEFT_AFTER.total_seconds():
+                flight.left = True
+                why = f"it did not end within {LEFT_AFTER.total_seconds():g} s"
+                self._unmarked.append(_Landed(flight, Failed(why), hung=True))
+
+    def _mark(self, project: Project, store: "Store") -> Dispatched:
+        """Write down what ended; each is forgotten here only once it is in the store."""
+        done = Dispatched()
+        while self._unmarked:
+            landed = self._unmarked[0]
+            delivery, attempt = landed.flight.delivery, landed.attempt
+            told_before = landed.flight.left and not landed.hung and isinstance(attempt, Failed)
+            if not told_before:
+                with store.writing() as book:
+                    done += _mark(book, delivery, attempt, now=book.clock(project.clock.now()), holder=self._holder)
+                self._note(delivery.channel, attempt, project.clock.monotonic())
+            if not landed.hung:
+                del self._flights[delivery.channel]
+            del self._unmarked[0]
+        return done
+
+    def _note(self, channel: str, attempt: Attempt, now: float) -> None:
+        """Let a channel rest after a failure."""
+        before = self._rests.pop(channel, None)
+        if isinstance(attempt, Failed) and not attempt.permanent:
+            failures = 1 if before is None else before.failures + 1
+            asked = min(attempt.retry_after or timedelta(0), LONGEST_WAIT).total_seconds()
+            rest = min(FIRST_REST * 2 ** min(failures - 1, 10), LONGEST_REST)
+            self._rests[channel] = _Rest(now + max(rest, asked), failures)
+
+    def _begin(self, project: Project, store: "Store") -> None:
+        while sum(not flight.left for flight in self._flights.values()) < AT_ONCE:
+            resting = {name for name, rest in self._rests.items() if rest.until > project.clock.monotonic()}
+            with store.writing() as book:
+                now = book.clock(project.clock.now())
+                leased = book.lease_deliveries(
+                    now,
+                    holder=self._holder,
+                    lease_until=now + LEASE,
+                    limit=1,
+                    channels_busy={*self._flights, *resting, *book.disabled_channels()},
+                )
+            if not leased:
+                return
+            self._launch(project, leased[0])
+
+    def _launch(self, project: Project, delivery: "Delivery") -> None:
+        flight = _Flight(delivery, project.clock.monotonic())
+
+        def fly() -> None:
+            self._ended.put(_Landed(flight, self._send(project, delivery)))
+
+        self._flights[delivery.channel] = flight
+        threading.Thread(target=fly, name=f"send {delivery.id}", daemon=True).start()
+
+
+def dispatch(project: Project, store: "Store", *, holder: str, sender: "Sender | None" = None) -> Dispatched:
+    """Send everything that is due now, each once, and wait for how it ends; what failed waits for its next try.
+
+    Raises:
+        StoreError: the store could not be written; what was sent and not marked will be sent again under its id.
+    """
+    dispatcher = Dispatcher(holder, sender=sender)
+    done = dispatcher.step(project, store)
+    while not dispatcher.is_idle:
+        done += dispatcher.step(project, store, wait=1.0)
+    return done
+
+
+def send(project: Project, delivery: "Delivery", network: webhook.Network | None = None) -> Attempt:
+    """Send a delivery once through its channel. Whatever goes wrong is a `Failed`."""
+    made = boundary.attempt(lambda: _sent_through(project, delivery, network))
+    return Failed(made.message.render(PlainEnglish())) if isinstance(made, Outcome) else made
+
+
+def _sent_through(project: Project, delivery: "Delivery", network: webhook.Network | None) -> Attempt:
+    channel = project.config.alerts.channels.get(delivery.channel)
+    if channel is None:
+        return Failed("its channel is not in the configuration any more", permanent=True)
+    if channel.webhook is not None:
+        now = project.clock.now()
+        return webhook.deliver(channel.webhook, delivery.payload, message_id=delivery.id, now=now, network=network)
+    said = written(delivery.payload)
+    mail = apprise_door.Mail(said.title, said.text, said.html, apprise_door.attachments_of(delivery.payload))
+    return apprise_door.deliver(channel.apprise or "", mail, message_id=delivery.id)
+
+
+def _mark(book: "Book", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:
+    if isinstance(attempt, Sent):
+        book.sent(delivery.id, now, holder)
+        return Dispatched(sent=1)
+    if attempt.gone:
+        book.disable_channel(delivery.channel, attempt.why, now)
+    again = next_try(delivery.id, attempts=delivery.attempts + 1, now=now, retry_after=attempt.retry_after)
+    disabled = (delivery.channel,) if attempt.gone else ()
+    if again is None or attempt.permanent:
+        book.bury(delivery.id, now, attempt.why, holder)
+        return Dispatched(buried=1, disabled=disabled)
+    book.retry(delivery.id, again, attempt.why, holder)
+    return Dispatched(failed=1, disabled=disabled)
