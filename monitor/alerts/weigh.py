@@ -1,8 +1,8 @@
 """Weigh what there is to tell a channel against what may hold it back: one incident, one channel, one moment."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 from incidents import Incident
 from monitor.alerts.decide import Decision, Reason, decide
@@ -14,6 +14,10 @@ from monitor.config import Config
 
 if TYPE_CHECKING:
     from store import Told
+
+
+DELIVERED_SOON: Final = timedelta(seconds=30)
+"""When to look again whether a message was delivered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ class Scales:
 
     def _not_now(self, record: Record, incident: Incident, ear: Ear) -> Record | None:
         if ear.undelivered:
-            return record.held(Hold(HeldBy.DELIVERY, "what it was told before is not delivered yet", None))
+            why = "what it was told before is not delivered yet"
+            return record.held(Hold(HeldBy.DELIVERY, why, self._now + DELIVERED_SOON))
         hold = None if record.reason is Reason.RESOLVED else self._circumstances.hold(incident)
         if hold is not None:
             return record.held(hold)

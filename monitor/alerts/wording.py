@@ -123,7 +123,7 @@ def facts(
     if not over and check is not None and check.runbook:
         yield Fact(Message("Runbook"), _given(check.runbook))
     if incident.state is State.OPEN:
-        yield Fact(Message("Take care of it"), Message("tablewatch incident ack {id}", {"id": incident.id}))
+        yield Fact(Message("Take care of it"), _given(f"tablewatch incident ack {incident.id}"))
 
 
 def check_of(project: Project, incident: Incident) -> Any:
