@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from incidents import Incident, State
-from monitor.alerts.decide import FLAPPING_NOTICE, Reason, remembered
+from monitor.alerts.decide import FLAPPING_NOTICE, Reason, believed, remembered
 from monitor.alerts.group import Item, Parcel, parcels, ready
 from monitor.alerts.message import Writer
 from monitor.alerts.notices import deliver
@@ -27,6 +27,7 @@ from store import Book, DeliveryState, IncidentFilter, Store, Subject, Told, Tra
 LOOK_AGAIN: Final = timedelta(minutes=5)
 AT_ONCE: Final = 2_000
 """Transitions decided on in one transaction: others wait for the store meanwhile."""
+_EVERYTHING: Final = 1_000_000
 _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 
 
@@ -58,6 +59,16 @@ def announce(project: Project, store: Store, now: datetime) -> Announced:
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
+
+
+def look_again(store: Store, now: datetime) -> int:
+    """Let everything that waits be decided anew at once, and give how many changes that is.
+
+    For when the clock went back, the configuration changed, or a silence was ended.
+    """
+    with store.writing() as book:
+        waiting = book.waiting_transitions(_EVERYTHING)
+        return len(book.postpone([one.id for one in waiting], now))
 
 
 def _is_due(project: Project, view: View, now: datetime) -> bool:
@@ -171,8 +182,8 @@ class _Pass:
             if told is None or not _may_be_reminded(told, self._project, self._now):
                 continue
             record = scales.weigh(case.incident, ear)
-            expected = {Reason.REMINDER, Reason.FLAPPING} | ({Reason.FIRST} if ear.told is None else set())
-            if record.action is Action.TOLD and record.reason in expected:
+            expected = ear.given_up or record.reason in {Reason.REMINDER, Reason.FLAPPING}
+            if record.action is Action.TOLD and expected:
                 case.records[channel] = record
 
     def _ears(self, case: _Case) -> Mapping[str, Ear]:
@@ -190,7 +201,8 @@ class _Pass:
             found[channel] = Ear(
                 reached=routing.channels.get(channel) or any_way(channel, self._config),
                 routed=channel in routing.channels,
-                told=None if state is DeliveryState.DEAD else known,
+                told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
+                given_up=state is DeliveryState.DEAD,
                 undelivered=state is DeliveryState.WAITING,
                 disabled=None if disabled is None else disabled.why,
                 owed=case.owes(channel),
@@ -223,7 +235,7 @@ class _Pass:
 
     def _keep_back(self, cases: Iterable[_Case], channel: str, full: Room) -> None:
         cap = self._config.alerts.hourly_cap
-        hold = Hold(HeldBy.CAP, f"the channel gets at most {cap} messages an hour", full.until)
+        hold = Hold(HeldBy.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
         for case in cases:
             case.records[channel] = case.records[channel].held(hold)
 

@@ -11,11 +11,12 @@ a channel ends up knowing the truth, and hears nothing twice. It does not ask wh
 - Reminders stop when somebody takes care of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from checks import Severity
 from incidents import Incident, State
 
 if TYPE_CHECKING:
@@ -135,6 +136,21 @@ def remembered(incident: Incident, reason: Reason) -> Reason:
     if reason in {Reason.FIRST, Reason.REOPENED} and incident.state is State.RESOLVED:
         return Reason.FLAPPING if incident.flapping else Reason.RESOLVED
     return reason
+
+
+def believed(told: "Told") -> "Told | None":
+    """Give what a channel believes although the last message was given up: what it heard before that.
+
+    Nothing is told before the last message was delivered or given up, so all but a first one had others before it.
+    """
+    match told.reason:
+        case Reason.FIRST:
+            return None
+        case Reason.REOPENED:
+            return replace(told, reason=Reason.RESOLVED, episodes=told.episodes - 1)
+        case Reason.ESCALATED:
+            return replace(told, reason=Reason.REMINDER, severity=Severity.INFO)
+    return told
 
 
 def _is_closed(told: "Told") -> bool:

@@ -24,15 +24,16 @@ DELIVERED_SOON: Final = timedelta(seconds=30)
 class Ear:
     """How a channel stands to an incident.
 
-    `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told; what was
-    given up it never heard. `undelivered`: that is not delivered yet. `disabled` says why it is not used. `owed`: quiet
-    hours or its cap kept something back.
+    `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told and heard.
+    `undelivered`: that is not delivered yet; `given_up`: what followed it was not delivered in the end. `disabled` says
+    why it is not used. `owed`: quiet hours or its cap kept something back.
     """
 
     reached: Reached
     routed: bool = True
     told: "Told | None" = None
     undelivered: bool = False
+    given_up: bool = False
     disabled: str | None = None
     owed: bool = False
 

@@ -7,7 +7,7 @@ import pytest
 
 from checks import Severity
 from incidents import Resolution, State
-from monitor.alerts.decide import Reason, decide, remembered
+from monitor.alerts.decide import Reason, believed, decide, remembered
 from store import Told
 from tests.monitor.alerts.made import NOW, at, episode, incident, over
 
@@ -116,3 +116,22 @@ def test_what_quiet_hours_kept_back_is_told_even_if_it_is_over(case, one, known,
     afterwards = told(remembered(one, reason), ago=timedelta(), episodes=len(one.episodes))
     again = decide(one, afterwards, now=at(1), remind_every=DAY, send_resolved=True, owed=True)
     assert again.reason is Reason.NONE
+
+
+@pytest.mark.parametrize(
+    ("last", "one", "reason"),
+    [
+        (told(), LASTS, Reason.FIRST),
+        (told(Reason.REOPENED, episodes=2), AGAIN, Reason.REOPENED),
+        (told(Reason.ESCALATED), LASTS, Reason.ESCALATED),
+        (told(Reason.ESCALATED), OVER, Reason.RESOLVED),
+        (told(Reason.REMINDER), OVER, Reason.RESOLVED),
+        (told(Reason.FLAPPING), OVER, Reason.RESOLVED),
+        (told(), OVER, Reason.NONE),
+        (told(Reason.RESOLVED), OVER, Reason.NONE),
+        (told(Reason.REOPENED, episodes=2), OVER_AGAIN, Reason.NONE),
+    ],
+)
+def test_what_was_given_up_was_not_heard(last, one, reason):
+    """After a message that was given up, a channel is told what it has not heard, and no end of what it never heard."""
+    assert decide(one, believed(last), now=NOW, remind_every=DAY, send_resolved=True).reason is reason

@@ -1,0 +1,399 @@
+"""Everything together, on a real store."""
+
+from datetime import timedelta
+
+import pytest
+
+from checks import Kind, Severity
+from incidents import Acknowledged, Escalated, Flapped, FoundBy, Merged, Opened, Reopened, Resolution, Resolved, Snoozed
+from monitor.alerts.announce import LOOK_AGAIN, Announced, announce, look_again
+from store import Book, Scope
+from tests.monitor.alerts.made import NOW, at, episode, project
+
+MINUTE = timedelta(minutes=1)
+ALL_TO_DESK = "  routes: [{to: [desk]}]"
+NIGHTS = """
+  routes: [{to: [desk], quiet_hours: nights}]
+  quiet_hours: {nights: {start: "22:00", end: "07:00", let_through: [critical]}}
+"""
+NIGHT, MORNING = at(11), at(19)
+"""23:00 and 07:00 in Tokyo."""
+
+
+class Desk:
+    """A store with what happens in it, and what is told."""
+
+    def __init__(self, made, store):
+        self.project, self.store = made, store
+
+    def open(self, table="orders", when=NOW, severity=Severity.ERROR, kind=Kind.QUALITY, check="not-null"):
+        """Open an incident."""
+        opened = Opened(
+            fingerprint=f"{table}.{check}",
+            table=table,
+            check_id=f"{table}.{check}",
+            incident_kind=kind,
+            severity=severity,
+            title="{rows:count} rows are bad",
+            title_values={"rows": 3},
+            found_by=FoundBy.CHECK,
+            episode=episode((when - NOW) / timedelta(hours=1)),
+        )
+        with self.store.writing() as book:
+            return book.open_incident(opened, recorded_at=when, actor="tablewatch")
+
+    def change(self, incident, *changes, when):
+        """Change an incident."""
+        with self.store.writing() as book:
+            return book.append(book.incident(incident.id), changes, recorded_at=when, actor="tablewatch")
+
+    def end(self, incident, when, resolution=Resolution.FIXED):
+        """Resolve an incident."""
+        return self.change(incident, Resolved(when, resolution), when=when)
+
+    def back(self, incident, when):
+        """Begin another episode."""
+        return self.change(incident, Reopened(episode((when - NOW) / timedelta(hours=1))), when=when)
+
+    def told(self, now, *, arrives=True):
+        """Announce, let the messages arrive, and give them: channel, numbers, reasons."""
+        announce(self.project, self.store, now)
+        return self.arrive(now) if arrives else None
+
+    def arrive(self, now):
+        """Let what waits to be sent arrive."""
+        with self.store.writing() as book:
+            sent = book.lease_deliveries(now, holder="me", lease_until=now + MINUTE, limit=1000)
+            for one in sent:
+                book.sent(one.id, now, "me")
+        return [
+            (one.channel, one.payload["ids"], [each["reason"] for each in one.payload["incidents"]]) for one in sent
+        ]
+
+    def decisions(self):
+        """Give what was decided, oldest first."""
+        with self.store.reading() as view:
+            return view.decisions(at(-1000), 1000)[::-1]
+
+    def last(self, channel="desk"):
+        """Give the newest decision on a channel."""
+        return self.decisions()[-1].decision["channels"][channel]
+
+
+@pytest.fixture
+def desk_of(tmp_path):
+    """Give a way to make a desk of a configuration."""
+    opened = []
+
+    def make(alerts=ALL_TO_DESK, **changes):
+        made = project(tmp_path, alerts, **changes)
+        opened.append(made.open_store())
+        return Desk(made, opened[-1])
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+def test_a_problem_and_its_end(desk_of):
+    """A problem is told once after group_wait, and its end once."""
+    desk = desk_of()
+    incident = desk.open()
+    assert desk.told(NOW + MINUTE) == []
+    assert desk.told(NOW + 2 * MINUTE) == [("desk", [1], ["first"])]
+    assert desk.told(NOW + 3 * MINUTE) == []
+    desk.end(incident, at(1))
+    assert desk.told(at(1.5)) == [("desk", [1], ["resolved"])]
+    assert desk.told(at(9)) == []
+    assert [one.settled_at is not None for one in desk.decisions()] == [True, True]
+
+
+def test_what_passes_within_group_wait_is_not_told(desk_of):
+    """What is over before anybody was told is nobody's news, and the log says so."""
+    desk = desk_of()
+    desk.end(desk.open(), NOW + MINUTE)
+    assert desk.told(NOW + 2 * MINUTE) == []
+    assert desk.last()["why"] == "it is over, and the channel was never told of it"
+
+
+def test_a_table_is_told_in_one_message(desk_of):
+    """Incidents of one table share a message, other tables have theirs."""
+    desk = desk_of()
+    for table, check in (("orders", "a"), ("orders", "b"), ("stray", "a")):
+        desk.open(table, check=check)
+    assert sorted(desk.told(at(1))) == [("desk", [1, 2], ["first", "first"]), ("desk", [3], ["first"])]
+
+
+def test_every_channel_knows_for_itself(desk_of):
+    """A route that an incident reaches only when it gets worse tells its channel the whole problem then."""
+    desk = desk_of("  routes: [{match: {severity: critical}, to: [crew]}, {to: [desk]}]")
+    incident = desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    desk.change(incident, Escalated(Severity.CRITICAL), when=at(1))
+    assert sorted(desk.told(at(2))) == [("crew", [1], ["first"]), ("desk", [1], ["escalated"])]
+    desk.change(incident, Escalated(Severity.ERROR), when=at(3))
+    assert desk.told(at(4)) == []
+    desk.end(incident, at(5))
+    assert sorted(desk.told(at(6))) == [("crew", [1], ["resolved"]), ("desk", [1], ["resolved"])]
+
+
+def test_nobody_to_tell_is_a_decision_too(desk_of):
+    """Where no route leads anywhere, the log says so."""
+    desk = desk_of("")
+    desk.open("stray")
+    assert announce(desk.project, desk.store, at(1)) == Announced(settled=1)
+    assert desk.decisions()[0].decision == {
+        "why": "no route leads to a channel, and the owner has none",
+        "channels": {},
+    }
+
+
+def test_reminders_until_somebody_cares(desk_of):
+    """What lasts is told again every day, until somebody takes care of it."""
+    desk = desk_of()
+    incident = desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    assert desk.told(at(24.9)) == []
+    assert desk.told(at(25)) == [("desk", [1], ["reminder"])]
+    desk.change(incident, Acknowledged(at(26)), when=at(26))
+    assert desk.told(at(100)) == []
+
+
+def test_flapping_is_told_once_and_then_not_until_it_settled(desk_of):
+    """A check that changes its mind a hundred times is told twice, and once more when it has settled."""
+    desk = desk_of()
+    incident = desk.open()
+    heard = desk.told(at(0.1))
+    for turn in range(100):
+        when = at(0.2 + turn / 10)
+        if turn == 5:
+            desk.change(incident, Flapped(flapping=True), when=when)
+        if turn % 2:
+            desk.back(incident, when)
+        else:
+            desk.end(incident, when)
+        heard += desk.told(when + 5 * MINUTE) if turn >= 5 else []
+    desk.change(incident, Flapped(flapping=False), when=at(11))
+    heard += desk.told(at(11.1))
+    reasons = [reason for _, _, (reason,) in heard]
+    assert reasons == ["first", "flapping", "reopened"]
+
+
+def test_quiet_hours_lose_nothing(desk_of):
+    """What happened at night is told in the morning, also what was over by then, and the log said why it waited."""
+    desk = desk_of(NIGHTS)
+    lasts, passed = desk.open("orders", NIGHT), desk.open("stray", NIGHT)
+    desk.open("board", NIGHT, severity=Severity.CRITICAL)
+    assert desk.told(NIGHT + 3 * MINUTE) == [("desk", [3], ["first"])]
+    held = desk.decisions()[0]
+    assert held.settled_at is None
+    record = held.decision["channels"]["desk"]
+    assert (record["action"], record["hold"], record["until"]) == ("held", "quiet hours nights", MORNING.isoformat())
+    desk.end(passed, NIGHT + timedelta(hours=1))
+    for minutes in range(10, 470, 10):
+        assert desk.told(NIGHT + minutes * MINUTE) == []
+    assert sorted(desk.told(MORNING)) == [("desk", [1], ["first"]), ("desk", [2], ["first"])]
+    desk.end(lasts, MORNING)
+    assert desk.told(MORNING + timedelta(hours=1)) == [("desk", [1], ["resolved"])]
+    assert all(one.settled_at for one in desk.decisions())
+    record = desk.decisions()[1].decision["channels"]["desk"]
+    assert (record["action"], record["hold"], record["delivery"][:4]) == ("told", "quiet hours nights", "msg_")
+
+
+def test_quiet_hours_may_drop(desk_of):
+    """With `drop`, what begins at night is never told, while the end of what was told waits for the morning."""
+    desk = desk_of(NIGHTS.replace("let_through: [critical]", "afterwards: drop"))
+    before = desk.open("stray")
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    desk.end(before, NIGHT)
+    dropped = desk.open("orders", NIGHT)
+    assert desk.told(NIGHT + 3 * MINUTE) == []
+    assert desk.decisions()[2].decision["channels"]["desk"]["action"] == "dropped"
+    assert desk.told(MORNING) == [("desk", [1], ["resolved"])]
+    desk.end(dropped, MORNING + MINUTE)
+    assert desk.told(MORNING + timedelta(hours=1)) == []
+
+
+def test_a_silence_holds_and_ends(desk_of):
+    """What lasts beyond a silence is told when it ends, also when somebody ends it early; its end always passes."""
+    desk = desk_of()
+    known = desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    with desk.store.writing() as book:
+        silence = book.add_silence(
+            scope=Scope.ALL, name=None, starts_at=at(1), until=at(50), reason="moving", by="sato"
+        )
+    desk.open("stray", at(2))
+    desk.end(known, at(2))
+    assert desk.told(at(3)) == [("desk", [1], ["resolved"])]
+    assert desk.decisions()[1].decision["channels"]["desk"]["hold"] == f"silence #{silence.id}: moving"
+    with desk.store.writing() as book:
+        book.end_silence(silence.id, at(4))
+    assert desk.told(at(4)) == [("desk", [2], ["first"])]
+    record = desk.decisions()[1].decision["channels"]["desk"]
+    assert (record["action"], record["hold"]) == ("told", f"silence #{silence.id}: moving")
+
+
+def test_a_snooze_is_kept_quiet(desk_of):
+    """Nobody hears of a snoozed incident before the snooze ends, and then of what lasts."""
+    desk = desk_of()
+    incident = desk.open()
+    desk.change(incident, Snoozed(at(3)), when=NOW)
+    assert desk.told(at(2)) == []
+    assert desk.told(at(3)) == [("desk", [1], ["first"])]
+
+
+def test_downstream_tables_wait_for_their_root(desk_of):
+    """Tables made of a broken one are not told; when the root is repaired and they still fail, they are."""
+    desk = desk_of()
+    root, below = desk.open("orders"), desk.open("lines", NOW + MINUTE)
+    assert desk.told(NOW + 5 * MINUTE) == [("desk", [1], ["first"])]
+    assert desk.decisions()[1].decision["channels"]["desk"]["hold"] == "downstream of #1 on orders"
+    desk.end(root, at(1))
+    assert desk.told(at(1.1)) == [("desk", [1], ["resolved"])]
+    assert desk.told(at(3.9)) == []
+    assert desk.told(at(4)) == [("desk", [2], ["first"])]
+    desk.end(below, at(5))
+    assert desk.told(at(6)) == [("desk", [2], ["resolved"])]
+
+
+def test_a_storm_is_summed_up_and_loses_nothing(desk_of):
+    """Beyond the cap tables share messages; every incident is told, and no hour has more messages than the cap."""
+    desk = desk_of(f"{ALL_TO_DESK}\n  hourly_cap: 12")
+    for number in range(60):
+        desk.open("orders" if number % 2 else "stray", check=f"c{number}", when=NOW)
+    many = [desk.open(f"t{number}", check="x", when=NOW + number * MINUTE) for number in range(90)]
+    heard, times = [], []
+    for minute in range(2, 200):
+        found = desk.told(NOW + minute * MINUTE)
+        heard += found
+        times += [minute] * len(found)
+    assert sorted(number for _, ids, _ in heard for number in ids) == list(range(1, 61 + len(many)))
+    assert max(sum(one - 60 < other <= one for other in times) for one in times) <= 12
+    assert all(one.settled_at for one in desk.decisions())
+
+
+def test_at_the_cap_the_log_says_so(desk_of):
+    """What the cap holds back is in the log, and told as soon as there is room, even if it is over by then."""
+    desk = desk_of(f"{ALL_TO_DESK}\n  hourly_cap: 1")
+    desk.open("stray")
+    assert desk.told(at(0.1)) == [("desk", [1], ["first"])]
+    second = desk.open("orders", at(0.2))
+    assert desk.told(at(0.3)) == []
+    assert desk.last()["hold"] == "the cap of 1 messages an hour (alerts.hourly_cap)"
+    desk.end(second, at(0.4))
+    assert desk.told(at(0.5)) == []
+    assert desk.told(at(1.1)) == [("desk", [2], ["first"])]
+
+
+def test_nothing_overtakes_what_is_not_delivered(desk_of):
+    """The end of a problem waits until the problem was delivered; if that was given up, nothing is told of the end."""
+    desk = desk_of()
+    incident = desk.open()
+    assert desk.told(at(1), arrives=False) is None
+    desk.end(incident, at(1))
+    announce(desk.project, desk.store, at(2))
+    assert desk.last()["held_by"] == "delivery"
+    assert desk.arrive(at(2)) == [("desk", [1], ["first"])]
+    assert desk.told(at(2) + LOOK_AGAIN) == [("desk", [1], ["resolved"])]
+
+
+def test_what_was_given_up_was_never_heard(desk_of):
+    """A dead message taught the channel nothing: what lasts is told anew, what is over is not."""
+    desk = desk_of()
+    lasts, passed = desk.open("orders"), desk.open("stray")
+    announce(desk.project, desk.store, at(1))
+    with desk.store.writing() as book:
+        for one in book.lease_deliveries(at(1), holder="me", lease_until=at(2), limit=9):
+            book.bury(one.id, at(1), "it is gone", "me")
+    desk.end(passed, at(2))
+    assert desk.told(at(3)) == []
+    desk.change(lasts, Escalated(Severity.CRITICAL), when=at(4))
+    assert desk.told(at(5)) == [("desk", [1], ["first"])]
+
+
+def test_what_was_given_up_is_tried_again_with_the_reminder(desk_of):
+    """A problem whose message died is told as new when it still lasts after `remind_every`."""
+    desk = desk_of()
+    desk.open()
+    announce(desk.project, desk.store, at(1))
+    with desk.store.writing() as book:
+        (one,) = book.lease_deliveries(at(1), holder="me", lease_until=at(2), limit=9)
+        book.bury(one.id, at(1), "it is gone", "me")
+    assert desk.told(at(24)) == []
+    assert desk.told(at(25)) == [("desk", [1], ["first"])]
+
+
+def test_a_look_at_everything_that_waits(desk_of):
+    """After the clock went back, or the configuration changed, what waits is decided anew at once."""
+    desk = desk_of(NIGHTS)
+    desk.open(when=NIGHT)
+    assert desk.told(NIGHT + 3 * MINUTE) == []
+    assert desk.told(at(1)) == []
+    assert look_again(desk.store, at(1)) == 1
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+
+
+def test_a_disabled_channel_hears_nothing(desk_of):
+    """What a disabled channel does not hear is in the log."""
+    desk = desk_of()
+    with desk.store.writing() as book:
+        book.disable_channel("desk", "it answered 410 Gone", NOW)
+    desk.open()
+    assert desk.told(at(1)) == []
+    assert desk.last()["why"] == "the channel is disabled: it answered 410 Gone"
+
+
+def test_a_merged_incident_is_closed_where_it_was_told(desk_of):
+    """A channel that knows of an incident hears that it is the same as another."""
+    desk = desk_of()
+    first, second = desk.open(check="a"), desk.open(check="b")
+    desk.told(at(1))
+    desk.change(second, Merged(first.id), when=at(2))
+    assert desk.told(at(3)) == [("desk", [second.id], ["resolved"])]
+
+
+def test_a_route_that_goes_away_leaves_no_problem_open(desk_of):
+    """Who was told of a problem hears of its end, also when routes have changed; nobody else does."""
+    desk = desk_of()
+    incident = desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    moved = project(desk.project.loaded.files[0].parent, "  routes: [{to: [crew]}]")
+    desk.project = moved
+    assert desk.told(at(30)) == []
+    desk.end(incident, at(31))
+    assert desk.told(at(32)) == [("desk", [1], ["resolved"])]
+
+
+def test_a_crash_tells_nothing_twice(desk_of, monkeypatch):
+    """Whatever breaks while messages are written, nothing of it stays, and the next try tells everything once."""
+    desk = desk_of()
+    desk.open("orders"), desk.open("stray")
+    tell, calls = Book.tell, []
+
+    def breaks(self, rows):
+        calls.append(rows)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        tell(self, rows)
+
+    monkeypatch.setattr(Book, "tell", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        announce(desk.project, desk.store, at(1))
+    with desk.store.reading() as view:
+        assert view.deliveries(at(-1), 10) == []
+    assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2]]
+
+
+def test_a_clock_that_went_back_keeps_nothing_waiting(desk_of):
+    """A change that was recorded in what is now the future is told at once."""
+    desk = desk_of()
+    desk.open(when=at(10))
+    assert desk.told(at(0)) == [("desk", [1], ["first"])]
+
+
+def test_nothing_due_is_nothing_written(desk_of):
+    """A pass without news changes nothing."""
+    desk = desk_of()
+    assert announce(desk.project, desk.store, NOW) == Announced()
+    assert Announced(1, 2, 3) == Announced(1) + Announced(0, 2, 3)
