@@ -220,12 +220,12 @@ class Pool:
             case Seen():
                 member.step_began = self._time
                 member.runs += 1
+                self._crew.worked()
                 self._heard.extend(self._take(task, told))
             case Done(grown):
                 member.worn = member.runs >= self._recycle_after or grown > self._most_memory
                 member.task = member.source = None
                 member.phase = Phase.IDLE
-                self._crew.worked()
                 if not task.is_over:
                     self._line.put_first(task)
 

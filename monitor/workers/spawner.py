@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from tempfile import mkdtemp
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from monitor.workers.wire import Channel
 
@@ -62,6 +62,8 @@ News: TypeAlias = Ready | Born | Unborn | Gone
 class Spawner:
     """One forkserver, from its start to its end."""
 
+    program: ClassVar = "monitor.workers.forkserver"
+
     def __init__(self) -> None:
         """Start it; it is ready to fork some seconds later, and takes orders at once.
 
@@ -73,7 +75,7 @@ class Spawner:
         self._control = ours
         ours.setblocking(False)  # noqa: FBT003 - the socket's own word
         found_here = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-        command = [sys.executable, "-P", "-W", "ignore", "-m", "monitor.workers.forkserver"]
+        command = [sys.executable, "-P", "-W", "ignore", "-m", self.program]
         try:
             self._process = Popen(  # noqa: S603 - our own interpreter and our own words
                 [*command, str(theirs.fileno()), str(os.getpid()), self._folder],

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from socket import SHUT_WR, socket
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -22,7 +23,9 @@ from monitor.target import Target
 MOST_BYTES: Final = 16 * 1024 * 1024
 _LENGTH: Final = struct.Struct("!I")
 _CHUNK: Final = 256 * 1024
-_PLAIN: Final = frozenset({"builtins", "datetime", "decimal", "fractions", "ipaddress", "pytz", "uuid", "zoneinfo"})
+_PLAIN: Final = frozenset(
+    {"builtins", "checks", "datetime", "decimal", "fractions", "ipaddress", "pytz", "uuid", "zoneinfo"}
+)
 _BUILTINS: Final = frozenset({"bytearray", "complex", "frozenset", "set"})
 
 
@@ -100,15 +103,15 @@ def unpack(payload: bytes | bytearray) -> Any:
 
 
 def _is_plain(module: str) -> bool:
-    return module in _PLAIN or module.partition(".")[0] == "checks" or module == __name__
+    return module.partition(".")[0] in _PLAIN or module == __name__
 
 
 class _PlainPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, ZoneInfo) and obj.key is not None:
             return ZoneInfo, (obj.key,)  # its own way names a function that finds anything by name
-        kind = obj if isinstance(obj, type) else type(obj)
-        if not _is_plain(kind.__module__):
+        named = obj if isinstance(obj, type | FunctionType | BuiltinFunctionType) else type(obj)
+        if not _is_plain(named.__module__):
             raise Unportable
         return NotImplemented
 

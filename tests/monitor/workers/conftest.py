@@ -1,5 +1,6 @@
 """Real workers for the tests, and tables for them."""
 
+import os
 import select
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -77,8 +78,6 @@ class Ear:
 
 def wait_for_the_end_of(*pids: int) -> None:
     """Wait until processes have ended; a zombie that nobody waits for has ended, too."""
-    import os
-
     for pid in pids:
         try:
             descriptor = os.pidfd_open(pid)

@@ -14,8 +14,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NoReturn
 
-from checks import CheckParameters, Context, Measurement, Outcome, Status, Wants
-from checks._message import Message
+from checks import CheckParameters, Context, Earlier, Measurement, Message, Misconfigured, Outcome, Status, Wants
+from monitor.workers.wire import MOST_BYTES
 
 
 def _hang_in_c(_: str) -> NoReturn:
@@ -166,27 +166,31 @@ class Deadly(CheckParameters):
 
     def judge(self, measurement: Measurement, history: object) -> Outcome:
         """Pass."""
+        del measurement, history
         return Outcome(Status.PASS, Message("there are rows"))
 
 
 class Odd(CheckParameters):
-    """Refuses with a message that holds what cannot leave a worker, or too much of it."""
+    """Answers with what cannot leave a worker: something that is no plain value, or too much."""
 
     summary: ClassVar[str] = "answers with what cannot be sent"
     type: Literal["odd"] = "odd"
     large: bool = False
 
     def wants(self, context: Context) -> Wants:
-        """Read the catalogue only."""
-        return Wants(queries={"rows": context.table.limit(0 if not self.large else 400_000)})
+        """Want the count of rows, and say something odd beside it."""
+        if self.large:
+            raise Misconfigured("x" * (MOST_BYTES + 1))
+        return Wants(aggregates={"rows": context.rows}, earlier=Earlier((socket.AF_INET,)))  # type: ignore[arg-type]
 
     def judge(self, measurement: Measurement, history: object) -> Outcome:
         """Pass."""
+        del measurement, history
         return Outcome(Status.PASS, Message("there are rows"))
 
 
 def black_hole() -> socket.socket:
-    """Give a server that takes connections and never says a word; its port is in its name."""
+    """Give a server that takes connections and never says a word."""
     server = socket.create_server(("127.0.0.1", 0))
     server.listen(64)
     return server

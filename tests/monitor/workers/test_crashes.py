@@ -1,11 +1,15 @@
 """Whatever a check does to its worker: the pool goes on, and the check is found out."""
 
+import os
+import signal
+from datetime import timedelta
+
 import pytest
 
 from checks import Measurement, Outcome
 from monitor.workers import Began, Died, Ended, Found, Overdue
 from tests.monitor.workers.conftest import CHECKS, job, target, wait_for_the_end_of
-from tests.monitor.workers.deadly import Deadly
+from tests.monitor.workers.deadly import Deadly, Odd
 
 CRASHES = {
     "abort": "signal 6 (SIGABRT)",
@@ -60,8 +64,6 @@ def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
 
 def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop):
     """Check by check, the deadline ends the check that hangs."""
-    from datetime import timedelta
-
     checks = (("x", Deadly(how="hang")), CHECKS[1])
     alone = job(target(shop, "a", checks), alone=True, deadline=timedelta(seconds=1))
     ear.run(alone)
@@ -84,12 +86,8 @@ def test_an_error_of_any_class_costs_no_worker(ear, shop, how):
     assert not _of(ear, Died, stumbling)
 
 
-def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop, tmp_path):
+def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop):
     """When somebody terminates a worker, another one takes over where it was."""
-    import os
-    import signal
-
-    place = tmp_path / "pid"
     job_ = job(target(shop, "a"), target(shop, "endless"))
     ear.pool.submit(job_)
     ear.until(lambda _: [event for event in _of(ear, Began, job_) if event.table == "endless"])
@@ -101,7 +99,6 @@ def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(ear, shop, tmp_pat
     assert not _of(ear, Died, job_)
     os.kill(other, signal.SIGKILL)
     ear.until(lambda _: _of(ear, Died, job_))
-    assert not place.exists()
 
 
 def test_a_check_that_terminates_its_worker_again_and_again_is_to_blame(ear, shop):
@@ -115,10 +112,7 @@ def test_a_check_that_terminates_its_worker_again_and_again_is_to_blame(ear, sho
 
 @pytest.mark.parametrize("how", ["hang", "deaf", "stop", "half-stop"])
 def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, how):
-    """At the deadline a table is unknown for timeout and its worker is ended, though it holds the interpreter, ignores
-    the request, is stopped, or was stopped amid a message."""
-    from datetime import timedelta
-
+    """At the deadline its worker is ended: one that holds the interpreter, is deaf, or stopped, also amid a message."""
     hung = job(
         target(shop, "a"),
         target(shop, "b", (("x", Deadly(how=how)), CHECKS[0])),
@@ -143,8 +137,6 @@ def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, how):
 
 def test_what_a_worker_started_ends_with_it(ear, shop, tmp_path):
     """Processes that a worker started, in its group or in one of their own, are killed with it."""
-    from datetime import timedelta
-
     place = tmp_path / "children"
     hung = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=timedelta(seconds=3))
     ear.pool.submit(hung)
@@ -160,3 +152,16 @@ def test_what_a_check_prints_is_heard_by_nobody(ear, shop, capfd):
     """A library that prints in a worker prints no data anywhere."""
     ear.run(job(target(shop, "a", (("x", Deadly(how="print")),))))
     assert "canary" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_answer_that_cannot_leave_the_worker_is_a_bug_of_its_check_alone(ear, shop, large):
+    """What is no plain value, or too large, is not sent; the other checks of the table are."""
+    odd = job(target(shop, "a", (CHECKS[0], ("odd", Odd(large=large)), CHECKS[1])))
+    ear.run(odd)
+    (found,) = _of(ear, Found, odd)
+    first, refused, last = (one.answer for one in found.looked.measured)
+    assert isinstance(first, Measurement)
+    assert isinstance(last, Measurement)
+    assert refused.reason == "bug"
+    assert "cannot leave the worker" in str(refused.message)
