@@ -31,7 +31,7 @@ class Picture:
     deliveries: Mapping[DeliveryState, int]
 
 
-@dataclass
+@dataclass(eq=False)
 class Metrics(Collector):
     """Keeps the figures between two looks of Prometheus. Several threads may use it."""
 

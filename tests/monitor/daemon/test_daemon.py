@@ -1,0 +1,230 @@
+"""The daemon as users run it: in a process of its own, on a real store, with real workers."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.monitor.daemon.running import ORDERS, ROOT, Place, alive, until
+
+_RUNS = "SELECT count(*) FROM slot WHERE state = 'done'"
+_BROKEN = ORDERS.replace("primary_key", "primary_kye")
+_HANGING = (
+    "  - {name: endless, source: shop, table: orders, schedule: every 1s, checks: [{type: sql, id: loop, query: "
+    '"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"}]}\n'
+)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Give a folder with one table that is due every second."""
+    return Place(tmp_path)
+
+
+def _free_port():
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return asked.getsockname()[1]
+
+
+def test_it_watches_until_it_is_told_to_stop(place):
+    """Tables are looked at, incidents open and close, and SIGTERM ends it with 0, leaving no process and no lease."""
+    with place.daemon() as daemon:
+        until(lambda: place.number(_RUNS) >= 2, "two looks")
+        place.sql("INSERT INTO orders VALUES (1, 'eve')")
+        until(lambda: place.number("SELECT count(*) FROM incident WHERE state = 'open'"), "an incident")
+        place.sql("DELETE FROM orders WHERE customer = 'eve'")
+        until(lambda: place.number("SELECT count(*) FROM incident WHERE state = 'resolved'"), "its end")
+        children = daemon.children()
+        assert children
+        daemon.tell(signal.SIGTERM)
+        assert daemon.ends() == 0
+        until(lambda: not alive(children), "the workers' end")
+    assert place.number("SELECT count(*) FROM slot WHERE state = 'running'") == 0
+    assert place.number("SELECT count(*) FROM daemon WHERE stopped_us IS NOT NULL") == 1
+
+
+def test_a_second_daemon_leaves_and_names_the_first(place):
+    """On a SQLite store there is one daemon; the command line still works beside it."""
+    with place.daemon() as daemon:
+        daemon.says("watching")
+        second = place.command("run", "--once")
+        assert second.returncode == 3
+        assert f"process {daemon.process.pid} on {socket.gethostname()}" in second.stderr
+        assert place.command("check").returncode == 0
+        daemon.kill()
+        assert place.command("run", "--once").returncode == 0
+
+
+def test_a_killed_daemon_takes_its_workers_along_and_the_next_one_goes_on(place):
+    """After kill -9, also of a worker in an endless query, nothing runs on, and the slot gets another attempt."""
+    place.configure(ORDERS + _HANGING)
+    with place.daemon() as daemon:
+        until(lambda: place.number(f"{_RUNS} AND table_name = 'orders'"), "a look")
+        until(lambda: place.number("SELECT count(*) FROM slot WHERE table_name = 'endless'"), "the endless one")
+        children = daemon.children()
+        daemon.kill()
+        until(lambda: not alive(children), "the workers' end")
+    with place.daemon():
+        until(lambda: place.number("SELECT max(attempt) FROM slot") == 2, "another attempt")
+
+
+def test_stopping_does_not_wait_for_a_table_that_hangs(place):
+    """A hanging table is given back within ten seconds, for the next daemon."""
+    place.configure(_HANGING)
+    with place.daemon() as daemon:
+        until(lambda: place.number("SELECT count(*) FROM slot WHERE state = 'running'"), "the endless one")
+        daemon.tell(signal.SIGTERM)
+        assert daemon.ends() == 0
+    (lease, ended) = place.ask("SELECT lease_until_us, (SELECT stopped_us FROM daemon) FROM slot")[0]
+    assert lease <= ended
+
+
+def test_a_changed_configuration_is_used_as_a_whole_or_not_at_all(place):
+    """A broken file changes nothing but the status; a good one is used, and what is gone has its incident closed."""
+    place.sql("INSERT INTO orders VALUES (1, 'eve')")
+    with place.daemon() as daemon:
+        until(lambda: place.number("SELECT count(*) FROM incident"), "an incident")
+        place.configure(_BROKEN)
+        said = daemon.says("is refused, the old one stays in use")
+        assert "tablewatch.yaml:8:" in said
+        assert "did you mean" in said or "primary_kye" in said
+        before = place.number(_RUNS)
+        until(lambda: place.number(_RUNS) > before + 1, "more looks")
+        until(lambda: place.number("SELECT count(config_error) FROM daemon"), "the error in the store")
+        assert "refuses the changed configuration" in place.command("status", "-c", str(_good(place))).stdout
+        place.configure(ORDERS.replace("primary_key", "not_null"))
+        daemon.says("configuration loaded anew")
+        daemon.says("in use again")
+        until(lambda: place.number("SELECT count(*) FROM incident WHERE resolution = 'no-action'"), "its end")
+        until(lambda: place.number("SELECT count(*) FROM measurement WHERE check_id = 'orders.not-null'"), "new looks")
+
+
+def _good(place):
+    """Write the first configuration beside the broken one."""
+    other = place.folder / "good.yaml"
+    broken = (place.folder / "tablewatch.yaml").read_text(encoding="utf-8")
+    other.write_text(broken.replace("primary_kye", "primary_key"), encoding="utf-8")
+    return other
+
+
+def test_sighup_loads_the_configuration_anew(place):
+    """SIGHUP reads everything again, also what no file's date tells."""
+    place.configure(more="locale: ${LOCALE_OF_TEST:-en}")
+    with place.daemon() as daemon:
+        daemon.says("watching")
+        place.configure(ORDERS + ORDERS.replace("name: orders", "name: more, table: orders"))
+        daemon.tell(signal.SIGHUP)
+        daemon.says("loaded anew; watching 2 tables")
+
+
+def test_what_cannot_change_while_it_runs_is_refused(place):
+    """A new store or project needs a restart, and says so."""
+    with place.daemon() as daemon:
+        daemon.says("watching")
+        path = place.folder / "tablewatch.yaml"
+        path.write_text(path.read_text().replace("project: running", "project: other"), encoding="utf-8")
+        daemon.says("'project' cannot change while the daemon runs; restart it")
+
+
+def test_prometheus_can_ask_it(place):
+    """The documented metrics are there while it runs."""
+    port = _free_port()
+    place.configure(metrics=f'"127.0.0.1:{port}"')
+    with place.daemon() as daemon:
+        daemon.says("watching")
+        until(lambda: place.number(_RUNS), "a look")
+
+        def asked():
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                text = answer.read().decode()
+            return text if 'tablewatch_check_outcome{check="orders.primary-key",outcome="pass"' in text else None
+
+        text = until(asked, "the outcome")
+    docs = (ROOT / "docs" / "daemon.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(tablewatch_[a-z_]+)", docs, re.MULTILINE))
+    assert documented == set(re.findall(r"^(tablewatch_[a-z_]+)", text, re.MULTILINE)) | {"tablewatch_incidents"}
+
+
+def test_a_taken_metrics_address_is_told(place):
+    """Two programs on one address are a mistake of the configuration."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        place.configure(metrics=f'"{address}"')
+        ended = place.command("run")
+    assert ended.returncode == 2
+    assert f"the metrics address {address} cannot be listened on" in ended.stderr
+
+
+def test_it_pings_while_all_is_well(place):
+    """The heartbeat address is called from the start on."""
+    called = threading.Event()
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self):
+            called.set()
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        path = place.folder / "tablewatch.yaml"
+        url = f"http://127.0.0.1:{server.server_port}/ping"
+        path.write_text(path.read_text().replace("jitter: 0s", f'jitter: 0s, heartbeat_url: "{url}"'), encoding="utf-8")
+        with place.daemon() as daemon:
+            daemon.says("watching")
+            assert called.wait(60)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_once_runs_what_is_due_and_leaves(place):
+    """The exit code is that of a check: 0, 1 if one failed, 3 if one could not be evaluated."""
+    assert place.command("run", "--once").returncode == 0
+    place.sql("INSERT INTO orders VALUES (1, 'eve')")
+    until(lambda: place.command("run", "--once").returncode == 1, "a failing check")
+    place.sql("DROP TABLE orders")
+    until(lambda: place.command("run", "--once").returncode == 3, "a check that cannot be evaluated")
+
+
+def test_systemd_hears_of_it(place):
+    """READY, WATCHDOG and STOPPING reach the socket that systemd names."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(place.folder / "notify"))
+        systemd.settimeout(60)
+        with place.daemon(NOTIFY_SOCKET=str(place.folder / "notify")) as daemon:
+            assert systemd.recv(100) == b"READY=1"
+            assert systemd.recv(100) == b"WATCHDOG=1"
+            daemon.tell(signal.SIGTERM)
+            while (said := systemd.recv(100)) != b"STOPPING=1":
+                assert said == b"WATCHDOG=1"
+            assert daemon.ends() == 0
+
+
+def test_no_job_is_pickled_anywhere(place):
+    """APScheduler runs in memory only: its store of pickles is neither made nor imported."""
+    with place.daemon() as daemon:
+        daemon.says("watching")
+        until(lambda: place.number(_RUNS), "a look")
+        maps = (place.folder / "store.db").read_bytes()
+    assert b"apscheduler_jobs" not in maps
+    code = "import sys; import monitor.daemon.daemon; print('apscheduler.jobstores.sqlalchemy' in sys.modules)"
+    out = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "False"
