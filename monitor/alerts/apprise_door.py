@@ -86,9 +86,10 @@ def _imported() -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)  # one of its libraries asks for imghdr
         import apprise
 
-        log = logging.getLogger("apprise")
-        log.addHandler(logging.NullHandler())
-        log.propagate = False  # it names addresses; what it says is still collected for each attempt
+        for name in ("apprise", "urllib3"):  # they name addresses; apprise still collects its own for each attempt
+            log = logging.getLogger(name)
+            log.addHandler(logging.NullHandler())
+            log.propagate = False
         apprise.Apprise.instantiate("json://localhost")  # the first one loads them all
     return apprise
 
