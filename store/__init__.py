@@ -1,5 +1,6 @@
 """Remember what was measured, what went wrong, what is due and what was told, on SQLite or PostgreSQL."""
 
+from store._backup import Backup, backup
 from store._book import Book, History
 from store._engines import store_file
 from store._errors import (
@@ -18,6 +19,7 @@ from store._lock import DaemonLock, daemon_lock
 from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
 from store._open import open_store
 from store._rebuild import Discrepancy
+from store._restore import Restored, restore
 from store._retention import Pruned
 from store._store import Store
 from store._values import Counts, IncidentFilter, Result, Run
@@ -25,6 +27,7 @@ from store._view import View
 from store._work import Claim, Daemon, Lease, Quarantine, Scheduled, Skip, SkipReason, Slot, SlotState
 
 __all__ = [
+    "Backup",
     "Book",
     "Changed",
     "Claim",
@@ -41,6 +44,7 @@ __all__ = [
     "NotRecorded",
     "Pruned",
     "Quarantine",
+    "Restored",
     "Result",
     "RowRefused",
     "Run",
@@ -64,7 +68,9 @@ __all__ = [
     "Told",
     "Transition",
     "View",
+    "backup",
     "daemon_lock",
     "open_store",
+    "restore",
     "store_file",
 ]

@@ -41,12 +41,21 @@ def revision_of(connection: Connection, name: str) -> str | None:
     if found is None:
         return None
     revision = str(found)
+    refuse_newer(revision, name)
+    return revision
+
+
+def refuse_newer(revision: str, name: str) -> None:
+    """Refuse tables that this program does not know.
+
+    Raises:
+        StoreNewer: a newer Tablewatch wrote them.
+    """
     if revision > HEAD:
         raise StoreNewer(
             f"{name} was written by a newer Tablewatch (revision {revision}, this one knows up to {HEAD}); "
             "upgrade Tablewatch to use it"
         )
-    return revision
 
 
 def refuse_foreign(taken: set[str], name: str) -> None:

@@ -1,0 +1,40 @@
+"""`tablewatch backup`: copy the store, also while it is used."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.frame.output import Invocation, count
+
+app = typer.Typer(rich_help_panel="Set up")
+
+
+@app.command()
+def backup(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Where to write the copy.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Copy the store, also while the daemon runs, and look whether the copy is whole.
+
+    Only a store that is a file; on PostgreSQL, use pg_dump.
+
+    Example: tablewatch backup tablewatch-backup.db
+    """
+    from monitor.wiring import Project
+    from store import backup as copy_store
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    made = copy_store(project.config.storage.url, file, force=force)
+    result = {
+        "schema": "tablewatch.backup/1",
+        "ok": True,
+        "file": str(made.file),
+        "project": made.project,
+        "revision": made.revision,
+        "size_bytes": made.size_bytes,
+        "rows": made.rows,
+    }
+    invocation.emit(result, lambda console: console.print(f"wrote {made.file}: {count(made.rows, 'row')}, all there"))

@@ -1,0 +1,52 @@
+"""`tablewatch restore`: bring a copy of the store back."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.clock import SystemClock
+from monitor.frame.output import Invocation, count
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from store import Restored
+
+app = typer.Typer(rich_help_panel="Set up")
+
+
+@app.command()
+def restore(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="What 'tablewatch backup' wrote.", show_default=False)],
+) -> None:
+    """Bring a copy of the store back, after a look whether it is whole; nobody may use the store meanwhile.
+
+    The present store is kept beside it. A copy by an older Tablewatch is brought up to date; the copy itself is not
+    changed.
+
+    Example: tablewatch restore tablewatch-backup.db
+    """
+    from monitor.wiring import Project
+    from store import restore as bring_back
+
+    invocation: Invocation = ctx.obj
+    config = Project.of(invocation).config
+    done = bring_back(config.storage.url, file, now=SystemClock().now(), project=config.project)
+    result = {
+        "schema": "tablewatch.restored/1",
+        "ok": True,
+        "file": str(done.backup.file),
+        "project": done.backup.project,
+        "revision": done.backup.revision,
+        "rows": done.backup.rows,
+        "kept": None if done.kept is None else str(done.kept),
+    }
+    invocation.emit(result, lambda console: _draw(console, done))
+
+
+def _draw(console: "Console", done: "Restored") -> None:
+    console.print(f"restored {done.backup.file}: {count(done.backup.rows, 'row')}")
+    if done.kept is not None:
+        console.print(f"the store that was there is kept as {done.kept}")

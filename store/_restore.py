@@ -1,0 +1,160 @@
+"""Bring a copy back in the place of the store, while nobody uses it; the present store is kept beside it.
+
+A store that can be read is overwritten by SQLite itself, in one transaction: a crash leaves the old one or the new one.
+One that cannot be read is moved aside with its log first, so that the log is never taken for the new store's.
+"""
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from sqlite3 import Connection
+
+from sqlalchemy import URL
+
+from store._backup import (
+    PATIENCE,
+    Backup,
+    connect,
+    copy_state,
+    draft_beside,
+    name_without_replacing,
+    sqlite_file,
+    verify,
+)
+from store._engines import Address, address_of
+from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
+from store._files import LOG_ENDS, logs_of, put_on_disk
+from store._lock import daemon_lock
+from store._open import migrate
+from store._schema import HEAD, REVISION_TABLE, refuse_foreign
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was brought back, and where the store that was there before is kept; None if there was none."""
+
+    backup: Backup
+    kept: Path | None
+
+
+def restore(
+    url: str, file: Path, *, now: datetime, project: str | None = None, patience: timedelta = PATIENCE
+) -> Restored:
+    """Bring a copy back in the place of the store. An older copy is brought up to date first.
+
+    Args:
+        url: of the store.
+        file: the copy; it is not changed.
+        now: names the file in which the present store is kept.
+        project: whose store it has to be; None for anyone's.
+        patience: how long to wait for others to let go of the store.
+
+    Raises:
+        StoreHeld: a daemon runs. StoreBusy: somebody else has the store open.
+        StoreCorrupt, StoreForeign, StoreNewer: the copy is damaged, no store or another project's, or newer.
+        StoreUnavailable: no copy there, no room, no right.
+        StoreError: the copy is the store itself; the store is on PostgreSQL.
+    """
+    store = sqlite_file(address_of(url))
+    if not file.is_file():
+        raise StoreUnavailable(f"{file} is not there, or is no file; give the file that 'tablewatch backup' wrote")
+    if file.resolve() == store or (store.exists() and file.samefile(store)):
+        raise StoreError(f"{file} is the store itself; give the file that 'tablewatch backup' wrote")
+    with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
+        found = _prepare(file, draft, project=project, patience=patience)
+        kept = _put_in_place(store, draft, now=now, patience=patience)
+    return Restored(found, kept)
+
+
+def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelta) -> Backup:
+    """Make the draft a copy of the copy that can be used at once."""
+    with in_our_words(str(file)):
+        in_use = any(log.exists() for log in logs_of(file))
+        copied = copy_state(file, draft, mode="rw" if in_use else "ro&immutable=1")  # leaves nothing beside the copy
+    found = verify(draft, name=str(file), copied=copied)
+    if project is not None and found.project not in {None, project}:
+        raise StoreForeign(
+            f"{file} is a copy of the store of project '{found.project}', and this configuration is project '{project}'"
+        )
+    if found.revision != HEAD:
+        migrate(Address(URL.create("sqlite", database=str(draft)), str(file), draft), to=HEAD, patience=patience)
+        with in_our_words(str(file)), closing(connect(draft, "rw")) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        verify(draft, name=str(file))
+    put_on_disk(draft)
+    return replace(found, file=file)
+
+
+def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelta) -> Path | None:
+    """Let the draft be the store; gives where the one before is kept."""
+    if store.exists() and store.stat().st_size > 0:  # SQLite would remove the log beside an empty file
+        try:
+            return _overwrite(store, draft, kept=_free_name(store, now), patience=patience)
+        except StoreCorrupt:
+            pass  # then it is moved aside as it is
+    kept = _move_aside(store, _free_name(store, now))
+    name_without_replacing(draft, store)
+    put_on_disk(store.parent)
+    return kept
+
+
+def _overwrite(store: Path, draft: Path, *, kept: Path, patience: timedelta) -> Path:
+    """Copy the store to where it is kept, and the draft over it, while nobody else can even look.
+
+    Raises:
+        StoreBusy: somebody has it open. StoreCorrupt: it cannot be read. StoreForeign: it is no store.
+    """
+    with in_our_words(str(store)), closing(connect(store, "rw", patience=patience)) as present:
+        _take_for_itself(present)
+        tables = {name for (name,) in present.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if REVISION_TABLE not in tables:
+            refuse_foreign(tables, str(store))
+        with draft_beside(kept) as copy:
+            with closing(connect(copy, "rw")) as target:
+                present.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+            put_on_disk(copy)
+            name_without_replacing(copy, kept)
+        put_on_disk(kept.parent)
+        with closing(connect(draft, "rw")) as source:
+            _have_one_page_size(source, present)
+            source.backup(present)
+    return kept
+
+
+def _take_for_itself(connection: Connection) -> None:
+    """Keep everybody else out of a database until the connection is closed, or fail."""
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("BEGIN EXCLUSIVE")
+    connection.execute("COMMIT")
+
+
+def _have_one_page_size(source: Connection, present: Connection) -> None:
+    """Write a database anew if its pages are of another size: one with a log cannot change the size of its own."""
+    (wanted,) = present.execute("PRAGMA page_size").fetchone()
+    if source.execute("PRAGMA page_size").fetchone() != (wanted,):
+        source.execute(f"PRAGMA page_size = {wanted}")
+        source.execute("VACUUM")
+
+
+def _move_aside(store: Path, kept: Path) -> Path | None:
+    """Move a store that cannot be read away, its log first: one that is left behind would be taken for the new store's.
+
+    Gives where it is now; None if there was none.
+    """
+    was_there = store.exists()
+    for end in (*LOG_ENDS, ""):
+        part = Path(f"{store}{end}")
+        if part.exists():
+            part.rename(f"{kept}{end}")
+    put_on_disk(store.parent)
+    return kept if was_there else None
+
+
+def _free_name(store: Path, now: datetime) -> Path:
+    said = f"{store.name}.before-restore-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    names = (store.with_name(said if number == 1 else f"{said}-{number}") for number in count(1))
+    return next(name for name in names if not any(Path(f"{name}{end}").exists() for end in ("", *LOG_ENDS)))
