@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import and_, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
 
 from store._connected import Connected
 from store._errors import NotRecorded
@@ -19,17 +19,28 @@ from store._notices import Delivery, DeliveryState, Subject
 _DELIVERY: Final = DeliveryRow.__table__
 _FIELDS: Final = tuple(field.name for field in fields(Delivery))
 _COLUMNS: Final = tuple(_DELIVERY.c[name].label(name) for name in _FIELDS)
-_IS_WAITING: Final = _DELIVERY.c.state == literal_column("'waiting'")  # in the text, so that the partial index is used
+_IS_WAITING: Final = _DELIVERY.c.state == literal_column("'waiting'")  # in the text, so that partial indexes are used
+_IS_DEAD: Final = _DELIVERY.c.state == literal_column("'dead'")
 
 _EARLIER: Final = _DELIVERY.alias("earlier")
-_FOLLOWS: Final = and_(
-    _DELIVERY.c.subject == literal_column("'incidents'"),
-    exists().where(
+
+
+def _waits_earlier(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(
         _EARLIER.c.state == literal_column("'waiting'"),
         _EARLIER.c.channel == _DELIVERY.c.channel,
-        or_(_EARLIER.c.about == _DELIVERY.c.about, _EARLIER.c.about.is_(None), _DELIVERY.c.about.is_(None)),
+        *conditions,
         _EARLIER.c.number < _DELIVERY.c.number,
         _EARLIER.c.subject == literal_column("'incidents'"),
+    )
+
+
+_FOLLOWS: Final = and_(
+    _DELIVERY.c.subject == literal_column("'incidents'"),
+    or_(
+        _waits_earlier(_EARLIER.c.about == _DELIVERY.c.about),
+        _waits_earlier(_EARLIER.c.about.is_(None)),
+        and_(_DELIVERY.c.about.is_(None), _waits_earlier()),
     ),
 )
 
@@ -66,9 +77,11 @@ class DeliveryView(Connected):
 
     def delivery_counts(self) -> Mapping[DeliveryState, int]:
         """Count messages by how far they are; every state is there."""
-        counted = select(_DELIVERY.c.state, func.count().label("number")).group_by(_DELIVERY.c.state)
-        found = {row.state: row.number for row in self._connection.execute(counted)}
-        return {state: found.get(state, 0) for state in DeliveryState}
+        number = select(func.count()).select_from(_DELIVERY)
+        waiting = self._connection.scalar(number.where(_IS_WAITING)) or 0
+        dead = self._connection.scalar(number.where(_IS_DEAD)) or 0
+        sent = (self._connection.scalar(number) or 0) - waiting - dead  # no index has those alone: they are the most
+        return {DeliveryState.WAITING: waiting, DeliveryState.SENT: sent, DeliveryState.DEAD: dead}
 
     def delivered_since(self, channel: str, since: datetime) -> list[datetime]:
         """Give when messages about incidents were written for a channel, oldest first, whether they were sent or not.
@@ -137,6 +150,11 @@ class DeliveryBook(DeliveryView):
         """Give a message up after its last try; says whether it was still this holder's."""
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
+
+    def hasten(self, channel: str, now: datetime) -> int:
+        """Let all that waits for a channel after a failure be tried now: the channel works again. Gives how many."""
+        later = (_IS_WAITING, _DELIVERY.c.channel == channel, _DELIVERY.c.attempts > 0, _DELIVERY.c.next_try_at > now)
+        return self._connection.execute(update(_DELIVERY).where(*later).values(next_try_at=now)).rowcount
 
     def resend(self, delivery_id: str, now: datetime) -> Delivery:
         """Try a message again from the beginning, under its id, however far it was.

@@ -10,6 +10,7 @@
   it counts no more among the four, but keeps its channel, so that hanging sends do not pile up.
 - **A channel that fails rests**: 5 s after the first failure in a row, then twice as long each time up to 5 minutes, or
   for as long as it asked (Retry-After). So a storm on a dead channel costs its deliveries no tries and others no time.
+  When it takes a delivery after two failures in a row or more, what waits for it is tried at once, not hours later.
 - A channel that answered 410 is disabled, and so is nothing else; what waits for it waits until somebody enables it.
 """
 
@@ -39,6 +40,8 @@ LEASE: Final = timedelta(minutes=3)
 FIRST_REST: Final = 5.0
 LONGEST_REST: Final = 300.0
 """Seconds that a channel rests after a failure."""
+DOWN_AFTER: Final = 2
+"""Failures in a row that are the channel's, and not one message's."""
 
 
 Sender: TypeAlias = Callable[[Project, "Delivery"], Attempt]
@@ -158,12 +161,19 @@ class Dispatcher:
             told_before = landed.flight.left and not landed.hung and isinstance(attempt, Failed)
             if not told_before:
                 with store.writing() as book:
-                    done += _mark(book, delivery, attempt, now=book.clock(project.clock.now()), holder=self._holder)
+                    now = book.clock(project.clock.now())
+                    done += _mark(book, delivery, attempt, now=now, holder=self._holder)
+                    if isinstance(attempt, Sent) and self._was_down(delivery.channel):
+                        book.hasten(delivery.channel, now)
                 self._note(delivery.channel, attempt, project.clock.monotonic())
             if not landed.hung:
                 del self._flights[delivery.channel]
             del self._unmarked[0]
         return done
+
+    def _was_down(self, channel: str) -> bool:
+        rest = self._rests.get(channel)
+        return rest is not None and rest.failures >= DOWN_AFTER
 
     def _note(self, channel: str, attempt: Attempt, now: float) -> None:
         """Let a channel rest after a failure."""

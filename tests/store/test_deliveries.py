@@ -113,6 +113,18 @@ def test_a_failed_try_is_followed_by_another_one(store: Store) -> None:
         assert (book.delivery("msg_a").attempts, book.delivery("msg_a").error) == (2, None)
 
 
+def test_what_failed_can_be_tried_sooner(store: Store) -> None:
+    """When a channel works again, what failed on it is due now; nothing else is moved."""
+    with store.writing() as book:
+        book.add_deliveries([_message("a"), _message("m", "mail"), _message("new", at=AT + HOUR)])
+        _lease(book)
+        for name in ("a", "m"):
+            book.retry(f"msg_{name}", AT + 5 * HOUR, "down", "one")
+        assert book.hasten("ops", AT + MINUTE) == 1
+        assert _lease(book, AT + MINUTE) == ["a"]
+        assert book.delivery("msg_a").attempts == 1
+
+
 def test_who_lost_a_message_cannot_put_it_off(store: Store) -> None:
     """A try whose lease was taken over neither delays nor buries the message, but what it did send is sent."""
     with store.writing() as book:

@@ -311,6 +311,52 @@ def test_a_dispatcher_that_ends_waits_for_what_is_on_its_way(tmp_path: Path, hoo
         assert found(store, 2).attempts == 0
 
 
+def test_what_waited_for_a_channel_that_was_down_is_not_late_by_hours(tmp_path: Path) -> None:
+    """The first message that a channel takes after it was down brings along all that failed meanwhile."""
+    with listening(answering(502)) as hook:
+        project = speaking_to(tmp_path, {"hook": hook.url})
+        clock = clock_of(project)
+        dispatcher = Dispatcher("me", sender=SEND)
+        with project.open_store() as store:
+
+            def pass_by() -> Dispatched:
+                done = dispatcher.step(project, store)
+                while not dispatcher.is_idle:
+                    done += dispatcher.step(project, store, wait=5)
+                return done
+
+            add(store, message(1), message(2, about="lines"))
+            for _ in range(8):
+                clock.advance(timedelta(hours=1))
+                pass_by()
+            assert found(store, 1).next_try_at > clock.now() + timedelta(hours=1)
+            hook.script = answering(204)
+            add(store, message(3, about="board", created_at=clock.now(), next_try_at=clock.now()))
+            clock.advance(timedelta(seconds=LONGEST_REST))
+            assert pass_by() == Dispatched(sent=3)
+
+
+def test_one_message_that_is_refused_is_not_hastened_by_others(tmp_path: Path) -> None:
+    """A message that alone is refused keeps its three days, however many others are taken."""
+
+    def script(handler: Handler, request: Request) -> None:
+        handler.say(400 if request.message_id == message(1).id else 204)
+
+    with listening(script) as hook:
+        project = speaking_to(tmp_path, {"hook": hook.url})
+        dispatcher = Dispatcher("me", sender=SEND)
+        with project.open_store() as store:
+            add(store, message(1))
+            for number in range(2, 8):
+                dispatcher.step(project, store)
+                while not dispatcher.is_idle:
+                    dispatcher.step(project, store, wait=5)
+                clock_of(project).advance(timedelta(seconds=LONGEST_REST))
+                now = project.clock.now()
+                add(store, message(number, about=f"t{number}", created_at=now, next_try_at=now))
+            assert found(store, 1).attempts < 4
+
+
 class Flaky:
     """A receiver of which 15 % of the answers are 500, 5 % are lost after the work was done, and 5 % are resets."""
 
