@@ -91,13 +91,15 @@ class Project:
     def _target(self, table: Table, only: Collection[str] | None) -> Target:
         checks = [check for check in table.checks if only is None or check.name in only]
         source = self.config.sources[table.source]
+        known = self._relations[table.source]
+        referred = [name for check in checks for name in check.refers_to if name in known]
         subject = Subject(
             name=table.name,
             relation=table.table or table.name,
             checks=tuple((table.check_id(check), check) for check in checks),
             zones=Zones(source.timezone, table.timezones, calendar=self.config.timezone),
             loaded_at=table.loaded_at,
-            relations=self._relations[table.source],
+            relations={name: known[name] for name in referred},  # not of the whole source: it goes to the workers
             frame_rows=source.expectation_rows,
         )
         return Target(
