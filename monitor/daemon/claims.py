@@ -10,8 +10,8 @@ from monitor.daemon.slots import Timetable
 from monitor.wiring import Project
 from store import Book, Lease, Scheduled, Skip, SlotState, Store
 
-LEASE: Final = timedelta(minutes=2)
-"""How long a table is held without a sign of life."""
+LEASE: Final = timedelta(seconds=40)
+"""How long a table is held without a sign of life, which a daemon gives every ten seconds."""
 
 
 class Claimed(NamedTuple):

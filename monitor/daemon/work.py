@@ -35,6 +35,8 @@ _LONGEST_PAUSE_S: Final = 30.0
 _MOST_IN_A_JOB: Final = 20
 _MOST_REMEMBERED: Final = 50
 _HELD_PER_WORKER: Final = 25
+_HELD_PER_WORKER_OF_SEVERAL: Final = 2
+"""Daemons that share a store take little at a time, so that there is something left for the others."""
 _MOST_DEATHS: Final = 3
 
 
@@ -64,6 +66,7 @@ class Work:
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
         self._claims = Claims(store, project.clock, holder=holder, alone=alone)
         self._crashes = Crashes(store, project.clock, listener.on_happened)
+        self._held_per_worker = _HELD_PER_WORKER if alone else _HELD_PER_WORKER_OF_SEVERAL
         self._queues: dict[str, deque[Held]] = {}
         self._jobs: dict[int, list[Held]] = {}
         self._held: dict[int, Held] = {}
@@ -159,7 +162,7 @@ class Work:
             return
         self._ticked.clear()
         self._look_at = clock + _LOOK_ANYWAY_S
-        most = self._workers * _HELD_PER_WORKER
+        most = self._workers * self._held_per_worker
         room = 0 if self._stopping or len(self._held) > most // 2 else most - len(self._held)
         leases: Sequence[Lease] = ()
         if clock >= self._sign_at or (room and self._claims.is_anything_due()):

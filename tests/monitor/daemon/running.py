@@ -16,7 +16,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 CONFIG = """
 version: 1
@@ -32,7 +32,7 @@ ORDERS = "  - {name: orders, source: shop, schedule: every 1s, checks: [{type: p
 
 
 def until(answer: Callable[[], T | None], what: str) -> T:
-    """Give the first answer that is not None or False, asking again for a minute at most."""
+    """Give the first answer that is not None or False, asking again for two minutes at most."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         found = answer()

@@ -1,0 +1,125 @@
+"""Several daemons on one PostgreSQL store: they share the work, and no one's death loses or doubles anything."""
+
+import json
+import threading
+from collections import Counter
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from monitor.config import Schedule
+from tests.monitor.daemon.running import Place, until
+
+_SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT i FROM n WHERE i < 0"
+_CHECKS = f'{{type: primary_key, columns: [id]}}, {{type: sql, id: slow, query: "{_SLOW}"}}'
+_TABLES = "".join(
+    f"  - {{name: t{number}, source: shop, table: orders, schedule: every 2s, checks: [{_CHECKS}]}}\n"
+    for number in range(8)
+)
+_ALERTS = """
+alerts:
+  group_wait: 0s
+  channels: {{hook: {{webhook: {{url: "http://127.0.0.1:{port}/", secret: canary-key, allow_private: true}}}}}}
+  routes: [{{to: [hook]}}]
+"""
+
+
+class SharedPlace(Place):
+    """A place whose store is a schema of a PostgreSQL server."""
+
+    def __init__(self, folder, url, port):
+        self.port = port
+        self.url = make_url(url).set(query={"options": "-csearch_path=several"}, drivername="postgresql")
+        self.engine = create_engine(self.url.set(drivername="postgresql+psycopg"))
+        with self.engine.begin() as connection:
+            connection.execute(text("DROP SCHEMA IF EXISTS several CASCADE"))
+            connection.execute(text("CREATE SCHEMA several"))
+        super().__init__(folder)
+
+    def configure(self, tables=_TABLES, *, metrics="'off'", more=""):
+        super().configure(tables, metrics=metrics, more=more + _ALERTS.format(port=self.port))
+        path = self.folder / "tablewatch.yaml"
+        store = self.url.render_as_string(hide_password=False)
+        text = path.read_text().replace(f"sqlite:///{self.folder}/store.db", store)
+        path.write_text(text.replace("jitter: 0s", "jitter: 0s, workers: 1"), encoding="utf-8")
+
+    def ask(self, question):
+        from sqlalchemy.exc import ProgrammingError
+
+        try:
+            with self.engine.begin() as connection:
+                return [tuple(row) for row in connection.execute(text(question))]
+        except ProgrammingError:
+            return []
+
+
+@pytest.fixture
+def heard():
+    """Give a webhook's server, and what it heard: the id of each message with its content."""
+    messages = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            messages.append((self.headers["webhook-id"], json.loads(body)))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port, messages
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_three_daemons_share_the_work_and_are_killed_in_turn(tmp_path, postgres_url, heard):
+    """Each slot is run once or recorded, each incident is one, each alert is heard, whoever is killed."""
+    port, messages = heard
+    place = SharedPlace(tmp_path, postgres_url, port)
+    with ExitStack() as running:
+        daemons = [running.enter_context(place.daemon()) for _ in range(3)]
+        until(lambda: place.number("SELECT count(DISTINCT holder) FROM slot WHERE state = 'done'") == 3, "all at work")
+        until(lambda: place.number("SELECT count(*) FROM daemon WHERE leads = 1") == 1, "one leader")
+        place.sql("INSERT INTO orders VALUES (1, 'eve')")
+        until(lambda: place.number("SELECT count(*) FROM incident WHERE state = 'open'") == 8, "eight incidents")
+        for daemon in daemons[:2]:
+            daemon.kill()
+            done = place.number("SELECT count(*) FROM slot WHERE state = 'done'")
+            until(lambda done=done: place.number("SELECT count(*) FROM slot WHERE state = 'done'") > done, "more looks")
+            daemons.append(running.enter_context(place.daemon()))
+        place.sql("DELETE FROM orders WHERE customer = 'eve'")
+        until(lambda: place.number("SELECT count(*) FROM incident WHERE state = 'resolved'") == 8, "their end")
+        until(lambda: len(_told(messages, "resolved")) == 8, "the news of it")
+    assert place.number("SELECT count(*) FROM incident") == 8
+    assert set(_told(messages, "first").values()) == {1}
+    assert set(_told(messages, "resolved").values()) == {1}
+    _check_slots(place)
+    place.engine.dispose()
+
+
+def _told(messages, reason):
+    """Count, per incident, the different messages that told it for a reason."""
+    found = {(name, item["id"]) for name, body in messages for item in body["incidents"] if item["reason"] == reason}
+    return Counter(incident for _, incident in found)
+
+
+def _check_slots(place):
+    """Look that every slot from the first to the last is there, run once or skipped."""
+    schedule = Schedule.parse("every 2s")
+    every = schedule.every // type(schedule.every)(microseconds=1)
+    for number in range(8):
+        name = f"t{number}"
+        ran = [slot for (slot,) in place.ask(f"SELECT slot_us FROM slot WHERE table_name = '{name}'")]
+        assert len(ran) == len(set(ran))
+        skipped = place.ask(f"SELECT first_us, last_us, count FROM skip WHERE table_name = '{name}'")
+        for first, last, count in skipped:
+            assert (last - first) // every + 1 == count
+            ran += range(first, last + 1, every)
+        assert sorted(ran) == list(range(min(ran), max(ran) + 1, every))
