@@ -66,10 +66,11 @@ class DeliveryRow(Row, table=True):
     __table_args__ = (
         UniqueConstraint("id"),
         only_where("ix_delivery_waiting", "next_try_at", "number", condition="state = 'waiting'"),
+        only_where("ix_delivery_waiting_channel", "channel", "number", condition="state = 'waiting'"),
         only_where("ix_delivery_waiting_about", "channel", "about", "number", condition="state = 'waiting'"),
         Index(None, "channel", "created_at"),
         Index(None, "created_at"),
-        Index(None, "state"),
+        only_where("ix_delivery_dead", "buried_at", condition="state = 'dead'"),
         one_of("subject", Subject),
         one_of("state", DeliveryState),
         CheckConstraint("(state = 'sent') = (sent_us IS NOT NULL)", name="sent_iff_sent"),

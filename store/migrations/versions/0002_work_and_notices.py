@@ -201,10 +201,11 @@ def _make_deliveries() -> None:
         sqlite_strict=True,
     )
     _index_where("ix_delivery_waiting", "delivery", "next_try_us", "number", condition="state = 'waiting'")
+    _index_where("ix_delivery_waiting_channel", "delivery", "channel", "number", condition="state = 'waiting'")
     _index_where("ix_delivery_waiting_about", "delivery", "channel", "about", "number", condition="state = 'waiting'")
     _index("delivery", "channel", "created_us")
     _index("delivery", "created_us")
-    _index("delivery", "state")
+    _index_where("ix_delivery_dead", "delivery", "buried_us", condition="state = 'dead'")
 
 
 def _make_silences() -> None:

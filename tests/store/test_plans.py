@@ -1,0 +1,128 @@
+"""However many tables there are, a step of the daemon reads as many rows as it asks for: indexes lead to them."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from checks import Severity
+from store import (
+    Book,
+    Claim,
+    Delivery,
+    Lease,
+    Scheduled,
+    Skip,
+    SkipReason,
+    Store,
+    Subject,
+    Told,
+    open_store,
+)
+from tests.store.made import AT, HOUR, opened
+
+ROWS = 300
+STEPS: dict[str, Callable[[Book], Any]] = {
+    "due": lambda book: book.due(AT, 5),
+    "next due": lambda book: book.next_due(),
+    "claim": lambda book: book.claim(_claims(book), holder="one", now=AT, lease_until=AT),
+    "renew": lambda book: book.renew(_leases(), now=AT, lease_until=AT),
+    "finish": lambda book: book.finish(_leases(), now=AT, run_ids={1: "run"}),
+    "take over": lambda book: book.take_over(AT, holder="two", lease_until=AT, limit=5),
+    "take over from anyone": lambda book: book.take_over(AT, holder="two", lease_until=AT, limit=5, anyone=True),
+    "slots": lambda book: book.slots(AT, 5),
+    "skips": lambda book: book.skips(AT, 5),
+    "transitions": lambda book: book.transitions(AT, 5),
+    "settle": lambda book: book.settle([1, 2], AT, {}),
+    "decisions": lambda book: book.decisions(AT, 5),
+    "told": lambda book: book.told([1, 2]),
+    "told of lasting incidents": lambda book: book.told_open(),
+    "lease messages": lambda book: book.lease_deliveries(AT, holder="one", lease_until=AT, limit=5),
+    "sent": lambda book: book.sent("msg_1", AT, "one"),
+    "messages": lambda book: book.deliveries(AT, 5),
+    "cap": lambda book: book.delivered_since("ops", AT),
+}
+BOUNDED = (
+    r"SCAN json_each ",  # what was asked for
+    r"SCAN clock$",  # one row
+    r"SCAN schedule USING COVERING INDEX ix_schedule_due_us_table_name$",  # in the order that is asked for, to a limit
+    r"SCAN slot USING INDEX ix_slot_running_lease$",  # what runs
+    r"SCAN incident USING INDEX uq_incident_open_fingerprint$",  # what lasts
+    r"SCAN delivery USING INDEX ix_delivery_(waiting|dead)$",
+)
+"""What may be read whole: it is short, or left as soon as there is enough."""
+
+
+def _claims(book: Book) -> list[Claim]:
+    skip = Skip("t", AT, AT, 1, SkipReason.LATE)
+    return [Claim(due, due.next_slot, AT + HOUR, AT + HOUR, skip) for due in book.due(AT, 5)]
+
+
+def _leases() -> list[Lease]:
+    return [Lease(number, "t", AT, 1, 0) for number in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Give a store with a few hundred rows in every table that grows."""
+    file = tmp_path_factory.mktemp("plans") / "store.db"
+    tables = [f"t{number}" for number in range(ROWS)]
+    with open_store(f"sqlite:///{file}") as store:
+        with store.writing() as book:
+            book.set_schedule([Scheduled(table, "every 1h", "UTC", AT, AT) for table in tables])
+            incidents = [book.open_incident(opened(table), recorded_at=AT, actor="x") for table in tables]
+            book.tell([Told(one.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1") for one in incidents])
+            book.add_deliveries(
+                [Delivery(f"msg_{table}", "ops", Subject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
+            )
+        with store.writing() as book:
+            claims = [Claim(due, AT, AT + HOUR, AT + HOUR) for due in book.due(AT, ROWS // 2)]
+            book.claim(claims, holder="one", now=AT, lease_until=AT + HOUR)
+        yield store
+
+
+@contextmanager
+def _plans(store: Store) -> Iterator[list[str]]:
+    """Gather how SQLite would run what is run in the block, a line for each loop."""
+    lines: list[str] = []
+
+    def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+        if statement.startswith(("SELECT", "UPDATE", "INSERT", "DELETE")):
+            asked = parameters[0] if isinstance(parameters, list) else parameters
+            plan = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", asked)
+            lines.extend(row[3] for row in plan)
+
+    event.listen(store._writer, "before_cursor_execute", explain)
+    try:
+        yield lines
+    finally:
+        event.remove(store._writer, "before_cursor_execute", explain)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_step_reads_whole_tables(full: Store, step: str) -> None:
+    """No statement of a step passes over all rows of a table that grows, or sorts what an index has in order."""
+    with _plans(full) as lines, full.writing() as book:
+        STEPS[step](book)
+    assert lines
+    assert [line for line in lines if line.startswith("SCAN") and not re.match("|".join(BOUNDED), line)] == []
+    assert [line for line in lines if "TEMP B-TREE" in line] == []
+
+
+def test_counting_messages_reads_no_message(full: Store) -> None:
+    """Messages are counted by indexes: what they say, which is long, is not read."""
+    with _plans(full) as lines, full.writing() as book:
+        book.delivery_counts()
+    assert len(lines) == 3
+    assert all("USING" in line for line in lines)
+
+
+def test_messages_are_leased_by_what_waits(full: Store) -> None:
+    """To find what is to be sent next, nothing is read of all the messages that were sent already."""
+    with _plans(full) as lines, full.writing() as book:
+        book.lease_deliveries(AT, holder="one", lease_until=AT, limit=5)
+    read = [line for line in lines if line.startswith(("SEARCH", "SCAN"))]
+    assert [line for line in read if "ix_delivery_waiting" not in line and "INTEGER PRIMARY KEY" not in line] == []
