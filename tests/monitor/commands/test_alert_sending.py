@@ -42,6 +42,19 @@ def test_a_test_reaches_the_channel_and_says_that_it_is_one(terminal: Terminal, 
         assert set(view.delivery_counts().values()) == {0}
 
 
+@pytest.mark.parametrize("like", ["incident", "resolved", "report"])
+def test_a_chat_gets_the_text_of_a_test(terminal: Terminal, like: str) -> None:
+    """Through apprise, a channel that reads no pages gets the title and the lines, and the report as a file."""
+    with listening() as hook:
+        write_project(terminal.folder, {"chat": {"apprise": f"json://127.0.0.1:{hook.port}/"}})
+        terminal.json("alert", "test", "chat", "--as", like)
+    body = json.loads(hook.requests[0].body)
+    assert body["title"].startswith("[test] ")
+    assert "<" not in body["message"]
+    files = [one["filename"] for one in body["attachments"]]
+    assert files == (["tablewatch-2026-W46-en.html"] if like == "report" else [])
+
+
 def test_a_resolved_test_says_how_long_it_took(terminal: Terminal) -> None:
     """The end of an incident is told with its lengths."""
     with listening() as hook:
