@@ -1,8 +1,11 @@
-"""`tablewatch alert`: see who is told what, and try channels out. What is done to messages is in `_alert_sending`."""
+"""`tablewatch alert`: see who is told what, and try channels out.
+
+What was decided is in `_alert_deciding`, what is done to messages in `_alert_sending`.
+"""
 
 import typer
 
-from monitor.commands import _alert_sending
+from monitor.commands import _alert_deciding, _alert_sending
 
 app = typer.Typer(help="See who is told what, and try channels out.", no_args_is_help=True, rich_help_panel="Watch")
 
@@ -12,4 +15,5 @@ def _group() -> None:
     """See who is told what, and try channels out."""
 
 
+_alert_deciding.add_to(app)
 _alert_sending.add_to(app)

@@ -1,0 +1,228 @@
+"""Who hears of what, and what was decided: commands that only look."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._words import SeverityWord
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from monitor.alerts.route import Routing
+    from monitor.wiring import Project
+    from store import Delivery, Transition
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the group."""
+    app.command()(route)
+    app.command()(log)
+
+
+def route(
+    ctx: typer.Context,
+    table: Annotated[str, typer.Option(help="The table, as it is called in the configuration.")],
+    severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
+    kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
+) -> None:
+    """Say which channels would hear of an incident on a table, and why: route by route.
+
+    Example: tablewatch alert route --table sales.orders --severity error
+    """
+    from checks import Kind, Severity, did_you_mean
+    from monitor.alerts.quiet import held_until
+    from monitor.alerts.route import channels_for
+    from monitor.desk.reported import unknown_table
+    from monitor.wiring import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    config = project.config
+    stranger = unknown_table(table, config)
+    if stranger is not None:
+        raise Stop(ExitCode.USAGE, stranger)
+    if kind not in set(Kind):
+        said = f"--kind: '{kind}' is none of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
+        raise Stop(ExitCode.USAGE, Problem("usage", said))
+    routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind))
+    now = project.clock.now()
+    quiet: dict[str, str | None] = {}
+    for channel, reached in routing.channels.items():
+        ends = [
+            held_until(config.alerts.quiet_hours[name], Severity(severity), now, zone=config.timezone)
+            for name in reached.quiet
+        ]
+        until = min((one for one in ends if one is not None), default=None) if None not in ends else None
+        quiet[channel] = None if until is None else until.isoformat()
+    result = {
+        "schema": "tablewatch.alert-route/1",
+        "table": table,
+        "severity": severity.value,
+        "kind": kind,
+        "channels": [
+            {"channel": name, "by": list(one.by), "quiet_hours": list(one.quiet), "quiet_until": quiet[name]}
+            for name, one in routing.channels.items()
+        ],
+        "steps": [
+            {"name": step.name, "applies": step.applies, "why": step.why, "to": list(step.to)} for step in routing.steps
+        ],
+    }
+    invocation.emit(result, lambda console: _draw_routing(console, project, routing, quiet))
+
+
+def _draw_routing(
+    console: "Console", project: "Project", routing: "Routing", quiet: "Mapping[str, str | None]"
+) -> None:
+    from datetime import datetime
+
+    from monitor.desk.moments import say_time
+    from monitor.frame.tables import draw_table
+
+    rows = []
+    for name, reached in routing.channels.items():
+        until = quiet[name]
+        hours = ", ".join(reached.quiet)
+        if until is not None:
+            hours += f", now until {say_time(datetime.fromisoformat(until), project.config.timezone)}"
+        rows.append((name, ", ".join(reached.by), hours or None))
+    if rows:
+        draw_table(console, ("~channel", "~by", "~quiet hours"), rows)
+    else:
+        console.print("no channel hears of it")
+    console.print()
+    steps = [(step.name, "yes" if step.applies else "no", step.why, ", ".join(step.to)) for step in routing.steps]
+    draw_table(console, ("route", "applies", "~why", "~to"), steps)
+
+
+def log(
+    ctx: typer.Context,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What changed, and was sent, since: 7d, 2026-11-01, or a time.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most so many, newest first.")] = 50,
+) -> None:
+    """Say who was told of each change of an incident, who was not and why, and what became of the messages.
+
+    Without --since: the last day.
+
+    Example: tablewatch alert log --since 7d
+    """
+    from monitor.desk.moments import TimeReader, TypedTimes
+    from monitor.desk.refusals import explained
+    from monitor.wiring import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    begin = times.bound("--since", since) or now - timedelta(days=1)
+    with project.open_store() as store, explained(), store.reading() as view:
+        waiting = [one for one in view.waiting_transitions(limit + 1) if one.decision is None]
+        decided = [*waiting, *view.decisions(begin, limit + 1)]
+        deliveries = view.deliveries(begin, limit + 1)
+        disabled = view.disabled_channels()
+    decided.sort(key=lambda one: (one.recorded_at, one.id), reverse=True)
+    result = {
+        "schema": "tablewatch.alert-log/1",
+        "since": begin.isoformat(),
+        "decisions": [_decision_as_json(one) for one in decided[:limit]],
+        "deliveries": [_delivery_as_json(one) for one in deliveries[:limit]],
+        "disabled": [{"channel": name, "why": one.why, "at": one.at.isoformat()} for name, one in disabled.items()],
+        "more": len(decided) > limit or len(deliveries) > limit,
+    }
+    invocation.emit(result, lambda console: _draw_log(console, project, decided[:limit], deliveries[:limit]))
+    for name, one in disabled.items():
+        if not invocation.as_json:
+            invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' uses it again")
+    if result["more"] and not invocation.as_json:
+        invocation.note(f"note: there is more than {limit} of it; see --limit")
+
+
+def _decision_as_json(one: "Transition") -> dict[str, Any]:
+    decision = one.decision or {"why": None, "channels": {}}
+    return {
+        "incident": one.incident_id,
+        "table": one.table,
+        "change": one.change.value,
+        "at": one.recorded_at.isoformat(),
+        "settled_at": None if one.settled_at is None else one.settled_at.isoformat(),
+        "why": decision["why"],
+        "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
+    }
+
+
+def _delivery_as_json(one: "Delivery") -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "channel": one.channel,
+        "subject": one.subject.value,
+        "title": one.payload.get("title"),
+        "at": one.created_at.isoformat(),
+        "state": one.state.value,
+        "attempts": one.attempts,
+        "next_try_at": one.next_try_at.isoformat() if one.state.value == "waiting" else None,
+        "sent_at": None if one.sent_at is None else one.sent_at.isoformat(),
+        "error": one.error,
+    }
+
+
+def _draw_log(
+    console: "Console", project: "Project", decided: "Sequence[Transition]", deliveries: "Sequence[Delivery]"
+) -> None:
+    from monitor.desk.moments import say_time
+    from monitor.frame.tables import draw_table
+
+    zone = project.config.timezone
+    if not decided and not deliveries:
+        console.print("nothing changed, and nothing was sent")
+        return
+    if decided:
+        rows = [row for one in decided for row in _decision_rows(one, zone)]
+        draw_table(console, ("when", ">#", "~table", "change", "~channel", "done", "~why"), rows)
+        console.print()
+    rows = [
+        (
+            say_time(one.created_at, zone)[4:],
+            one.channel,
+            one.state.value,
+            one.payload.get("title"),
+            one.id,
+            one.error,
+        )
+        for one in deliveries
+    ]
+    if rows:
+        draw_table(console, ("when", "channel", "state", "~message", "id", "~error"), rows)
+
+
+def _decision_rows(one: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
+    from monitor.desk.moments import say_time
+
+    head = (say_time(one.recorded_at, zone)[4:], str(one.incident_id), one.table, one.change.value)
+    decision = one.decision
+    if decision is None:
+        yield (*head, None, "waits", "for more of its table (alerts.group_wait)")
+    elif not decision["channels"]:
+        yield (*head, None, "nothing", decision["why"])
+    else:
+        for name, record in decision["channels"].items():
+            yield (*head, name, record["action"], _say_record(record, zone))
+
+
+def _say_record(record: "Mapping[str, Any]", zone: str) -> str:
+    from datetime import datetime
+
+    from monitor.desk.moments import say_time
+
+    what = record["reason"] if record["action"] in {"told", "held"} else record["why"]
+    if record["hold"] is None:
+        return str(what)
+    until = f" until {say_time(datetime.fromisoformat(record['until']), zone)}" if record["until"] else ""
+    before = "" if record["action"] == "held" else "held before: "
+    return f"{what}; {before}{record['hold']}{until}"

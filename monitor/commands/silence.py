@@ -1,0 +1,195 @@
+"""`tablewatch silence`: hear nothing of tables for a while."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._words import who
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from monitor.wiring import Project
+    from store import Scope, Silence
+
+app = typer.Typer(help="Hear nothing of tables for a while.", no_args_is_help=True, rich_help_panel="Watch")
+
+
+@app.callback()
+def _group() -> None:
+    """Hear nothing of tables for a while: checks go on, incidents open and count, nobody is told of problems."""
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    reason: Annotated[str, typer.Option(help="Why; shown in 'alert log'.")],
+    table: Annotated[str | None, typer.Option(help="Of this table.")] = None,
+    domain: Annotated[str | None, typer.Option(help="Of the tables of this domain.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Of any table.", envvar="TABLEWATCH_SILENCE_ADD_ALL")] = False,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="LENGTH", help="For so long: 2h, 1d.", envvar="TABLEWATCH_SILENCE_ADD_FOR"),
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Until then.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")] = None,
+) -> None:
+    """Begin a silence. It always ends; what still lasts then is told. The end of a problem is told all the same.
+
+    Example: tablewatch silence add --table sales.orders --for 4h --reason 'the loader is being moved'
+    """
+    from datetime import timedelta
+
+    from monitor.desk.moments import TimeReader, TypedTimes
+    from monitor.desk.refusals import explained
+    from monitor.desk.reported import tidy
+    from monitor.wiring import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    scope, name = _scope(project, table, domain, everything=all_)
+    if not tidy(reason):
+        raise Stop(ExitCode.USAGE, Problem("usage", "--reason is empty; write why nobody is to be told"))
+    if (for_ is None) == (until is None):
+        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 4h"))
+    actor = who(by)
+    with project.open_store() as store, explained(), store.writing() as book:
+        now = book.clock(project.clock.now())
+        times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+        end = times.moment("--until", until) or now + times.length("--for", for_ or "")
+        if end <= now:
+            raise Stop(ExitCode.USAGE, Problem("usage", "a silence ends after it begins; give a time to come"))
+        if end - now > timedelta(days=365):
+            raise Stop(ExitCode.USAGE, Problem("usage", "a silence lasts at most a year: after that, nobody remembers"))
+        silence = book.add_silence(scope=scope, name=name, starts_at=now, until=end, reason=tidy(reason), by=actor)
+    _present(invocation, project, silence, now)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    ended: Annotated[bool, typer.Option("--ended", help="Those that are over, too.")] = False,
+) -> None:
+    """List silences, newest first.
+
+    Example: tablewatch silence list
+    """
+    from monitor.desk.refusals import explained
+    from monitor.wiring import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    with project.open_store() as store, explained(), store.reading() as view:
+        found = view.silences(None if ended else now)
+    result = {"schema": "tablewatch.silences/1", "silences": [_as_json(one, now) for one in found]}
+    invocation.emit(result, lambda console: _draw(console, project, found, now))
+
+
+@app.command()
+def end(
+    ctx: typer.Context,
+    silence_id: Annotated[str, typer.Argument(metavar="ID", help="The silence's number.")],
+) -> None:
+    """End a silence before its time; what lasts is told.
+
+    Example: tablewatch silence end 3
+    """
+    from monitor.alerts.announce import look_again
+    from monitor.commands._incident_verbs import read_number
+    from monitor.desk.refusals import explained
+    from monitor.wiring import Project
+    from store import NotRecorded
+
+    invocation: Invocation = ctx.obj
+    number = read_number(silence_id)
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        try:
+            with store.writing() as book:
+                now = book.clock(project.clock.now())
+                silence = book.end_silence(number, now)
+        except NotRecorded as error:
+            raise Stop(ExitCode.NOTHING_SELECTED, Problem("silence.not_found", str(error))) from None
+        look_again(store, now)
+    _present(invocation, project, silence, now)
+
+
+def _scope(
+    project: "Project", table: str | None, domain: str | None, *, everything: bool
+) -> "tuple[Scope, str | None]":
+    """Give what is to be silent.
+
+    Raises:
+        Stop: nothing or several things were named, or one that is not configured.
+    """
+    from checks import did_you_mean
+    from monitor.desk.reported import unknown_table
+    from store import Scope
+
+    if [table is not None, domain is not None, everything].count(True) != 1:
+        raise Stop(ExitCode.USAGE, Problem("usage", "give one of --table, --domain and --all"))
+    if table is not None:
+        stranger = unknown_table(table, project.config)
+        if stranger is not None:
+            raise Stop(ExitCode.USAGE, stranger)
+        return Scope.TABLE, table
+    if domain is not None:
+        known = list(project.config.domains)
+        if domain not in known:
+            hint = did_you_mean(domain, known).removeprefix("; ") or "see 'domains' in the configuration"
+            said = f"domain '{domain}' is not in the configuration"
+            raise Stop(ExitCode.USAGE, Problem("domain.unknown", said, hint=hint))
+        return Scope.DOMAIN, domain
+    return Scope.ALL, None
+
+
+def _present(invocation: Invocation, project: "Project", silence: "Silence", now: "datetime") -> None:
+    result = {"schema": "tablewatch.silence/1", **_as_json(silence, now)}
+    invocation.emit(result, lambda console: _draw(console, project, [silence], now))
+
+
+def _as_json(silence: "Silence", now: "datetime") -> dict[str, Any]:
+    return {
+        "id": silence.id,
+        "scope": silence.scope.value,
+        "name": silence.name,
+        "starts_at": silence.starts_at.isoformat(),
+        "until": silence.until.isoformat(),
+        "ended_at": None if silence.ended_at is None else silence.ended_at.isoformat(),
+        "active": _is_active(silence, now),
+        "reason": silence.reason,
+        "by": silence.by,
+    }
+
+
+def _is_active(silence: "Silence", now: "datetime") -> bool:
+    return silence.starts_at <= now < (silence.ended_at or silence.until)
+
+
+def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]", now: "datetime") -> None:
+    from monitor.desk.moments import say_time
+    from monitor.frame.tables import draw_table
+
+    if not silences:
+        console.print("no silences")
+        return
+    zone = project.config.timezone
+    rows = [
+        (
+            str(one.id),
+            one.scope.value if one.name is None else f"{one.scope.value} {one.name}",
+            say_time(one.starts_at, zone),
+            say_time(one.ended_at or one.until, zone),
+            "yes" if _is_active(one, now) else "over",
+            one.reason,
+            one.by,
+        )
+        for one in silences
+    ]
+    draw_table(console, (">#", "~of", "from", "until", "active", "~why", "~by"), rows)

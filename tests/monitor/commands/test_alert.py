@@ -1,0 +1,127 @@
+"""`tablewatch alert route` and `alert log`: who hears of what, and what was decided."""
+
+from datetime import timedelta
+
+import pytest
+
+from monitor.alerts.announce import announce
+from monitor.clock import SimulatedClock
+from monitor.config import load
+from monitor.wiring import Project
+from tests.monitor.commands.terminal import NOW, Terminal
+
+ALERTS = """
+alerts:
+  channels: {desk: {apprise: "json://localhost:9/"}, crew: {apprise: "json://localhost:9/"}}
+  routes:
+    - {match: {domain: sales}, to: [crew], quiet_hours: nights}
+    - {match: {severity: critical}, to: [desk]}
+  quiet_hours: {nights: {start: "17:00", end: "07:00", let_through: [critical]}}
+"""
+
+
+def with_alerts(terminal: Terminal, alerts: str = ALERTS) -> Terminal:
+    """Configure alerts."""
+    path = terminal.folder / "tablewatch.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + alerts, encoding="utf-8")
+    return terminal
+
+
+def tell(terminal: Terminal, after: timedelta = timedelta(minutes=5)) -> None:
+    """Let the daemon decide, a little later."""
+    project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(terminal.now + after))
+    with project.open_store() as store:
+        announce(project, store, terminal.now + after)
+
+
+def report(terminal: Terminal, table: str = "orders", *words: str) -> None:
+    """Let a person report something."""
+    terminal.json("incident", "open", "--table", table, "--title", f"{table} is odd", *words)
+
+
+def test_route_explains_who_hears(terminal: Terminal) -> None:
+    """Channels, the routes that lead to them, and why each other route does not."""
+    with_alerts(terminal)
+    value = terminal.json("alert", "route", "--table", "orders", "--severity", "error")
+    assert value["schema"] == "tablewatch.alert-route/1"
+    assert value["channels"] == [
+        {
+            "channel": "crew",
+            "by": ["route 1"],
+            "quiet_hours": ["nights"],
+            "quiet_until": "2026-11-20T22:00:00+00:00",
+        }
+    ]
+    assert [(step["name"], step["applies"]) for step in value["steps"]] == [
+        ("route 1", True),
+        ("route 2", False),
+        ("owner", False),
+    ]
+    said = terminal("alert", "route", "--table", "orders", "--severity", "critical").out
+    assert "crew" in said
+    assert "it matches: severity critical" in said
+    assert "now until" not in said
+    assert "now until Sat 2026-11-21 07:00" in terminal("alert", "route", "--table", "orders").out
+    assert "no channel hears of it" in terminal("alert", "route", "--table", "totals").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--table", "order"), "table 'order' is not in the configuration"),
+        (("--table", "orders", "--kind", "qualty"), "'qualty' is none of quality, disclosure; did you mean 'quality'?"),
+    ],
+)
+def test_route_refuses_what_it_does_not_know(terminal: Terminal, words: tuple[str, ...], message: str) -> None:
+    """A slip of the hand is pointed out."""
+    (error,) = terminal.refused("alert", "route", *words)
+    assert message in error["message"]
+
+
+def test_log_says_why_somebody_was_told_or_not(terminal: Terminal) -> None:
+    """The log has each change with every channel, what was done and why, and the messages with what became of them."""
+    with_alerts(terminal)
+    assert "nothing changed, and nothing was sent" in terminal("alert", "log").out
+    report(terminal, "orders")
+    assert "for more of its table (alerts.group_wait)" in terminal("alert", "log").out
+    tell(terminal)
+    report(terminal, "refunds", "--severity", "critical")
+    report(terminal, "totals")
+    tell(terminal)
+    value = terminal.json("alert", "log", "--since", "1h")
+    assert value["schema"] == "tablewatch.alert-log/1"
+    totals, refunds, orders = value["decisions"]
+    assert totals["why"] == "no route leads to a channel, and the owner has none"
+    told, held = refunds["channels"][0], orders["channels"][0]
+    assert (told["channel"], told["action"], told["reason"]) == ("desk", "told", "first")
+    assert (held["channel"], held["action"], held["hold"]) == ("crew", "held", "quiet hours nights")
+    (message,) = value["deliveries"]
+    assert (message["id"], message["state"], message["channel"]) == (told["delivery"], "waiting", "desk")
+    assert message["title"] == "[critical] refunds: refunds is odd (#2)"
+    said = terminal("alert", "log").out
+    assert "quiet hours nights" in said
+    assert "Sat 2026-11-21 07:00" in " ".join(said.split())
+    assert message["id"] in said
+
+
+def test_log_is_limited_and_reaches_back(terminal: Terminal) -> None:
+    """Older changes are shown when asked for, newest first, and whoever sees only some is told."""
+    with_alerts(terminal)
+    with terminal.at(NOW - timedelta(days=3)):
+        report(terminal, "orders")
+        report(terminal, "refunds")
+        tell(terminal)
+    assert terminal.json("alert", "log")["decisions"] == []
+    said = terminal("alert", "log", "--since", "7d", "--limit", "1")
+    assert "there is more than 1 of it" in said.err
+
+
+def test_a_disabled_channel_is_named(terminal: Terminal) -> None:
+    """The log says which channels are not used, and how to use them again."""
+    with_alerts(terminal)
+    with Project(load(terminal.folder / "tablewatch.yaml")).open_store() as store, store.writing() as book:
+        book.disable_channel("crew", "it answered 410 Gone", NOW)
+    assert terminal.json("alert", "log")["disabled"][0]["channel"] == "crew"
+    assert (
+        "note: crew is disabled: it answered 410 Gone; 'tablewatch alert enable crew'" in terminal("alert", "log").err
+    )
