@@ -15,6 +15,7 @@ from store._errors import (
     StoreNewer,
     StoreUnavailable,
 )
+from store._failpoint import FailPoint, reached
 from store._lock import DaemonLock, daemon_lock
 from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
 from store._open import open_store
@@ -38,6 +39,7 @@ __all__ = [
     "DeliveryState",
     "Disabled",
     "Discrepancy",
+    "FailPoint",
     "History",
     "IncidentFilter",
     "Lease",
@@ -71,6 +73,7 @@ __all__ = [
     "backup",
     "daemon_lock",
     "open_store",
+    "reached",
     "restore",
     "store_file",
 ]

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from store._engines import Address, address_of
 from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
+from store._failpoint import FailPoint, reached
 from store._files import logs_of, make_draft, put_on_disk, remove_draft
 from store._schema import OUR_TABLES, REVISION_TABLE, refuse_foreign, refuse_newer
 
@@ -151,6 +152,7 @@ def _refuse_place(store: Path, file: Path, *, force: bool) -> None:
 
 def _give_name(draft: Path, file: Path, *, force: bool) -> None:
     put_on_disk(draft)
+    reached(FailPoint.IN_BACKUP)
     if force:
         draft.replace(file)
     else:

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from store._engines import Address, address_of, migration_engine
 from store._errors import StoreCorrupt, StoreError, StoreUnavailable, in_our_words
+from store._failpoint import FailPoint, reached
 from store._files import make_draft, make_folder, remove_draft
 from store._schema import HEAD, REVISION_TABLE, refuse_foreign, revision_of, upgrade
 from store._store import Store
@@ -75,6 +76,7 @@ def migrate(address: Address, *, to: str, patience: timedelta) -> None:
             if revision_of(connection, address.name) == to:  # another process was faster
                 return
             upgrade(connection, address.name, to=to)
+            reached(FailPoint.IN_MIGRATION)
             if address.file is not None and connection.execute(text("PRAGMA foreign_key_check")).first() is not None:
                 raise StoreError(
                     f"{address.name} was not upgraded: rows would refer to rows that are not there; it is as it was"

@@ -1,7 +1,7 @@
 """Bring a copy back in the place of the store, while nobody uses it; the present store is kept beside it.
 
 A store that can be read is overwritten by SQLite itself, in one transaction: a crash leaves the old one or the new one.
-One that cannot be read is moved aside with its log first, so that the log is never taken for the new store's.
+One that cannot be read is kept under another name, its log with it, so that the log is never taken for the new store's.
 """
 
 from contextlib import closing
@@ -25,6 +25,7 @@ from store._backup import (
 )
 from store._engines import Address, address_of
 from store._errors import StoreCorrupt, StoreError, StoreForeign, StoreUnavailable, in_our_words
+from store._failpoint import FailPoint, reached
 from store._files import LOG_ENDS, logs_of, put_on_disk
 from store._lock import daemon_lock
 from store._open import migrate
@@ -94,10 +95,15 @@ def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelt
             return _overwrite(store, draft, kept=_free_name(store, now), patience=patience)
         except StoreCorrupt:
             pass  # then it is moved aside as it is
-    kept = _move_aside(store, _free_name(store, now))
-    name_without_replacing(draft, store)
+    was_there = store.exists()
+    kept = _free_name(store, now)
+    _keep_aside(store, kept)
+    if was_there:
+        draft.replace(store)
+    else:
+        name_without_replacing(draft, store)
     put_on_disk(store.parent)
-    return kept
+    return kept if was_there else None
 
 
 def _overwrite(store: Path, draft: Path, *, kept: Path, patience: timedelta) -> Path:
@@ -118,6 +124,7 @@ def _overwrite(store: Path, draft: Path, *, kept: Path, patience: timedelta) -> 
             put_on_disk(copy)
             name_without_replacing(copy, kept)
         put_on_disk(kept.parent)
+        reached(FailPoint.IN_RESTORE)
         with closing(connect(draft, "rw")) as source:
             _have_one_page_size(source, present)
             source.backup(present)
@@ -140,18 +147,23 @@ def _have_one_page_size(source: Connection, present: Connection) -> None:
         source.execute("VACUUM")
 
 
-def _move_aside(store: Path, kept: Path) -> Path | None:
-    """Move a store that cannot be read away, its log first: one that is left behind would be taken for the new store's.
+def _keep_aside(store: Path, kept: Path) -> None:
+    """Give a store that cannot be read a second name, and move its log there.
 
-    Gives where it is now; None if there was none.
+    A log that is left behind would be taken for the new store's. The file itself stays in its place until it is
+    replaced: where there is no store, a daemon that starts would make a new, empty one.
     """
-    was_there = store.exists()
-    for end in (*LOG_ENDS, ""):
+    if store.exists():
+        try:
+            kept.hardlink_to(store)
+        except OSError:  # a disk without links, such as a memory stick
+            store.rename(kept)
+    for end in LOG_ENDS:
         part = Path(f"{store}{end}")
         if part.exists():
             part.rename(f"{kept}{end}")
     put_on_disk(store.parent)
-    return kept if was_there else None
+    reached(FailPoint.IN_RESTORE_LOG_MOVED)
 
 
 def _free_name(store: Path, now: datetime) -> Path:

@@ -22,7 +22,7 @@ from monitor.alerts.route import any_way, channels_for
 from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, HeldBy, Hold, Lineage
 from monitor.alerts.weigh import Ear, Scales
 from monitor.wiring import Project
-from store import Book, DeliveryState, IncidentFilter, Store, Subject, Told, Transition, View
+from store import Book, DeliveryState, FailPoint, IncidentFilter, Store, Subject, Told, Transition, View, reached
 
 LOOK_AGAIN: Final = timedelta(minutes=5)
 AT_ONCE: Final = 2_000
@@ -43,8 +43,10 @@ class Announced:
         return Announced(self.messages + other.messages, self.settled + other.settled, self.held + other.held)
 
 
-def announce(project: Project, store: Store, now: datetime) -> Announced:
+def announce(project: Project, store: Store, now: datetime, *, remind: bool = True) -> Announced:
     """Decide on what waits and write the messages. Give how much was done; nothing, if nothing was due.
+
+    `remind`: also of what lasts. That looks at everything that lasts, so a daemon asks for it now and then only.
 
     Raises:
         StoreError: the store cannot be used; what was not finished waits on.
@@ -52,10 +54,12 @@ def announce(project: Project, store: Store, now: datetime) -> Announced:
     total = Announced()
     while True:
         with store.reading() as view:
-            if not _is_due(project, view, now):
+            if not _is_due(project, view, now, remind=remind):
                 return total
         with store.writing() as book:
-            done = _Pass(project, book, now).make()
+            done = _Pass(project, book, now).make(remind=remind)
+        if done.messages:
+            reached(FailPoint.AFTER_ANNOUNCE)
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
@@ -71,11 +75,11 @@ def look_again(store: Store, now: datetime) -> int:
         return len(book.postpone([one.id for one in waiting], now))
 
 
-def _is_due(project: Project, view: View, now: datetime) -> bool:
+def _is_due(project: Project, view: View, now: datetime, *, remind: bool) -> bool:
     waiting = view.transitions(now, AT_ONCE)
     if ready(waiting, group_wait=project.config.alerts.group_wait, now=now):
         return True
-    return any(_may_be_reminded(told, project, now) for told in view.told_open())
+    return remind and any(_may_be_reminded(told, project, now) for told in view.told_open())
 
 
 def _may_be_reminded(told: Told, project: Project, now: datetime) -> bool:
@@ -116,9 +120,9 @@ class _Pass:
         self._told: dict[int, dict[str, Told]] = {}
         self._states: Mapping[str, DeliveryState] = {}
 
-    def make(self) -> Announced:
+    def make(self, *, remind: bool) -> Announced:
         changed = self._changed()
-        due = self._due_for_a_reminder(known=changed)
+        due = self._due_for_a_reminder(known=changed) if remind else ()
         incidents = self._book.incidents_numbered([*changed, *due])
         self._recall(incidents)
         circumstances = self._look_around(incidents.values())

@@ -28,6 +28,7 @@ from monitor.alerts.attempt import Attempt, Failed, Sent
 from monitor.alerts.message import written
 from monitor.alerts.retry import LONGEST_WAIT, next_try
 from monitor.wiring import Project
+from store import FailPoint, reached
 
 if TYPE_CHECKING:
     from store import Book, Delivery, Store
@@ -159,6 +160,7 @@ class Dispatcher:
             landed = self._unmarked[0]
             delivery, attempt = landed.flight.delivery, landed.attempt
             told_before = landed.flight.left and not landed.hung and isinstance(attempt, Failed)
+            reached(FailPoint.AFTER_ANSWER)
             if not told_before:
                 with store.writing() as book:
                     now = book.clock(project.clock.now())
@@ -198,6 +200,7 @@ class Dispatcher:
                 )
             if not leased:
                 return
+            reached(FailPoint.AFTER_LEASE)
             self._launch(project, leased[0])
 
     def _launch(self, project: Project, delivery: "Delivery") -> None:

@@ -8,7 +8,7 @@ from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.slots import Timetable
 from monitor.wiring import Project
-from store import Book, Lease, Scheduled, Skip, SlotState, Store
+from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, reached
 
 LEASE: Final = timedelta(seconds=40)
 """How long a table is held without a sign of life, which a daemon gives every ten seconds."""
@@ -84,6 +84,8 @@ class Claims:
                 self._timetables[one.table].claim(one, now, busy_until=self._busy_until.get(one.table)) for one in due
             ]
             leases = [*orphans, *book.claim(claims, holder=self._holder, now=now, lease_until=until)]
+        if leases:
+            reached(FailPoint.AFTER_CLAIM)
         if room > len(orphans):
             self._left_by_anyone = False
         return Claimed(leases, kept)

@@ -52,7 +52,8 @@ _CLOCK_STEP_S: Final = 2.0
 class Daemon:
     """One running daemon. `run` works until it is told to stop, `run_once` until nothing is due."""
 
-    def __init__(self, project: Project, path: Path, store: Store) -> None:
+    def __init__(self, project: Project, path: Path, store: Store, *, pool: Pool | None = None) -> None:
+        """Prepare to work; `pool`: who looks at tables, by default worker processes."""
         clock = project.clock
         self.project = project
         self._store = store
@@ -70,7 +71,7 @@ class Daemon:
         )
         self._metrics = Metrics(version(), self._picture, config_loaded_at=clock.now())
         self._speaker = Speaker(store, clock, holder=self._row.id)
-        self._pool = Pool(size=project.config.daemon.workers, clock=clock)
+        self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
         self._failures = 0
         self._unknowns = 0
         self._reach = Reach()

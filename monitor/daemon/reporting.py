@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.daemon.journal import LOG
 from monitor.wiring import Project
-from store import Delivery, Store
+from store import Delivery, FailPoint, Store, reached
 
 if TYPE_CHECKING:
     from monitor.reports.value import WeeklyReport
@@ -110,7 +110,9 @@ def _keep(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    reached(FailPoint.BEFORE_REPORT_NAMED)
     draft.replace(path)
+    reached(FailPoint.AFTER_REPORT_NAMED)
 
 
 def _missing(folder: Path) -> Iterator[Path]:

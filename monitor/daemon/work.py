@@ -25,14 +25,18 @@ from monitor.looked import Looked
 from monitor.target import Target
 from monitor.wiring import Project
 from monitor.workers import Died, Ended, Event, Found, Job, Overdue, Pool
-from store import Lease, Store, StoreBusy, StoreError, StoreUnavailable, View
+from store import FailPoint, Lease, Store, StoreBusy, StoreError, StoreUnavailable, View, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
 """How often a daemon tells the store the time and that it still holds what it holds, and looks for what others left."""
 
 _LOOK_ANYWAY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 30.0
-_MOST_IN_A_JOB: Final = 20
+_MOST_IN_A_JOB: Final = 50
+_JOB_S: Final = 1.0
+"""Small tables go to a worker together, as many as it is expected to look at in this time."""
+_FIRST_GUESS_S: Final = 0.2
+_GUESS_WEIGHT: Final = 0.2
 _MOST_REMEMBERED: Final = 50
 _HELD_PER_WORKER: Final = 25
 _HELD_PER_WORKER_OF_SEVERAL: Final = 2
@@ -70,6 +74,7 @@ class Work:
         self._queues: dict[str, deque[Held]] = {}
         self._jobs: dict[int, list[Held]] = {}
         self._held: dict[int, Held] = {}
+        self._pace: dict[str, float] = {}
         self._ended: list[tuple[Held, Looked]] = []
         self._numbers = count(1)
         self._ticked = Flag()
@@ -216,9 +221,10 @@ class Work:
         return self._queues[source][0].lease.slot
 
     def _portion(self, queue: deque[Held]) -> Sequence[Held]:
-        """Take what makes one job: enough that small tables need few messages, not so much that others starve."""
+        """Take what makes one job: one large table, or many small ones."""
         portion = [queue.popleft()]
-        most = min(_MOST_IN_A_JOB, len(queue) // (2 * self._workers) + 1)
+        pace = self._pace.get(portion[0].source, _FIRST_GUESS_S)
+        most = max(1, min(_MOST_IN_A_JOB, round(_JOB_S / pace), len(queue) // self._workers + 1))
         while queue and len(portion) < most and not portion[0].alone and not queue[0].alone:
             portion.append(queue.popleft())
         return portion
@@ -246,6 +252,9 @@ class Work:
         held = self._take_out(job, looked.target.subject.name)
         if held is not None:
             self._ended.append((held, held.whole(looked)))
+            took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
+            guess = self._pace.get(held.source, took)
+            self._pace[held.source] = guess + _GUESS_WEIGHT * (took - guess)
 
     def _died(self, job: int, table: str, cause: str) -> None:
         """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
@@ -275,7 +284,9 @@ class Work:
         while self._ended and self._clock.monotonic() >= self._resume_at:
             batch = self._ended[:_MOST_REMEMBERED]
             slots = [(held.lease, looked) for held, looked in batch]
+            reached(FailPoint.BEFORE_REMEMBER)
             results = conclude_slots(slots, store=self._store, policy=self._policy, now=self._clock.now())
+            reached(FailPoint.AFTER_REMEMBER)
             del self._ended[: len(batch)]
             for held, looked in batch:
                 self._claims.was_busy(held.name, looked.ended_at)

@@ -1,0 +1,62 @@
+"""Die at a named point, so that tests can prove that dying there loses nothing. Inert outside these tests.
+
+A point is armed by two variables of the environment at once, read when the program starts: `TABLEWATCH_CRASH_TEST=1`
+says that this is such a test, `TABLEWATCH_FAILPOINT=after-claim` (or `after-claim:3`, at the third passing) names it.
+Elsewhere a point costs one look into an empty dictionary.
+"""
+
+import os
+import signal
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class FailPoint(StrEnum):
+    """Where the process can be made to die, as by `kill -9`: each between two steps that a crash may part."""
+
+    AFTER_CLAIM = "after-claim"
+    """Slots are taken, nobody looks at their tables yet."""
+    BEFORE_REMEMBER = "before-remember"
+    """Tables were looked at, nothing of it is in the store."""
+    AFTER_REMEMBER = "after-remember"
+    """It is in the store, nobody was told."""
+    AFTER_ANNOUNCE = "after-announce"
+    """Messages are written, none is sent."""
+    AFTER_LEASE = "after-lease"
+    """A message is leased, and not sent."""
+    AFTER_ANSWER = "after-answer"
+    """The other side has answered, the store does not know."""
+    BEFORE_REPORT_NAMED = "before-report-named"
+    """A report is on the disk, under another name."""
+    AFTER_REPORT_NAMED = "after-report-named"
+    """A report has its name, its message is not written."""
+    IN_MIGRATION = "in-migration"
+    """The tables are changed, and the change is not committed."""
+    IN_BACKUP = "in-backup"
+    """A copy of the store is whole, and has no name yet."""
+    IN_RESTORE = "in-restore"
+    """The present store is kept under another name, the copy is not in its place yet."""
+    IN_RESTORE_LOG_MOVED = "in-restore-log-moved"
+    """Of a store that cannot be read the log is moved aside, and the file is not replaced yet."""
+
+
+def _read(environment: Mapping[str, str]) -> dict[FailPoint, int]:
+    """Give the point at which to die, and at which passing; nothing unless it is a test of that."""
+    said = environment.get("TABLEWATCH_FAILPOINT")
+    if environment.get("TABLEWATCH_CRASH_TEST") != "1" or not said:
+        return {}
+    name, _, passing = said.partition(":")
+    return {FailPoint(name): int(passing or 1)}
+
+
+_armed: Final = _read(os.environ)
+
+
+def reached(point: FailPoint) -> None:
+    """Die here, if a test of crash safety wants that."""
+    if point not in _armed:
+        return
+    _armed[point] -= 1
+    if _armed[point] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
