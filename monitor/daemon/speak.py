@@ -17,6 +17,8 @@ from monitor.wiring import Project
 from store import Store, StoreError
 
 _FINISH_WITHIN_S: Final = 5.0
+_REMIND_EVERY_S: Final = 60.0
+"""How often it is looked whether people are to be reminded of what lasts."""
 
 
 class Speaker:
@@ -28,6 +30,7 @@ class Speaker:
         """Whether this daemon speaks for all of them."""
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
+        self._remind_at = 0.0
 
     def speak(self, project: Project) -> None:
         """Decide on what changed, and send what is due.
@@ -37,7 +40,10 @@ class Speaker:
         """
         self.leads = self._store.try_lead()
         if self.leads:
-            announce(project, self._store, self._clock.now())
+            now = self._clock.monotonic()
+            remind = now >= self._remind_at
+            announce(project, self._store, self._clock.now(), remind=remind)
+            self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
             self._dispatcher.step(project, self._store)
 
     def report(self, project: Project) -> None:
