@@ -27,7 +27,7 @@ def main() -> None:
     """Print the comparison."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "source.db"
-        _build(database)
+        build(database)
         first, later, statements, memory = _tablewatch(Path(folder), database)
         gx = _great_expectations(database)
     later_cycles = f"tablewatch, later cycles (median of {CYCLES - 1})"
@@ -41,7 +41,8 @@ def main() -> None:
     print(f"\nGreat Expectations / tablewatch, cpu of a later cycle: {gx['second cycle'].cpu / later.cpu:.1f} x")
 
 
-def _build(database: Path) -> None:
+def build(database: Path) -> None:
+    """Make the tables."""
     loaded = (NOW - timedelta(hours=3)).strftime("%Y-%m-%d %H:%M:%S")
     with sqlite3.connect(database) as source:
         for number in range(TABLES):
@@ -50,7 +51,8 @@ def _build(database: Path) -> None:
             source.executemany(f"INSERT INTO t{number:04} VALUES (?, ?, ?, ?)", rows)
 
 
-def _config(folder: Path, database: Path) -> str:
+def config(folder: Path, database: Path) -> str:
+    """Give a configuration that watches them."""
     lines = [
         f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}",
         f"sources:\n  s: {{url: 'sqlite:///{database}', timezone: UTC}}\ntables:",
@@ -63,10 +65,10 @@ def _config(folder: Path, database: Path) -> str:
 
 
 def _tablewatch(folder: Path, database: Path) -> tuple[Cost, Cost, str, str]:
-    config = folder / "tablewatch.yaml"
-    config.write_text(_config(folder, database), encoding="utf-8")
+    file = folder / "tablewatch.yaml"
+    file.write_text(config(folder, database), encoding="utf-8")
     clock = SimulatedClock(NOW)
-    project = Project(load(config), clock)
+    project = Project(load(file), clock)
     targets = project.targets(table.name for table in project.config.tables)
     costs, memories, counted = [], [], Counter[str]()
     with project.open_store(alone=True) as store, _counted_fetches(counted):

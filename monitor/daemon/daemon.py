@@ -36,7 +36,7 @@ from monitor.daemon.speak import Speaker
 from monitor.daemon.watch import ConfigWatch, Refused
 from monitor.daemon.work import SIGN_OF_LIFE, Work
 from monitor.frame.version import version
-from monitor.look import retire
+from monitor.retire import retire
 from monitor.wiring import Project
 from monitor.workers import Pool
 from store import Daemon as Row

@@ -114,6 +114,12 @@ class Crew:
         if member.pid is not None:
             signal_group(member.pid, signal.SIGTERM)
 
+    @property
+    def processes(self) -> Sequence[int]:
+        """Give the process ids: the forkserver's first, then the workers'."""
+        ours = [] if self._spawner is None else [self._spawner.pid]
+        return [*ours, *(member.pid for member in self.members.values() if member.pid is not None)]
+
     def kill_the_deaf(self) -> None:
         """Kill the workers that were told to end and have not."""
         for member in self.members.values():

@@ -133,6 +133,11 @@ class Pool:
             trouble=self._crew.trouble,
         )
 
+    @property
+    def processes(self) -> Sequence[int]:
+        """Give the ids of its processes at present: that of the one that forks first, then the workers'."""
+        return self._crew.processes
+
     def close(self, deadline: timedelta = timedelta(seconds=2)) -> None:
         """End all workers, whatever they do: asked first, killed after the deadline. Jobs that wait are forgotten."""
         if self._closed:

@@ -131,10 +131,15 @@ def test_ends_with_its_parent(then):
     _wait_until_gone(int(parent.stdout))
 
 
-def test_ends_with_its_parent_amid_a_request():
+@pytest.mark.parametrize(
+    "busy",
+    ["__import__('time').sleep(3600)", "__import__('collections').deque(__import__('itertools').repeat(0), 0)"],
+    ids=["sleeping", "holding the interpreter"],
+)
+def test_ends_with_its_parent_amid_a_request(busy):
     """A parent that is killed while the worker is busy takes the worker with it."""
     root = Path(__file__).resolve().parents[2]
-    busy = "__import__('os').kill({}, 9), __import__('time').sleep(3600)"
+    busy = f"__import__('os').kill({{}}, 9), {busy}"
     then = f"worker.call(eval, {busy!r}.format(os.getpid()), deadline=timedelta(hours=1))"
     parent = subprocess.run(  # noqa: S603 - our own interpreter and our own words
         [sys.executable, "-c", _PARENT.format(then=then)], capture_output=True, text=True, check=False, cwd=root

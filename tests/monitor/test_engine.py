@@ -12,7 +12,8 @@ from checks import Severity, Status
 from incidents import Resolution, State, verbs
 from monitor.clock import SimulatedClock
 from monitor.engine import Engine
-from monitor.look import look, retire
+from monitor.look import look
+from monitor.retire import retire
 from monitor.selector import select
 from sources import open_source
 from store import IncidentFilter, Store, StoreError
