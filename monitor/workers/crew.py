@@ -7,6 +7,7 @@ every half minute; nothing raises.
 import selectors
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from socket import socket
 from typing import Final
 
 from monitor.workers.member import Member, Phase
@@ -23,8 +24,8 @@ _LISTEN: Final = selectors.EVENT_READ
 class Crew:
     """All workers. `time` is the pool's own clock, in seconds."""
 
-    def __init__(self, time: Callable[[], float], bell: int) -> None:
-        """Start the forkserver; `bell` is a descriptor that ends a wait."""
+    def __init__(self, time: Callable[[], float], bell: socket) -> None:
+        """Start the forkserver; what comes through `bell` ends a wait."""
         self.members: dict[int, Member] = {}
         self.trouble: str | None = None
         """Why no worker can be made at present, in our words."""
@@ -66,7 +67,7 @@ class Crew:
         heard = []
         for key, happened in self._selector.select(seconds):
             member = self.members.get(key.data) if isinstance(key.data, int) else None
-            if key.fd == self._bell:
+            if key.fileobj is self._bell:
                 self.rang = True
             elif member is not None:
                 if happened & selectors.EVENT_WRITE:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from checks._catalog import load_catalog
-from checks._parent_death import die_with_parent, outlive_parent
+from checks._parent_death import adopt_orphans, die_with_parent, outlive_parent
 from monitor.workers.sessions import kill_session
 
 _LONGEST_NAP_S: Final = 1.0
@@ -48,6 +48,7 @@ def main(descriptor: int, daemon: int, folder: str) -> NoReturn:
     _preload()
     server = _ForkServer(socket.socket(fileno=descriptor), daemon, Path(folder))
     outlive_parent()
+    adopt_orphans()  # where the daemon is the first process of a container, nobody else would wait for them
     server.serve()
 
 
@@ -88,6 +89,7 @@ class _ForkServer:
             ready = set(select.select([self._control.fileno(), self._bell], [], [], _LONGEST_NAP_S)[0])
             if self._bell in ready:
                 os.read(self._bell, 4096)
+                self._bury_orphans()
             if self._control.fileno() in ready and not self._obey():
                 break
             self._tell_who_ended()
@@ -151,6 +153,12 @@ class _ForkServer:
         kill_session(pid)
         os.waitpid(pid, 0)
         shutil.rmtree(self._folder / str(self._ended.pop(pid)), ignore_errors=True)
+
+    def _bury_orphans(self) -> None:
+        """Wait for what workers started and left behind."""
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+        for pid in set(map(int, children)) - {*self._running, *self._ended}:
+            os.waitpid(pid, os.WNOHANG)
 
     def _tell(self, **news: int) -> None:
         with suppress(OSError):  # the daemon is gone, which the loop notices

@@ -5,13 +5,13 @@ by a signal handler. Deadlines are measured in the time during which the pool wa
 a machine that slept, does not make its workers late.
 """
 
-import os
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from socket import socketpair
 from types import TracebackType
 from typing import Final, Self
 
@@ -79,9 +79,9 @@ class Pool:
         self._watch = SystemClock()
         self._looked_at = self._watch.monotonic()
         self._time = 0.0
-        self._bell, self._ring = os.pipe()
+        self._bell, self._ring = socketpair()
         for end in (self._bell, self._ring):
-            os.set_blocking(end, False)
+            end.setblocking(False)  # noqa: FBT003 - the socket's own word
         self._crew = Crew(lambda: self._time, self._bell)
         self._closed = False
 
@@ -118,7 +118,7 @@ class Pool:
     def wake(self) -> None:
         """Let `events` return at once; from any thread."""
         with suppress(OSError):  # it was woken already, or the pool is closed
-            os.write(self._ring, b"!")
+            self._ring.send(b"!")
 
     @property
     def state(self) -> PoolState:
@@ -151,8 +151,8 @@ class Pool:
             self._crew.wait(left)
             deque(self._crew.news(), maxlen=0)
         self._crew.close()
-        os.close(self._bell)
-        os.close(self._ring)
+        self._bell.close()
+        self._ring.close()
 
     # --- one turn -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Pool:
         self._refresh()
         self._start_waiting()
         if self._crew.rang:
-            os.read(self._bell, 4096)
+            self._bell.recv(4096)
         return self._crew.rang
 
     def _next_alarm(self) -> float:
@@ -312,7 +312,7 @@ class Pool:
         """Replace worn workers, once their successor is there; let those go that are too many."""
         members = list(self._crew.members.values())
         for member in members:
-            if member.worn and not member.succeeded:
+            if member.worn and not member.succeeded and member.phase is not Phase.ENDING:
                 member.succeeded = self._crew.hire()
         idle = [member for member in members if member.phase is Phase.IDLE]
         worn = [member for member in idle if member.worn]

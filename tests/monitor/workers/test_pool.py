@@ -339,3 +339,33 @@ def test_checks_are_compared_by_what_they_are(ear, shop):
     (found,) = ear.of(Found)
     assert [one.check_id for one in found.looked.measured] == ["a.not-null"]
     assert found.looked.target == replace(fewer)
+
+
+def test_what_is_used_is_given_back(make_pool, shop):
+    """However many workers come and go, descriptors stay as many, and no process waits to be waited for."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    ear = make_pool(size=2, recycle_after=1)
+    for _ in range(10):
+        ear.run(job(target(shop, "a")), job(target(shop, "b", (("x", Deadly(how="nothing")),))))
+        while ear.pool.state.busy or any(member.worn for member in _members(ear.pool)):
+            ear.pool.events(1.0)
+    forkserver = ear.pool.processes[0]
+    children = Path(f"/proc/{forkserver}/task/{forkserver}/children").read_text().split()
+    assert set(map(int, children)) >= _pids(ear.pool)
+    assert len(children) <= 6
+    assert len(list(Path(f"/proc/{forkserver}/fd").iterdir())) <= 8
+    assert len(list(Path(ear.pool._crew._spawner._folder).iterdir())) <= 6
+    ear.pool.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_what_a_worker_left_behind_is_waited_for(make_pool, shop, tmp_path):
+    """In a container whose first process is the daemon, nobody else waits for a killed worker's children."""
+    ear, place = make_pool(), tmp_path / "children"
+    leaving = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=timedelta(seconds=2))
+    ear.pool.submit(leaving)
+    ear.until(lambda _: ear.of(Overdue))
+    children = [int(pid) for pid in place.read_text().split()]
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        ear.pool.events(0.2)
+    assert ear.pool.processes
