@@ -159,6 +159,17 @@ def test_reminders_until_somebody_cares(desk_of):
     assert desk.told(at(100)) == []
 
 
+def test_a_daemon_looks_for_reminders_now_and_then(desk_of):
+    """Without `remind` a pass tells what changed, and reminds nobody."""
+    desk = desk_of()
+    desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    desk.open("stray", at(30))
+    announce(desk.project, desk.store, at(31), remind=False)
+    assert desk.arrive(at(31)) == [("desk", [2], ["first"])]
+    assert desk.told(at(31)) == [("desk", [1], ["reminder"])]
+
+
 def test_flapping_is_told_once_and_then_not_until_it_settled(desk_of):
     """A check that changes its mind a hundred times is told twice, and once more when it has settled."""
     desk = desk_of()
