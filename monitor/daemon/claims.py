@@ -12,6 +12,7 @@ from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, rea
 
 LEASE: Final = timedelta(seconds=40)
 """How long a table is held without a sign of life, which a daemon gives every ten seconds."""
+_ALL: Final = 1_000_000
 
 
 class Claimed(NamedTuple):
@@ -53,6 +54,7 @@ class Claims:
             book.set_schedule(rows, _dropped(book.schedule(), rows, now))
             if self._epoch != before:
                 _plan_anew(book, timetables.values(), now)
+            _decide_anew(book, now)
         self._timetables = timetables
 
     def is_anything_due(self) -> bool:
@@ -117,6 +119,7 @@ class Claims:
         if epoch != self._epoch:
             self._epoch = epoch
             _plan_anew(book, self._timetables.values(), now)
+            _decide_anew(book, now)
 
 
 def _timetables(project: Project) -> dict[str, Timetable]:
@@ -133,6 +136,11 @@ def _timetables(project: Project) -> dict[str, Timetable]:
 def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:
     """Bring the schedule back from the future, where it lies when the clock was set back."""
     book.reschedule([timetable.after(now) for timetable in timetables])
+
+
+def _decide_anew(book: Book, now: datetime) -> None:
+    """Let what waits to be told be decided on again: its reasons may be gone, or lie in the future of another clock."""
+    book.postpone([one.id for one in book.waiting_transitions(_ALL)], now)
     LOG.warning("the clock was set back; every table is planned anew from now on")
 
 

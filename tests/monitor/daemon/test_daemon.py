@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -214,6 +215,18 @@ def test_systemd_hears_of_it(place):
             while (said := systemd.recv(100)) != b"STOPPING=1":
                 assert said == b"WATCHDOG=1"
             assert daemon.ends() == 0
+
+
+def test_a_machine_that_slept_goes_on_where_it_should(place):
+    """After a stop as in suspend, the newest slot is run and the others are recorded; nothing stands still."""
+    with place.daemon() as daemon:
+        until(lambda: place.number(_RUNS), "a look")
+        daemon.tell(signal.SIGSTOP)
+        slept = place.number("SELECT max(slot_us) FROM slot")
+        until(lambda: time.time() * 1e6 > slept + 4e6, "four seconds of sleep")
+        daemon.tell(signal.SIGCONT)
+        until(lambda: place.number("SELECT max(slot_us) FROM slot") > slept + 3_000_000, "a look after the sleep")
+        until(lambda: place.number("SELECT count(*) FROM skip"), "the record of what was missed")
 
 
 def test_no_job_is_pickled_anywhere(place):

@@ -117,6 +117,21 @@ def test_a_clock_that_is_set_back_while_the_daemon_runs(plant):
     assert {slot.epoch for slot in _slots(plant)} == {0, 1}
 
 
+def test_a_clock_that_is_set_back_lets_what_waits_to_be_told_be_decided_on(plant):
+    """A decision that was put off to a moment of the other clock is due at once by the new one."""
+    with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO orders VALUES (1, 'ann')")
+    plant.turn(plant.work())
+    with plant.store.writing() as book:
+        (waiting,) = book.transitions(NOW, 10)
+        book.postpone([waiting.id], NOW + timedelta(minutes=5), {"why": None, "channels": {}})
+        assert book.transitions(NOW, 10) == []
+    plant.clock = SimulatedClock(NOW - timedelta(hours=3))
+    plant.turn(plant.work())
+    with plant.store.reading() as view:
+        assert [one.id for one in view.transitions(plant.clock.now(), 10)] == [waiting.id]
+
+
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
     """A jump of a day is one run per table, and the slots in between are recorded."""
     work = plant.work()

@@ -1,0 +1,35 @@
+"""Operators hear of a source that is away for long, once, and of its return."""
+
+from datetime import timedelta
+
+from checks import Message, Outcome, Status, UnknownReason, unknown
+from checks.primary_key import PrimaryKey
+from monitor.alerts.notices import Operation
+from monitor.conclude import CheckResult
+from monitor.daemon.reach import LONG, Reach
+from tests.monitor.shop import NOW
+
+_CHECK = PrimaryKey(columns=("id",))
+
+
+def _found(minutes, *, away, source="shop"):
+    outcome = unknown(UnknownReason.UNREACHABLE, Message("away")) if away else Outcome(Status.PASS, Message("well"))
+    return CheckResult("t.key", "t", _CHECK, outcome, NOW + timedelta(minutes=minutes), 0.1, source)
+
+
+def test_a_source_that_is_away_for_long_is_told_once():
+    """Not at its first failure, and not for each table."""
+    reach, told = Reach(), []
+    for minutes in (0, 5, 9, 10, 11, 60):
+        told += reach.take([_found(minutes, away=True), _found(minutes, away=False, source="other")])
+    assert [(one.operation, one.name, one.since) for one in told] == [(Operation.SOURCE_UNREACHABLE, "shop", NOW)]
+    (back,) = reach.take([_found(70, away=False)])
+    assert (back.operation, back.since) == (Operation.SOURCE_REACHABLE, NOW)
+    assert list(reach.take([_found(71, away=False)])) == []
+
+
+def test_a_source_that_comes_back_soon_is_not_told_of():
+    """A short outage is nobody's business but its tables'."""
+    reach = Reach()
+    assert list(reach.take([_found(0, away=True), _found(9, away=False)])) == []
+    assert list(reach.take([_found(9 + LONG.total_seconds() / 60, away=True)])) == []
