@@ -86,7 +86,7 @@ class Watchfulness:
             yield "no daemon runs; start one with 'tablewatch run'"
         elif self.waits_since is not None:
             yield f"the table that waits longest has been due for {say_duration(self.as_of - self.waits_since)}"
-        for one in self.quarantines:
-            if one.until is not None and one.until > self.as_of:
-                ended = f"it ended its worker {one.crashes} times"
-                yield f"{one.check_id} rests until {one.until:%Y-%m-%d %H:%M} UTC: {ended}"
+        for check in self.quarantines:
+            if check.until is not None and check.until > self.as_of:
+                ended = f"it ended its worker {check.crashes} times"
+                yield f"{check.check_id} rests until {check.until:%Y-%m-%d %H:%M} UTC: {ended}"

@@ -1,0 +1,52 @@
+"""What is said of daemons: which run, what they refuse, what waits, what is left out."""
+
+from datetime import timedelta
+
+from monitor.figures.daemons import Watchfulness
+from store import Daemon, Quarantine
+from tests.monitor.shop import NOW
+
+
+def _daemon(**given):
+    known = {"id": "a", "host": "vm", "pid": 7, "version": "1", "started_at": NOW - timedelta(days=2)}
+    return Daemon(**known | {"heartbeat_at": NOW - timedelta(seconds=5), "config_loaded_at": NOW} | given)
+
+
+def _said(*daemons, waits_since=None, quarantines=()):
+    return list(Watchfulness(NOW, daemons, waits_since, quarantines).lines())
+
+
+def test_a_daemon_that_gives_signs_runs():
+    """Its host, process, start and last sign are told, and what the table that waits longest waits for."""
+    said = _said(_daemon(), waits_since=NOW - timedelta(minutes=3))
+    assert said == [
+        "daemon on vm (pid 7): runs since 2026-11-18 09:00 UTC, last sign 5 s ago",
+        "the table that waits longest has been due for 3 min",
+    ]
+
+
+def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
+    """Without a running one, the person is told how to start one."""
+    said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), _daemon(stopped_at=NOW - timedelta(minutes=2)))
+    assert said == [
+        "daemon on vm (pid 7): was last heard of 10 min ago and did not say goodbye",
+        "daemon on vm (pid 7): stopped 2 min ago",
+        "no daemon runs; start one with 'tablewatch run'",
+    ]
+
+
+def test_a_refused_configuration_and_a_quarantined_check_are_told():
+    """What a daemon does not do, and why."""
+    crashes = Quarantine("orders.key", 5, NOW + timedelta(hours=1), NOW)
+    forgiven = Quarantine("orders.other", 2, None, NOW)
+    said = _said(_daemon(config_error="tablewatch.yaml:3: no"), quarantines=[crashes, forgiven])
+    assert said[1:] == [
+        "  refuses the changed configuration: tablewatch.yaml:3: no",
+        "orders.key rests until 2026-11-20 10:00 UTC: it ended its worker 5 times",
+    ]
+
+
+def test_the_published_form():
+    """Programs get the same, with times and seconds."""
+    found = Watchfulness(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
+    assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
