@@ -34,7 +34,7 @@ class Aggregate(StrEnum):
 
     @property
     def is_value(self) -> bool:
-        """Say whether the number stands in the table itself: then no message may say it."""
+        """Say whether the number stands in the table itself: then it is judged, and neither kept nor said."""
         return self in {Aggregate.MIN, Aggregate.MAX}
 
 

@@ -45,10 +45,9 @@ _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} e
 _TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
 _AWAY: Final = Message("{what} is {value:number}, {away:ratio} away from {baseline:number}, usual on this weekday")
 _USUALLY_ZERO: Final = Message("{what} is not 0, as is usual on this weekday")
-# a smallest or largest value is a value of the table, and no message shows one
+# a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _TOO_SMALL_VALUE: Final = Message("{what} is smaller than {limit:number}")
 _TOO_LARGE_VALUE: Final = Message("{what} is larger than {limit:number}")
-_AWAY_VALUE: Final = Message("{what} is {away:ratio} away from what is usual on this weekday")
 
 
 class Metric(CheckParameters):
@@ -80,6 +79,11 @@ class Metric(CheckParameters):
             needs_column(self.aggregate, self.column)
         if self.min is None and self.max is None and self.max_deviation is None:
             raise ValueError("at least one of 'min', 'max' and 'max_deviation'")
+        if self._is_value and self.max_deviation is not None:
+            raise ValueError(
+                f"'max_deviation' compares with earlier numbers, and a value of the table, which '{self.aggregate}' "
+                "is, is never kept; use 'min' and 'max'"
+            )
         in_order(self.min, self.max)
         return self
 
@@ -105,7 +109,8 @@ class Metric(CheckParameters):
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
         value, baseline = self._value(measurement), median_of(history, "value")
-        observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
+        kept = None if self._is_value else plain(value)
+        observed: dict[str, Json] = {"value": kept, "baseline": plain(baseline)}
         nonsense = without_impostors(measurement.values, self._what, observed)
         if nonsense is not None:
             return nonsense
@@ -153,8 +158,6 @@ class Metric(CheckParameters):
         if not baseline:
             return _USUALLY_ZERO.given(what=self._what)
         away = float(distance / abs(baseline))
-        if self._is_value:
-            return _AWAY_VALUE.given(what=self._what, away=away)
         return _AWAY.given(what=self._what, value=plain(value), away=away, baseline=plain(baseline))
 
     @property

@@ -38,7 +38,7 @@ from checks._message import Message
 _FINE: Final = Message("{own} agrees with {other}")
 _NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
-# a smallest or largest value is a value of the table, and no message shows one
+# a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _DIFFERS_VALUE: Final = Message("{own} differs from {other}")
 
 
@@ -82,6 +82,10 @@ class Reconcile(CheckParameters):
         return self.against.column or self.column
 
     @property
+    def _compares_values(self) -> bool:
+        return self.aggregate.is_value or self._other_aggregate.is_value
+
+    @property
     def refers_to(self) -> tuple[str, ...]:
         """Name the other table."""
         return (self.against.table,)
@@ -108,6 +112,8 @@ class Reconcile(CheckParameters):
         here, there = measurement.values, measurement.tables["other"][0]
         value, baseline = _total(self.aggregate, here["value"]), _total(self._other_aggregate, there["value"])
         observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
+        if self._compares_values:  # neither: where they agree, one is the other
+            observed = {"value": None, "baseline": None}
         expected: dict[str, Json] = {"tolerance": self.tolerance, "relative_tolerance": self.relative_tolerance}
         nonsense = without_impostors(here, own, observed) or without_impostors(there, other, observed)
         if nonsense is not None:
@@ -118,7 +124,7 @@ class Reconcile(CheckParameters):
         if abs(value - baseline) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(baseline)):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
         message = _DIFFERS.given(own=own, other=other, value=plain(value), baseline=plain(baseline))
-        if self.aggregate.is_value or self._other_aggregate.is_value:
+        if self._compares_values:
             message = _DIFFERS_VALUE.given(own=own, other=other)
         return Outcome(Status.FAIL, message, observed, expected)
 

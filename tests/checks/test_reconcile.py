@@ -80,8 +80,8 @@ def test_different_aggregates(dialect):
         assert ask(check(aggregate="count", column=None, against=against), here).status is Status.PASS
         rows = {"table": "ledger"}
         assert ask(check(aggregate="count", column=None, against=rows), here).observed == {"value": 3, "baseline": 1}
-        same_name = check(aggregate="max", against={"table": "ledger"})
-        assert ask(same_name, here).observed == {"value": 2, "baseline": 3}
+        same_name = check(aggregate="mean", against={"table": "ledger"})
+        assert ask(same_name, here).observed == {"value": 1.5, "baseline": 3}
 
 
 def test_filter_is_for_the_own_table(dialect):
@@ -104,12 +104,14 @@ def test_empty_tables(dialect):
     )
 
 
-def test_no_value_of_the_table_in_a_message():
-    """Messages about a smallest or largest value do not show it."""
+@pytest.mark.parametrize("against", [{}, {"aggregate": "sum"}])
+def test_no_value_of_the_table_is_kept_or_said(against):
+    """A smallest or largest value stands in the table: it is compared, and neither it nor the other number is kept."""
     with place("duckdb", t=orders("987654"), ledger=ledger("123456")) as here:
-        message = ask(check(aggregate="max"), here).message
-    assert str(message) == "max(amount) differs from max(ledger.total)"
-    assert message.values.keys() == {"own", "other"}
+        outcome = ask(check(aggregate="max", against={"table": "ledger", "column": "total"} | against), here)
+    assert str(outcome.message) == f"max(amount) differs from {against.get('aggregate', 'max')}(ledger.total)"
+    assert outcome.message.values.keys() == {"own", "other"}
+    assert outcome.observed == {"value": None, "baseline": None}
 
 
 def test_other_column():
