@@ -1,7 +1,4 @@
-"""`tablewatch alert`: see who is told what, and try channels out.
-
-What was decided is in `_alert_deciding`, what is done to messages in `_alert_sending`.
-"""
+"""`tablewatch alert`: see who is told what, and try channels out. See `_alert_deciding` and `_alert_sending`."""
 
 import typer
 
