@@ -72,7 +72,6 @@ def _pool(
         forkserver, *workers = pool.processes
         costs = [_measured(lambda: _cycle(pool, targets), [os.getpid(), *workers]) for _ in range(CYCLES)]
         memory = [
-            ("the process that holds the pool", f"{_shared_memory_mb(os.getpid()):.0f}"),
             ("the forkserver", f"{_shared_memory_mb(forkserver):.0f}"),
             (f"{len(workers)} workers", f"{sum(map(_shared_memory_mb, workers)):.0f}"),
         ]
