@@ -14,6 +14,7 @@ import typer.main
 
 from monitor.commands import command_files, load_command, sum_up_command
 from monitor.frame.crash import crash_hook
+from monitor.frame.discreet import be_discreet
 from monitor.frame.output import Format, Invocation, remember_config, remember_format
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.version import version as installed_version
@@ -197,6 +198,7 @@ def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
 
 def main() -> None:
     """Run the command line; the entry point of `tablewatch`."""
+    be_discreet()
     invocation = Invocation()
     sys.excepthook = crash_hook(invocation)
     sys.exit(run(sys.argv[1:], invocation))
