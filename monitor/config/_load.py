@@ -16,6 +16,7 @@ from monitor.config._files import Files
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config, Match
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
+from monitor.config._secrets import hide_secrets
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
 from monitor.frame.problem import Problem
@@ -70,7 +71,7 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     problems = [*files.problems, *substitution.problems]
     if tree is None:
         raise _error(problems, files, Redactor(substitution.secrets))
-    redactor = Redactor(substitution.secrets, published=_published(tree))
+    redactor = Redactor(substitution.secrets | hide_secrets(tree), published=_published(tree))
     workshop = build_checks(tree)
     config, errors = _validate(tree, workshop)
     problems += [*workshop.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]

@@ -128,7 +128,7 @@ def _cut(line: str, column: int, redact: Redactor) -> tuple[str, int]:
     """Give what is shown of a line, masked, and how many cells the caret is away from its beginning."""
     from rich.cells import cell_len
 
-    shown, before = redact(_printable(line)), redact(_printable(line[: column - 1]))
+    shown, before = redact.line(_printable(line)), redact.line(_printable(line[: column - 1]))
     start = max(0, len(before) - _BEFORE_CARET) if len(shown) > _MOST_SHOWN else 0
     mark = "..." if start else ""
     end = "..." if len(shown) > start + _MOST_SHOWN else ""

@@ -14,8 +14,15 @@ _SHORTEST = 4
 
 _URL_PASSWORD = re.compile(r"(?P<before>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@\"']*:)[^\s\"']+?(?P<after>@(?!\S*?@))")
 _QUERY_SECRET = re.compile(
-    r"(?P<before>[?&](?:password|passwd|pwd|token|secret|api_?key|private_key|access_key)=)[^\s&\"'#]+", re.IGNORECASE
+    r"(?P<before>[?&;][\w.-]*(?:password|passwd|passphrase|pwd|token|secret|credentials?|api[_-]?key|private_key|access_key)"
+    r"[\w.-]*=)[^\s&;\"'#]+",
+    re.IGNORECASE,
 )
+_KEYED = re.compile(
+    r"""(?P<before>\b(?:secret|password|token|apprise|heartbeat_url|url(?=["']?\s*:\s*["']?https?://))["']?\s*:\s*)"""
+    r"""(?:"[^"]*"?|'[^']*'?|[^\s"',}\]][^,}\]]*)"""
+)
+"""What stands after a key that holds a secret, in YAML or JSON, to the end of the value as far as a line tells."""
 
 
 class Redactor:
@@ -40,6 +47,10 @@ class Redactor:
             text = _URL_PASSWORD.sub(rf"\g<before>{MASK}\g<after>", text)
             text = _QUERY_SECRET.sub(rf"\g<before>{MASK}", text)
         return text
+
+    def line(self, text: str) -> str:
+        """Mask every secret in a line of a configuration, which nobody may have been able to read as a whole."""
+        return self(_KEYED.sub(rf"\g<before>{MASK}", text) if self._urls else text)
 
     def value(self, value: Any) -> Any:
         """Mask every secret in a JSON value; the shape stays."""

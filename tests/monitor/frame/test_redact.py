@@ -16,6 +16,8 @@ from monitor.frame.redact import MASK, Redactor
         ("postgresql+psycopg://u:x@h:5432/db", "postgresql+psycopg://u:***@h:5432/db"),
         ("snowflake://u:x@h/db?role=r&token=abc#z", "snowflake://u:***@h/db?role=r&token=***#z"),
         ("https://h/hook?api_key=abc", "https://h/hook?api_key=***"),
+        ("sc://h:15002/;use_ssl=true;token=abc", "sc://h:15002/;use_ssl=true;token=***"),
+        ("oracle://h/db?authToken=abc;x=1", "oracle://h/db?authToken=***;x=1"),
         ("json://localhost:9/", "json://localhost:9/"),
         ("mail me@example.org at 12:30", "mail me@example.org at 12:30"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
@@ -47,6 +49,24 @@ def test_every_line_of_a_secret_file_is_masked() -> None:
 def test_short_values_do_not_destroy_texts() -> None:
     """A port or a flag from the environment is not hunted through all output."""
     assert Redactor({"5", "on"})("5 rows on host 5") == "5 rows on host 5"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("  secret: whsec_abc", "  secret: ***"),
+        ("{webhook: {url: 'https://h/T/B/abc', secret: \"a, b\"}}", "{webhook: {url: ***, secret: ***}}"),
+        ('"apprise": "slack://T/B/abc",', '"apprise": ***,'),
+        ("heartbeat_url: https://h/abc def  # mine", "heartbeat_url: ***"),
+        ("apprise: 'slack://T/B/never closed", "apprise: ***"),
+        ("url: sqlite:///shop.db", "url: sqlite:///shop.db"),
+        ("runbook: https://wiki/a", "runbook: https://wiki/a"),
+        ("secret", "secret"),
+    ],
+)
+def test_secrets_in_a_line_that_nobody_could_read(line: str, shown: str) -> None:
+    """A quoted line of a broken configuration shows no value of a key that holds a secret."""
+    assert Redactor().line(line) == shown
 
 
 def test_values_keep_their_shape() -> None:

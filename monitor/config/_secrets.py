@@ -1,0 +1,54 @@
+"""Find the secrets that stand in the configuration itself: keys of signatures, and addresses that are as good as one.
+
+Whoever knows the address of a chat's webhook or of a heartbeat may use it, wherever in it the token stands. Passwords
+in the URLs of sources and of the store are masked by `monitor.frame.redact`, by their shape.
+"""
+
+from collections.abc import Iterator
+
+from monitor.config._checks import child, entries
+from monitor.config._yaml import Node
+from monitor.frame.redact import MASK
+
+_TOKEN_LETTERS = 8
+"""A path of an address that is shorter is no token; hunting `/hook` through all texts would destroy them."""
+
+
+def hide_secrets(tree: Node) -> set[str]:
+    """Mask every secret at its place, and give what must be masked everywhere else."""
+    return {secret for node, address in _places(tree) for secret in _hide(node, address=address)}
+
+
+def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
+    """Give the values that are secret, and whether each is an address."""
+    for channel in entries(child(child(tree, "alerts"), "channels")).values():
+        hook = child(channel, "webhook")
+        for place, key in ((channel, "apprise"), (hook, "url"), (hook, "secret")):
+            found = child(place, key)
+            if found is not None:
+                yield found, key != "secret"
+    heartbeat = child(child(tree, "daemon"), "heartbeat_url")
+    if heartbeat is not None:
+        yield heartbeat, True
+
+
+def _hide(node: Node, *, address: bool) -> Iterator[str]:
+    if isinstance(node.value, dict | list):  # a mistake, but no less a secret
+        for inner in entries(node).values() if isinstance(node.value, dict) else node.value:
+            yield from _hide(inner, address=address)
+        return
+    value = "" if node.value is None else str(node.value)
+    scheme, colon, rest = value.partition("://")
+    if not (address and colon):
+        node.masked = MASK
+        yield value
+        return
+    shown = MASK
+    if scheme in {"http", "https"}:  # its host is no secret, and says where a message goes
+        host, slash, path = rest.rpartition("@")[2].partition("/")
+        shown = f"{host}{slash}{MASK if path else ''}"
+        if len(path) >= _TOKEN_LETTERS:
+            yield path
+    node.masked = f"{scheme}://{shown}"
+    if shown != rest:
+        yield rest
