@@ -7,6 +7,7 @@ it ends itself, the kernel kills the workers.
 """
 
 import errno
+import fcntl
 import gc
 import importlib
 import json
@@ -46,10 +47,40 @@ def main(descriptor: int, daemon: int, folder: str) -> NoReturn:
     for number in _OURS:
         signal.signal(number, signal.SIG_IGN)  # the daemon decides what ends
     _preload()
-    server = _ForkServer(socket.socket(fileno=descriptor), daemon, Path(folder))
+    own = Path(folder)
+    _sweep(own.parent, own.name.rpartition("-")[0])
+    own.mkdir(mode=0o700)
+    _hold(own)
+    server = _ForkServer(socket.socket(fileno=descriptor), daemon, own)
     outlive_parent()
     adopt_orphans()  # where the daemon is the first process of a container, nobody else would wait for them
     server.serve()
+
+
+def _sweep(place: Path, prefix: str) -> None:
+    """Remove the folders of forkservers that were killed together with their daemon: nobody holds them any more."""
+    for folder in place.glob(f"{prefix}-*"):
+        with suppress(OSError):
+            held = _hold(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+
+
+def _hold(folder: Path) -> int:
+    """Lock a folder, for as long as this process or one that it forks lives.
+
+    Raises:
+        OSError: it is held already, or somebody else's.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _preload() -> None:
@@ -181,7 +212,7 @@ def _take_place(folder: Path) -> None:
     """Keep temporary files in one folder, leave no core dump, which would hold data, and be the first to go."""
     gc.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    folder.mkdir(mode=0o700)
+    folder.mkdir(mode=0o700, parents=True)
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")

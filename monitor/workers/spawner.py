@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, Popen
-from tempfile import mkdtemp
+from tempfile import gettempdir
 from typing import ClassVar, Final, TypeAlias
 
 from monitor.workers.wire import Channel
@@ -71,7 +72,7 @@ class Spawner:
             OSError: there is no process, memory or descriptor for it.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._folder = mkdtemp(prefix="tablewatch-workers-")
+        self._folder = str(Path(gettempdir()) / f"tablewatch-workers-{secrets.token_hex(8)}")  # it makes it
         self._control = ours
         ours.setblocking(False)  # noqa: FBT003 - the socket's own word
         found_here = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
@@ -87,7 +88,6 @@ class Spawner:
             )
         except OSError:
             ours.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
             raise
         finally:
             theirs.close()

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.monitor.workers.conftest import HOUSE, make_tables, wait_for_the_end_of
+from monitor.clock import SystemClock
+from monitor.workers import Pool
+from tests.monitor.workers.conftest import HOUSE, Ear, job, make_tables, target, wait_for_the_end_of
 
 HANGING = ["hang", "deaf", "stop", "children"]
 
@@ -59,6 +61,11 @@ def test_the_workers_of_a_daemon_that_is_killed_with_its_forkserver_end(tmp_path
         os.kill(found["forkserver"], signal.SIGKILL)
         daemon.wait()
         wait_for_the_end_of(found["forkserver"], *found["workers"])
+    left = Path(found["folder"])
+    assert left.is_dir()
+    with Pool(size=1, clock=SystemClock()) as pool:
+        Ear(pool).run(job(target(make_tables(tmp_path, "a", file="b.sqlite"), "a")))
+        assert not left.exists()  # the next forkserver removes what nobody holds any more
 
 
 def test_a_daemon_that_is_killed_before_its_forkserver_is_ready_leaves_nothing(tmp_path):
@@ -76,6 +83,7 @@ def test_a_daemon_that_is_killed_before_its_forkserver_is_ready_leaves_nothing(t
         daemon.kill()
         daemon.wait()
         wait_for_the_end_of(forkserver)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_on_the_terminal_is_the_daemons_alone(tmp_path):
