@@ -133,6 +133,14 @@ class DeliveryBook(DeliveryView):
         in_order = sorted(rows.mappings(), key=lambda row: (row["next_try_at"], row["number"]))
         return [Delivery(**{name: row[name] for name in _FIELDS}) for row in in_order]
 
+    def take_back_deliveries(self, now: datetime, *, holder: str) -> int:
+        """Free the messages that others have leased: for the one who sends for all, when he begins to. Gives how many.
+
+        Whoever had them is dead, or sends no more; at worst a message is sent twice, under its id.
+        """
+        of_others = (_IS_WAITING, _DELIVERY.c.lease_until_at > now, _DELIVERY.c.holder != holder)
+        return self._connection.execute(update(_DELIVERY).where(*of_others).values(lease_until_at=None)).rowcount
+
     def sent(self, delivery_id: str, at: datetime, holder: str) -> bool:
         """Remember that a message was sent; says whether it still waited.
 

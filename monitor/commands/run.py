@@ -29,6 +29,7 @@ def run(
     from monitor.config import find
     from monitor.daemon.daemon import Daemon
     from monitor.daemon.journal import keep_journal
+    from monitor.daemon.metrics import AddressRefused
     from monitor.wiring import Project
     from store import StoreError, StoreHeld, daemon_lock
 
@@ -47,8 +48,6 @@ def run(
         raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.held", str(error))) from None
     except StoreError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
-    except OSError as error:
-        address = project.config.daemon.metrics
-        message = f"the metrics address {address} cannot be listened on ({error.strerror}); see daemon.metrics"
-        raise Stop(ExitCode.USAGE, Problem("daemon.metrics", message)) from None
+    except AddressRefused as error:
+        raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     raise Stop(ExitCode.FAILED if failed else ExitCode.NOT_EVALUATED if not_evaluated else ExitCode.OK)

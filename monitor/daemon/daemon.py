@@ -9,28 +9,21 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
-from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
-from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.jobstores.memory import MemoryJobStore
-from apscheduler.schedulers.background import BackgroundScheduler
-
-from checks import Status
-from incidents import State
 from monitor.alerts.notices import Happened, Operation
-from monitor.conclude import CheckResult
 from monitor.config import Loaded
+from monitor.daemon.besides import Besides, Chore
 from monitor.daemon.journal import LOG
-from monitor.daemon.metrics import Metrics, Picture, serve
-from monitor.daemon.reach import Reach
+from monitor.daemon.metrics import serve
+from monitor.daemon.observer import Observer
 from monitor.daemon.signs import ping, tell_systemd
 from monitor.daemon.speak import Speaker
 from monitor.daemon.watch import ConfigWatch, Refused
@@ -40,7 +33,7 @@ from monitor.retire import retire
 from monitor.wiring import Project
 from monitor.workers import Pool
 from store import Daemon as Row
-from store import IncidentFilter, Store, StoreError
+from store import Store, StoreBusy, StoreError, StoreUnavailable
 
 STOP_WITHIN: Final = timedelta(seconds=8)
 """How long a stopping daemon waits for what its workers are at."""
@@ -69,20 +62,10 @@ class Daemon:
             heartbeat_at=clock.now(),
             config_loaded_at=clock.now(),
         )
-        self._metrics = Metrics(version(), self._picture, config_loaded_at=clock.now())
         self._speaker = Speaker(store, clock, holder=self._row.id)
+        self._observer = Observer(store, clock, self._tell)
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
-        self._failures = 0
-        self._unknowns = 0
-        self._reach = Reach()
-        self._work = Work(
-            store,
-            self._pool,
-            project,
-            holder=self._row.id,
-            alone=store.is_file,
-            listener=self,
-        )
+        self._work = Work(store, self._pool, project, holder=self._row.id, alone=store.is_file, listener=self._observer)
         self._sign_at = clock.monotonic()
 
     # --- until nothing is due, or for ever ----------------------------------------------------------------------------
@@ -103,26 +86,26 @@ class Daemon:
             if self._work.problem is not None:
                 raise StoreError(self._work.problem)
             self._speaker.flush(self.project)
-        return self._failures, self._unknowns
+        return self._observer.failed, self._observer.not_evaluated
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; SIGHUP and changed files load the configuration anew.
 
         Raises:
             StoreError: the store is damaged, or not ours any more.
-            OSError: the metrics address cannot be listened on.
+            AddressRefused: the metrics address cannot be listened on.
         """
         address = self.project.config.daemon.metrics
-        stop_serving = serve(self._metrics, address) if address != "off" else None
-        scheduler = self._scheduler()
+        stop_serving = serve(self._observer.metrics, address) if address != "off" else None
+        besides = Besides(self._chores(), self._clock)
         try:
             with self._working():
-                scheduler.start()
+                besides.start()
                 tell_systemd("READY=1")
                 LOG.info("watching %d tables with %d workers", self._work.tables, self.project.config.daemon.workers)
-                self._loop(scheduler)
+                self._loop(besides)
                 tell_systemd("STOPPING=1")
-                scheduler.shutdown(wait=False)
+                besides.stop()
                 self._wind_down()
                 self._speaker.finish(self.project)
         finally:
@@ -130,12 +113,12 @@ class Daemon:
                 stop_serving()
         LOG.info("stopped")
 
-    def _loop(self, scheduler: BackgroundScheduler) -> None:
+    def _loop(self, besides: Besides) -> None:
         ahead = self._clock_ahead()
         while not self._stop.is_set():
             self._work.step(_STEP_S)
             if ahead - self._clock_ahead() > _CLOCK_STEP_S:
-                _begin_anew(scheduler)
+                besides.begin_anew()
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
                 self._reload_asked.clear()
@@ -150,7 +133,7 @@ class Daemon:
         """Listen to signals, and leave no worker and no lease behind."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
-            self._remember_outcomes()
+            self._observer.begin(_check_ids(self.project))
             self._retire()
             yield
         finally:
@@ -179,25 +162,15 @@ class Daemon:
 
     # --- besides ------------------------------------------------------------------------------------------------------
 
-    def _scheduler(self) -> BackgroundScheduler:
-        scheduler = BackgroundScheduler(
-            timezone="UTC",
-            jobstores={"default": MemoryJobStore()},
-            executors={"default": ThreadPoolExecutor(len(_BESIDES) + 1)},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
-        )
-        scheduler.add_listener(_tell_stumble, EVENT_JOB_ERROR)
-        jobs: dict[str, Callable[[], None]] = {
-            "tick": self._work.tick,
-            "alerts": lambda: self._speaker.speak(self.project),
-            "reports": lambda: self._speaker.report(self.project),
-            "config": self._look_at_config,
-            "ping": self._ping,
-            "prune": self._prune,
+    def _chores(self) -> dict[str, Chore]:
+        return {
+            "tick": Chore(1, self._work.tick),
+            "alerts": Chore(2, lambda: self._speaker.speak(self.project)),
+            "config": Chore(2, self._look_at_config),
+            "reports": Chore(30, lambda: self._speaker.report(self.project)),
+            "ping": Chore(60, self._ping),
+            "prune": Chore(3600, self._prune),
         }
-        for name, seconds in _BESIDES.items():
-            scheduler.add_job(jobs[name], "interval", seconds=seconds, id=name, next_run_time=self._clock.now())
-        return scheduler
 
     def _look_at_config(self) -> None:
         if self._watch.has_changed():
@@ -213,6 +186,9 @@ class Daemon:
                 self._adopt(loaded)
         except Refused as error:
             self._config_failed(str(error))
+        except (StoreBusy, StoreUnavailable) as error:
+            LOG.warning("the changed configuration is not used yet: %s", error)
+            self._reload_asked.set()
         else:
             self._config_is_well()
         tell_systemd("READY=1")
@@ -220,11 +196,11 @@ class Daemon:
     def _adopt(self, loaded: Loaded) -> None:
         project = Project(loaded, self._clock)
         self._work.adopt(project)
-        self.project = project
+        self._watch.loaded, self.project = loaded, project
         self._retire()
-        self._metrics.keep_only(_check_ids(project))
+        self._observer.metrics.keep_only(_check_ids(project))
         self._row = replace(self._row, config_loaded_at=self._clock.now())
-        self._metrics.config_loaded_at = self._clock.now()
+        self._observer.metrics.config_loaded_at = self._clock.now()
         LOG.info("configuration loaded anew; watching %d tables", self._work.tables)
 
     def _config_failed(self, problem: str) -> None:
@@ -233,9 +209,9 @@ class Daemon:
         LOG.error("the changed configuration is refused, the old one stays in use: %s", problem)
         first = self._row.config_error is None
         self._row = replace(self._row, config_error=problem)
-        self._metrics.config_ok = False
+        self._observer.metrics.config_ok = False
         if first:
-            self.on_happened(Happened(Operation.CONFIG_FAILED, why=problem, since=self._clock.now()))
+            self._tell(Happened(Operation.CONFIG_FAILED, why=problem, since=self._clock.now()))
         self._sign_at = self._clock.monotonic()
 
     def _config_is_well(self) -> None:
@@ -243,12 +219,11 @@ class Daemon:
             return
         LOG.info("the configuration on disk is in use again")
         self._row = replace(self._row, config_error=None)
-        self._metrics.config_ok = True
-        self.on_happened(Happened(Operation.CONFIG_FINE, until=self._clock.now()))
+        self._observer.metrics.config_ok = True
+        self._tell(Happened(Operation.CONFIG_FINE, until=self._clock.now()))
         self._sign_at = self._clock.monotonic()
 
-    def on_happened(self, happened: Happened) -> None:
-        """Tell the operators."""
+    def _tell(self, happened: Happened) -> None:
         self._speaker.tell_operators(self.project, happened)
 
     def _retire(self) -> None:
@@ -259,8 +234,8 @@ class Daemon:
     def _give_sign(self) -> None:
         """Say that the loop is alive: to systemd, to the metrics, and now and then to the store."""
         tell_systemd("WATCHDOG=1")
-        self._metrics.store_ok = self._work.problem is None
-        self._metrics.in_hand = self._work.in_hand
+        self._observer.metrics.store_ok = self._work.problem is None
+        self._observer.metrics.in_hand = self._work.in_hand
         if self._clock.monotonic() < self._sign_at or self._work.problem is not None:
             return
         self._sign_at = self._clock.monotonic() + SIGN_OF_LIFE.total_seconds()
@@ -283,54 +258,8 @@ class Daemon:
             keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=self._clock.now()
         )
 
-    # --- figures ------------------------------------------------------------------------------------------------------
-
-    def on_results(self, results: Sequence[CheckResult]) -> None:
-        """Count what was found, and tell the operators of sources that do not answer."""
-        self._metrics.take(results)
-        statuses = [one.outcome.status for one in results]
-        self._failures += statuses.count(Status.FAIL)
-        self._unknowns += statuses.count(Status.UNKNOWN)
-        for happened in self._reach.take(results):
-            self.on_happened(happened)
-
-    def _remember_outcomes(self) -> None:
-        with self._store.reading() as view:
-            latest = view.latest_results(_check_ids(self.project))
-        self._metrics.begin((one.table, one.check_id, one.status, one.reason or "") for one in latest.values())
-
-    def _picture(self) -> Picture | None:
-        """Give what Prometheus asks of the store; None while it cannot be read."""
-        try:
-            with self._store.reading() as view:
-                now = view.clock(self._clock.now())
-                waits_since = view.lag(now)
-                return Picture(
-                    lag_s=0.0 if waits_since is None else (now - waits_since).total_seconds(),
-                    lasting=view.incidents(IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))),
-                    deliveries=view.delivery_counts(),
-                )
-        except StoreError:
-            return None
-
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-_BESIDES: Final = {"tick": 1, "alerts": 2, "config": 2, "reports": 30, "ping": 60, "prune": 3600}
-"""What is done besides, every so many seconds."""
-
-
-def _begin_anew(scheduler: BackgroundScheduler) -> None:
-    """Bring the clock's jobs back from the future, after the machine's clock was set back."""
-    for job in scheduler.get_jobs():
-        scheduler.reschedule_job(job.id, trigger="interval", seconds=_BESIDES[job.id])
-
-
-def _tell_stumble(event: JobExecutionEvent) -> None:
-    """Say that something done besides failed; it is tried again at its next time. The text of a bug stays unsaid."""
-    error: Any = event.exception
-    said = str(error) if isinstance(error, StoreError) else f"stumbled ({type(error).__name__}); please report it"
-    LOG.error("%s: %s", event.job_id, said)
 
 
 def _check_ids(project: Project) -> list[str]:

@@ -92,16 +92,26 @@ class Metrics(Collector):
         yield counter
 
 
+class AddressRefused(Exception):
+    """The address of the metrics cannot be listened on; the text says which and why."""
+
+
 def serve(metrics: Metrics, address: str) -> Callable[[], None]:
     """Answer on `HOST:PORT` until the function that is given back is called.
 
     Raises:
-        OSError: the address cannot be listened on.
+        AddressRefused: the address cannot be listened on.
     """
     host, _, port = address.rpartition(":")
     registry = CollectorRegistry()
     registry.register(metrics)
-    server, thread = start_http_server(int(port), host.strip("[]"), registry)
+    try:
+        server, thread = start_http_server(int(port), host.strip("[]"), registry)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "no such port"
+        raise AddressRefused(
+            f"the metrics address {address} cannot be listened on ({why}); see daemon.metrics"
+        ) from None
 
     def stop() -> None:
         server.shutdown()

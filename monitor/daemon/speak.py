@@ -66,12 +66,19 @@ class Speaker:
         Raises:
             StoreError: the store cannot be used.
         """
-        self.leads = self._store.try_lead()
-        if not self.leads:
+        if not self._lead():
             return
         announce(_at_once(project), self._store, self._clock.now())
         self.report(project)
         dispatch(project, self._store, holder=self._holder)
+
+    def _lead(self) -> bool:
+        """Say whether this daemon speaks now; when it begins to, what a dead one was about to send is sent at once."""
+        led, self.leads = self.leads, self._store.try_lead()
+        if self.leads and not led:
+            with self._store.writing() as book:
+                book.take_back_deliveries(book.clock(self._clock.now()), holder=self._holder)
+        return self.leads
 
     def finish(self, project: Project) -> None:
         """Wait a moment for what is on its way."""

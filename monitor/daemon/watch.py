@@ -33,7 +33,7 @@ class ConfigWatch:
         return changed
 
     def reload(self) -> Loaded | None:
-        """Load what the files say now; None when they say the same.
+        """Load what the files say now, to be put into `loaded` by whoever uses it; None when they say the same.
 
         Raises:
             Refused: it has errors, or changes what a running daemon cannot change. The old one stays in use.
@@ -56,7 +56,6 @@ class ConfigWatch:
         ):
             if before != after:
                 raise Refused(_FIXED.format(name=name))
-        self.loaded = loaded
         return loaded
 
     def _look(self) -> _Mark:

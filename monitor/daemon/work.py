@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.notices import Happened
+from monitor.boundary import attempt
 from monitor.conclude import CheckResult, conclude_slots
 from monitor.daemon.claims import Claims
 from monitor.daemon.crashes import Crashes
@@ -42,6 +43,7 @@ _HELD_PER_WORKER: Final = 25
 _HELD_PER_WORKER_OF_SEVERAL: Final = 2
 """Daemons that share a store take little at a time, so that there is something left for the others."""
 _MOST_DEATHS: Final = 3
+_MOST_ATTEMPTS: Final = 5
 
 
 class Listener(Protocol):
@@ -90,15 +92,16 @@ class Work:
         Raises:
             StoreError: the schedule cannot be written; the old one stays.
         """
-        self._claims.adopt(project)
+        targets = {one.subject.name: one for one in project.targets(_scheduled(project))}
+        with self._store.reading() as view:
+            answering = _answering(targets.values(), view)
         self._crashes.refresh()
+        self._claims.adopt(project)  # from here on nothing can fail: all of it is used, or nothing
         self._workers = project.config.daemon.workers
         self._policy = project.policy
-        self._targets: dict[str, Target] = {one.subject.name: one for one in project.targets(self._claims.tables)}
+        self._targets: dict[str, Target] = targets
         self._limits = {name: source.run_timeout for name, source in project.config.sources.items()}
-        concurrency = {name: source.concurrency for name, source in project.config.sources.items()}
-        with self._store.reading() as view:
-            self._pool.limit(concurrency, _answering(self._targets.values(), view))
+        self._pool.limit({name: source.concurrency for name, source in project.config.sources.items()}, answering)
         self._ticked.set()
 
     @property
@@ -194,6 +197,9 @@ class Work:
             return
         held = Held(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
         held.given_up |= held.answers(self._crashes.resting(target))
+        if lease.attempt > _MOST_ATTEMPTS:
+            ended = _ended_worker(f"with its daemon, {_MOST_ATTEMPTS} times")
+            held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
         self._held[lease.id] = held
         self._queue(held)
 
@@ -283,9 +289,8 @@ class Work:
     def _remember(self) -> None:
         while self._ended and self._clock.monotonic() >= self._resume_at:
             batch = self._ended[:_MOST_REMEMBERED]
-            slots = [(held.lease, looked) for held, looked in batch]
             reached(FailPoint.BEFORE_REMEMBER)
-            results = conclude_slots(slots, store=self._store, policy=self._policy, now=self._clock.now())
+            results = self._conclude(batch)
             reached(FailPoint.AFTER_REMEMBER)
             del self._ended[: len(batch)]
             for held, looked in batch:
@@ -294,6 +299,22 @@ class Work:
             self._pauses, self.problem = 0, None
             self._listener.on_results(results)
             self._crashes.forgive(results)
+
+    def _conclude(self, batch: Sequence[tuple[Held, Looked]]) -> Sequence[CheckResult]:
+        """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
+        slots = [(held.lease, looked) for held, looked in batch]
+        concluded = attempt(
+            lambda: conclude_slots(slots, store=self._store, policy=self._policy, now=self._clock.now()),
+            passes_on=(StoreError, KeyboardInterrupt),
+        )
+        if not isinstance(concluded, Outcome):
+            return concluded
+        if len(batch) > 1:
+            return [result for one in batch for result in self._conclude([one])]
+        held, _ = batch[0]
+        LOG.error("table %s: %s; its slot is given up", held.name, concluded.message)
+        self._claims.give_up(held.lease)
+        return ()
 
     def _pause(self, error: StoreError) -> None:
         """Leave the store alone for a while: longer each time, half a minute at most."""
@@ -306,6 +327,10 @@ class Work:
 
 _UNKNOWN_SOURCE: Final = timedelta(minutes=5)
 """The most time for a table whose source left the configuration while it waited."""
+
+
+def _scheduled(project: Project) -> Sequence[str]:
+    return [table.name for table in project.config.tables if table.schedule is not None and table.checks]
 
 
 def _answering(targets: Iterable[Target], view: View) -> set[str]:

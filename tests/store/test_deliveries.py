@@ -47,6 +47,17 @@ def test_a_message_is_tried_by_one_at_a_time(store: Store) -> None:
         assert _lease(book, UNTIL, holder="two") == ["a"]
 
 
+def test_who_begins_to_send_for_all_takes_back_what_others_had(store: Store) -> None:
+    """What a dead daemon was about to send waits for no lease; one's own messages, and sent ones, are left alone."""
+    with store.writing() as book:
+        book.add_deliveries([_message(), _message("b"), _message("c")])
+        assert _lease(book, holder="dead", limit=2) == ["a", "b"]
+        book.sent("msg_a", AT, "dead")
+        assert _lease(book, holder="two") == ["c"]
+        assert book.take_back_deliveries(AT, holder="two") == 1
+        assert _lease(book, holder="two") == ["b"]
+
+
 def test_what_waits_longest_is_tried_first(store: Store) -> None:
     """Messages come in the order of their next try, then as they were written; busy channels are passed over."""
     with store.writing() as book:

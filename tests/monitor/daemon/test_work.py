@@ -3,13 +3,16 @@
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 
 from checks import Status
 from monitor.alerts.notices import Operation
 from monitor.clock import SimulatedClock
-from store import SkipReason, SlotState
+from monitor.conclude import conclude_slots
+from monitor.daemon.claims import Claims
+from store import SkipReason, SlotState, StoreBusy
 from tests.monitor.daemon.plant import CHECKS, Plant
 from tests.monitor.shop import NOW
 
@@ -301,3 +304,43 @@ def test_sources_that_answered_before_the_start_are_known_to_answer(plant):
     plant.work()
     assert plant.pool.proven == {"shop"}
     assert plant.pool.concurrency == {"shop": 2}
+
+
+def test_results_that_we_stumble_over_are_given_up_alone(plant, monkeypatch):
+    """A bug in what follows from one table's results ends neither the daemon nor the others' results."""
+    plant.configure({"good": "every 15m", "bad": "every 15m", "other": "every 15m"})
+
+    def stumble(batch, **given):
+        if any(looked.target.subject.name == "bad" for _, looked in batch):
+            raise ZeroDivisionError
+        return conclude_slots(batch, **given)
+
+    monkeypatch.setattr("monitor.daemon.work.conclude_slots", stumble)
+    plant.turn(plant.work())
+    assert {slot.table: slot.state for slot in _slots(plant)} == {
+        "good": SlotState.DONE, "bad": SlotState.GIVEN_UP, "other": SlotState.DONE,
+    }  # fmt: skip
+
+
+def test_a_table_that_ends_daemon_after_daemon_is_not_looked_at_for_ever(plant):
+    """After five daemons that died amid it, its checks are unknown, and its slot is done."""
+    plant.pool.hanging.add("orders")
+    for number in range(6):
+        plant.turn(plant.work(holder=f"daemon {number}"))
+    (slot,) = _slots(plant)
+    assert (slot.attempt, slot.state) == (6, SlotState.DONE)
+    assert set(_outcomes(plant).values()) == {("unknown", "bug")}
+
+
+def test_a_configuration_that_the_store_does_not_take_is_not_half_used(plant, monkeypatch):
+    """When the schedule cannot be written, the old configuration stays in use as a whole."""
+    work = plant.work()
+    plant.turn(work)
+    plant.configure({"new": "every 15m"})
+    with monkeypatch.context() as failing:
+        failing.setattr(Claims, "adopt", mock.Mock(side_effect=StoreBusy("locked")))
+        with pytest.raises(StoreBusy):
+            work.adopt(plant.project())
+    plant.clock.advance(timedelta(minutes=15))
+    plant.turn(work)
+    assert [slot.table for slot in _slots(plant)] == ["orders", "orders"]
