@@ -31,7 +31,7 @@ from store._rows import (
     RunRow,
 )
 from store._silences import SilenceBook
-from store._timetable import TimetableBook
+from store._slots import SlotBook
 from store._values import Result, Run
 from store._view import View
 
@@ -55,7 +55,7 @@ class History(NamedTuple):
     actor: str
 
 
-class Book(TimetableBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
+class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:

@@ -25,15 +25,15 @@ from store._rows import (
     RunRow,
 )
 from store._silences import SilenceView
+from store._slots import SlotView
 from store._spans import read_spans
-from store._timetable import TimetableView
 from store._values import Counts, IncidentFilter, Result
 
 _STATE: Final = CheckStateRow.__table__.c
 _GAP: Final = GapRow.__table__.c
 
 
-class View(TimetableView, DaemonView, OutboxView, DeliveryView, SilenceView):
+class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView):
     """What the store knew when this was first asked. Gives core values, never rows."""
 
     def project(self) -> str | None:

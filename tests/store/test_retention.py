@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from checks import Earlier, Status
 from incidents import Commented, Gap, Incident, Resolution, Resolved, RootNamed
-from store import Book, Pruned, Store
+from store import Book, Claim, Pruned, Scheduled, Skip, SkipReason, Store
 from tests.store.made import AT, HOUR, episode, measure, opened
 
 DAY = timedelta(days=1)
@@ -83,3 +83,33 @@ def test_old_gaps_go(store: Store) -> None:
             end = NOW - days * DAY
             book.add_gaps([Gap("a.x", "a", end - HOUR, end, "timeout")])
     assert _prune(store) == Pruned(gaps=1)
+
+
+def test_old_slots_and_skips_go(store: Store) -> None:
+    """Slots that ended and what was left out are kept as long as measurements; a slot that runs stays."""
+    long_ago = NOW - 200 * DAY
+    with store.writing() as book:
+        book.set_schedule([Scheduled(table, "every 1h", "UTC", long_ago, long_ago) for table in "abc"])
+        skips = {"a": Skip("a", long_ago, long_ago, 1, SkipReason.LATE), "b": Skip("b", NOW, NOW, 1, SkipReason.LATE)}
+        claims = [Claim(due, long_ago, NOW, NOW, skips.get(due.table)) for due in book.due(long_ago, 9)]
+        first, second, _ = book.claim(claims, holder="one", now=long_ago, lease_until=long_ago)
+        book.finish([first], now=long_ago)
+        book.finish([second], now=NOW)
+    assert _prune(store) == Pruned(slots=1, skips=1)
+    with store.reading() as view:
+        assert [slot.table for slot in view.slots(long_ago, 9)] == ["c", "b"]
+        assert [skip.table for skip in view.skips(long_ago, 9)] == ["b"]
+
+
+def test_old_news_goes_once_it_is_decided_on(store: Store) -> None:
+    """Decisions are kept as long as measurements; news that waits stays, however old."""
+    with store.writing() as book:
+        for name in "abc":
+            book.open_incident(opened(name), recorded_at=AT, actor="x")
+        first, second, third = book.transitions(AT, 9)
+        book.settle([first.id], NOW - 91 * DAY, {})
+        book.settle([second.id], NOW - 89 * DAY, {})
+    assert _prune(store) == Pruned(transitions=1)
+    with store.reading() as view:
+        assert [one.id for one in view.decisions(AT, 9)] == [second.id]
+        assert [one.id for one in view.transitions(AT, 9)] == [third.id]
