@@ -1,7 +1,7 @@
 """Remember what was measured, what went wrong, what is due and what was told, on SQLite or PostgreSQL."""
 
 from store._backup import Backup, backup
-from store._book import Book, History
+from store._book import Book
 from store._engines import store_file
 from store._errors import (
     NotRecorded,
@@ -16,6 +16,7 @@ from store._errors import (
     StoreUnavailable,
 )
 from store._failpoint import FailPoint, reached
+from store._histories import History
 from store._lock import DaemonLock, daemon_lock
 from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
 from store._open import open_store

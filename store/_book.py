@@ -1,24 +1,22 @@
 """Write in the store, inside one transaction that nobody else writes in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import bindparam, delete, func, insert, select, text
 
-from incidents import BrokenHistory, Change, Event, Gap, Incident, Opened, State, Watch
-from incidents.events import apply, decode, encode
+from incidents import Change, Gap, Incident, Opened, State, Watch
 from store import _incidents
 from store._columns import columns_of
 from store._daemons import DaemonBook
 from store._deliveries import DeliveryBook
 from store._errors import StoreConflict, StoreError
 from store._given import any_of, given
-from store._json import from_text, to_text
+from store._histories import Folded, History, fold
 from store._measurements import message_as_json
-from store._notices import Changed
-from store._outbox import OutboxBook, to_hear_of
+from store._outbox import OutboxBook
 from store._retention import Pruned, prune
 from store._rows import (
     CheckStateRow,
@@ -45,14 +43,6 @@ _EVENT: Final = IncidentEventRow.__table__
 _GAP: Final = GapRow.__table__
 
 _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
-
-
-class History(NamedTuple):
-    """A whole incident to write down at once: what opened it, then what followed."""
-
-    changes: Sequence[Change]
-    recorded_at: datetime
-    actor: str
 
 
 class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
@@ -114,7 +104,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
         """
         first = self._next_incident_number(len(histories))
         folded = [
-            _fold(None, incident_id, history, first_number=0)
+            fold(None, incident_id, history, first_number=0)
             for incident_id, history in enumerate(histories, start=first)
         ]
         incidents = [one.incident for one in folded]
@@ -150,7 +140,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
         if _incidents.row_of(stored) != _incidents.row_of(incident) or stored.episodes != incident.episodes:
             raise StoreConflict(f"incident #{incident.id} was changed by somebody else meanwhile; look at it again")
         number = self._connection.scalar(select(func.max(_EVENT.c.number)).where(_EVENT.c.incident_id == incident.id))
-        folded = _fold(
+        folded = fold(
             stored,
             incident.id,
             History(changes, recorded_at, actor),
@@ -197,7 +187,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
         """Forget a batch of what is older than it has to be kept; see `Store.prune`."""
         return prune(self._connection, measured_before=now - keep_measurements, incidents_before=now - keep_incidents)
 
-    def _announce(self, folded: "_Folded") -> None:
+    def _announce(self, folded: Folded) -> None:
         self._add_transitions(((folded.incident.id, change) for change in folded.news), folded.recorded_at)
 
     def _next_incident_number(self, count: int) -> int:
@@ -242,41 +232,6 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
         newest = select(of_check.limit(1).correlate(wanted).scalar_subquery()).select_from(wanted)
         rows = self._connection.execute(select(*columns_of(GapRow)).where(_GAP.c.id.in_(newest)))
         return {row["check_id"]: dict(row) for row in rows.mappings()}
-
-
-class _Folded(NamedTuple):
-    """An incident after changes, the rows of the events, and what of them somebody may have to hear of."""
-
-    incident: Incident
-    rows: Sequence[Mapping[str, Any]]
-    news: Sequence[Changed]
-    recorded_at: datetime
-
-
-def _fold(incident: Incident | None, incident_id: int, history: History, *, first_number: int) -> _Folded:
-    """Fold changes into an incident.
-
-    Each is folded as it will be read back, so that the projection is what a replay gives.
-    """
-    rows, news = [], []
-    for number, change in enumerate(history.changes, start=first_number):
-        body = from_text(to_text(encode(change)))
-        heard_of = to_hear_of(incident, change)
-        incident = apply(incident, Event(incident_id, history.recorded_at, history.actor, decode(body)))
-        news += [] if heard_of is None else [heard_of]
-        rows.append(
-            {
-                "incident_id": incident_id,
-                "number": number,
-                "recorded_at": history.recorded_at,
-                "actor": history.actor,
-                "kind": change.kind,
-                "body": body,
-            }
-        )
-    if incident is None:
-        raise BrokenHistory("a history without changes; expected at least the one that opened the incident")
-    return _Folded(incident, rows, news, history.recorded_at)
 
 
 def _run_row(run: Run, number: int) -> dict[str, Any]:
