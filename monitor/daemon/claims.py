@@ -136,12 +136,12 @@ def _timetables(project: Project) -> dict[str, Timetable]:
 def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:
     """Bring the schedule back from the future, where it lies when the clock was set back."""
     book.reschedule([timetable.after(now) for timetable in timetables])
+    LOG.warning("the clock was set back; every table is planned anew from now on")
 
 
 def _decide_anew(book: Book, now: datetime) -> None:
     """Let what waits to be told be decided on again: its reasons may be gone, or lie in the future of another clock."""
     book.postpone([one.id for one in book.waiting_transitions(_ALL)], now)
-    LOG.warning("the clock was set back; every table is planned anew from now on")
 
 
 def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:
