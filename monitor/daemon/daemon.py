@@ -236,6 +236,7 @@ class Daemon:
         tell_systemd("WATCHDOG=1")
         self._observer.metrics.store_ok = self._work.problem is None
         self._observer.metrics.in_hand = self._work.in_hand
+        self._look_at_workers()
         if self._clock.monotonic() < self._sign_at or self._work.problem is not None:
             return
         self._sign_at = self._clock.monotonic() + SIGN_OF_LIFE.total_seconds()
@@ -245,6 +246,16 @@ class Daemon:
                 book.daemon_is(self._row)
         except StoreError as error:
             LOG.warning("%s", error)
+
+    def _look_at_workers(self) -> None:
+        """Say when no worker can be made, and when one can again."""
+        state, before = self._pool.state, self._observer.metrics.workers
+        self._observer.metrics.workers = state
+        if state.trouble != (before.trouble if before is not None else None):
+            if state.trouble is None:
+                LOG.info("workers can be made again")
+            else:
+                LOG.error("no worker can be made: %s", state.trouble)
 
     def _ping(self) -> None:
         url = self.project.config.daemon.heartbeat_url

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from incidents import Incident
 from monitor.conclude import CheckResult
+from monitor.workers import PoolState
 from store import DeliveryState
 
 _CHECK: Final = ("table", "check", "outcome", "reason")
@@ -41,6 +42,7 @@ class Metrics(Collector):
     config_loaded_at: datetime | None = None
     store_ok: bool = True
     in_hand: int = 0
+    workers: PoolState | None = None
     _outcomes: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     _runs: Counter[tuple[str, str]] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
@@ -68,11 +70,20 @@ class Metrics(Collector):
         yield _gauge("tablewatch_build_info", "The version that runs.", [((self.version,), 1)], ("version",))
         yield _gauge("tablewatch_store_ok", "Whether the store takes what is found.", [((), self.store_ok)])
         yield _gauge("tablewatch_tables_in_hand", "Tables that are claimed and not yet done.", [((), self.in_hand)])
+        yield from self._of_workers()
         yield from self._of_config()
         yield from self._of_checks()
         picture = self.picture()
         if picture is not None:
             yield from _of_picture(picture)
+
+    def _of_workers(self) -> Iterator[Metric]:
+        pool = self.workers
+        if pool is not None:
+            states = [(("alive",), pool.alive), (("busy",), pool.busy), (("silent",), pool.silent)]
+            yield _gauge(
+                "tablewatch_workers", "Worker processes; silent: nothing heard for a second.", states, ("state",)
+            )
 
     def _of_config(self) -> Iterator[Metric]:
         name = "tablewatch_config_last_reload_successful"

@@ -16,7 +16,7 @@ from monitor.daemon.work import Work
 from monitor.looked import not_looked
 from monitor.looker import look
 from monitor.wiring import Project
-from monitor.workers import Died, Ended, Event, Found, Job, Overdue
+from monitor.workers import Died, Ended, Event, Found, Job, Overdue, PoolState
 from store import Store, open_store
 from tests.monitor.shop import NOW
 
@@ -50,6 +50,11 @@ class PlacedPool:
     def tables(self) -> list[str]:
         """Give the tables in the order in which they were asked for."""
         return [target.subject.name for job in self.jobs for target in job.targets]
+
+    @property
+    def state(self) -> PoolState:
+        """Say that all is well."""
+        return PoolState(size=2, alive=2, busy=0, silent=0, waiting=0, trouble=None)
 
     def can_take(self, source: str) -> bool:
         """Take everything."""
