@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         RunTimes,
         Snoozed,
         State,
-        Told,
+        TicketSaid,
         Watch,
     )
     from incidents._spans import OPEN_END, Spans, Window, from_us, to_us
@@ -110,8 +110,8 @@ __all__ = [
     "Statistics",
     "Step",
     "Tally",
+    "TicketSaid",
     "TimeMeasure",
-    "Told",
     "Unobserved",
     "Watch",
     "Window",

@@ -251,7 +251,7 @@ class Flapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TicketSaid:
     """The ticket that it was imported from says this by now, and nothing was changed by it.
 
     `says` is by field, times as ISO text, None where the ticket says nothing any more. It is kept so that the same word
@@ -259,7 +259,7 @@ class Told:
     """
 
     says: Mapping[str, str | None]
-    kind: Literal["told"] = "told"
+    kind: Literal["ticket-said"] = "ticket-said"
 
 
 Change: TypeAlias = (
@@ -275,7 +275,7 @@ Change: TypeAlias = (
     | Merged
     | RootNamed
     | Flapped
-    | Told
+    | TicketSaid
 )
 
 

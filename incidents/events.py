@@ -35,7 +35,7 @@ from incidents._model import (
     RootNamed,
     Snoozed,
     State,
-    Told,
+    TicketSaid,
 )
 
 
@@ -136,7 +136,7 @@ def _change(  # noqa: C901, PLR0911 - one line for each kind of change is the cl
             return replace(incident, root=root)
         case Flapped(flapping):
             return replace(incident, flapping=flapping)
-        case Commented() | Told() | Opened():
+        case Commented() | TicketSaid() | Opened():
             return incident
 
 

@@ -22,7 +22,7 @@ from incidents import (
     Incident,
     NotAllowed,
     Resolution,
-    Told,
+    TicketSaid,
     apply,
     verbs,
 )
@@ -60,7 +60,7 @@ class Comparison:
     incident: Incident
     differences: Sequence[Difference] = ()
     changes: Sequence[Change] = ()
-    remembers: Told | None = None
+    remembers: TicketSaid | None = None
 
     @property
     def is_new(self) -> bool:
@@ -147,12 +147,12 @@ def _after(incident: Incident, changes: Iterable[Change], now: datetime) -> Inci
 
 def _remembered(
     events: Sequence[Event], changes: Sequence[Change], told: Mapping[str, str | None], now: datetime
-) -> Told | None:
+) -> TicketSaid | None:
     """Give what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
     made = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
     known = past_of([*events, *made]).said
     rest = {name: value for name, value in told.items() if known.get(name) != value}
-    return Told(rest) if rest else None
+    return TicketSaid(rest) if rest else None
 
 
 def _changes(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:

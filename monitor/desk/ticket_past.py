@@ -1,7 +1,7 @@
 """What became of an imported incident: what its ticket said last, and what somebody here decided since.
 
 Both are read from the incident's events: every import leaves those that it made and, for what it did not apply, what
-the ticket said (`incidents.Told`). Nothing else is kept, so incidents that were imported before tickets could be
+the ticket said (`incidents.TicketSaid`). Nothing else is kept, so incidents that were imported before tickets could be
 followed tell it too.
 """
 
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from checks import OccurrenceMethod
-from incidents import Change, Corrected, Escalated, Event, Incident, Opened, Reopened, Resolved, Told, apply
+from incidents import Change, Corrected, Escalated, Event, Incident, Opened, Reopened, Resolved, TicketSaid, apply
 from monitor.desk.reported import Reported, tidy
 
 _BY_IMPORT: Final = " (import)"
@@ -125,7 +125,7 @@ def _words(change: Change) -> Mapping[str, str | None]:
             told = {"resolved": None, "resolution": None}
         case Escalated(severity):
             told = {"severity": severity}
-        case Told(says):
+        case TicketSaid(says):
             return says
         case _:
             told = {}

@@ -44,9 +44,7 @@ class Figures:
     cost: Fraction | None
 
 
-def figures_of(
-    project: Project, incidents: Sequence[Incident], as_of: datetime | None = None
-) -> Mapping[int, Figures]:
+def figures_of(project: Project, incidents: Sequence[Incident], as_of: datetime | None = None) -> Mapping[int, Figures]:
     """Give the figures of incidents, by id, as of now unless another moment is given."""
     if not incidents:
         return {}

@@ -26,7 +26,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
-    Told,
+    TicketSaid,
     to_us,
 )
 from incidents.verbs import available
@@ -188,7 +188,7 @@ def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is 
             return "its cause was taken back" if root is None else f"caused by #{root}"
         case Flapped(flapping):
             return "began to flap" if flapping else "flaps no longer"
-        case Told(says):
+        case TicketSaid(says):
             return f"the ticket says: {', '.join(_word(name, value, zone) for name, value in says.items())}"
 
 

@@ -25,7 +25,7 @@ from monitor.workers.limits import SILENCE
 from monitor.workers.line import Line, Load
 from monitor.workers.member import Member, Phase
 from monitor.workers.task import Task
-from monitor.workers.wire import Begun, Done, Seen, Told, Unportable, packed_job, unpack
+from monitor.workers.wire import Begun, Done, Seen, Unportable, Word, packed_job, unpack
 
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""
@@ -211,7 +211,7 @@ class Pool:
             if task is not None:
                 self._blame(task, "it sent what is no answer")
 
-    def _hear(self, member: Member, told: Told | Outcome) -> None:
+    def _hear(self, member: Member, told: Word | Outcome) -> None:
         member.heard = self._time
         task = member.task
         if task is None:  # it was stopped meanwhile: what it still says comes too late

@@ -71,7 +71,7 @@ class Done:
     grown: int
 
 
-Told: TypeAlias = Begun | Seen | Done
+Word: TypeAlias = Begun | Seen | Done
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:

@@ -15,7 +15,7 @@ from monitor.clock import SystemClock
 from monitor.looker import Plans, look
 from monitor.planner import Plan
 from monitor.target import Subject, Target
-from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Told, framed, pack, read_frame
+from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Word, framed, pack, read_frame
 
 _NOBODY: Final = Subject("", "", ())
 _ROOM: Final = MOST_BYTES // 2
@@ -46,7 +46,7 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
             _tell_seen(pipe, Seen(place, looked.started_at, looked.ended_at, answers, plan))
 
 
-def _tell(pipe: socket, told: Told) -> None:
+def _tell(pipe: socket, told: Word) -> None:
     pipe.sendall(framed(pack(told)))
 
 

@@ -28,7 +28,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
-    Told,
+    TicketSaid,
 )
 from store import Book, Discrepancy, History, IncidentFilter, NotRecorded, Store, StoreConflict, StoreError, open_store
 from tests.store.made import AT, HOUR, episode, opened
@@ -67,7 +67,7 @@ def test_every_kind_of_change_is_kept(store: Store) -> None:
         Commented("名前: it's the loader; 100 %"),
         RootNamed(root.id),
         Flapped(True),  # noqa: FBT003 - the only thing this change says
-        Told({"title": "名前", "resolved": None}),
+        TicketSaid({"title": "名前", "resolved": None}),
         Resolved(AT + 2 * HOUR, Resolution.FIXED, "loader"),
         Reopened(episode(AT + 9 * HOUR), regressed=True),
         Corrected(0, occurred_at=AT - 3 * HOUR, resolved_at=AT + 3 * HOUR),

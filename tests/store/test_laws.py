@@ -34,7 +34,7 @@ from incidents import (
     RootNamed,
     Snoozed,
     State,
-    Told,
+    TicketSaid,
     replay,
     to_us,
 )
@@ -107,7 +107,7 @@ _SAID = st.one_of(
     st.builds(Commented, _texts),
     st.builds(RootNamed, st.none() | st.integers(1, 3)),
     st.builds(Flapped, _flags),
-    st.builds(Told, st.dictionaries(st.sampled_from(["title", "resolved"]), st.none() | _texts)),
+    st.builds(TicketSaid, st.dictionaries(st.sampled_from(["title", "resolved"]), st.none() | _texts)),
 )
 _SAID_OF_OPEN = _SAID | st.builds(Acknowledged, _moments)
 
