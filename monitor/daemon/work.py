@@ -39,6 +39,8 @@ _JOB_S: Final = 1.0
 _FIRST_GUESS_S: Final = 0.2
 _GUESS_WEIGHT: Final = 0.2
 _MOST_REMEMBERED: Final = 50
+_PAUSE_S: Final = 0.05
+_LONGEST_IN_MEMORY_S: Final = 0.25
 _HELD_PER_WORKER: Final = 25
 _HELD_PER_WORKER_OF_SEVERAL: Final = 2
 """Daemons that share a store take little at a time, so that there is something left for the others."""
@@ -82,7 +84,7 @@ class Work:
         self._ticked = Flag()
         self._found_nothing = False
         self._stopping = False
-        self._look_at = self._resume_at = self._sign_at = self._clock.monotonic()
+        self._look_at = self._resume_at = self._sign_at = self._remembered_at = self._clock.monotonic()
         self._pauses = 0
         self.adopt(project)
 
@@ -147,9 +149,11 @@ class Work:
             self._claim()
             if not self._stopping:
                 self._hand_out()
-            for event in self._pool.events(longest_s):
+            events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
+            for event in events:
                 self._take(event)
-            self._remember()
+            if not events or self._is_enough():
+                self._remember()
         except (StoreBusy, StoreUnavailable) as error:
             self._pause(error)
 
@@ -286,7 +290,13 @@ class Work:
 
     # --- remember -----------------------------------------------------------------------------------------------------
 
+    def _is_enough(self) -> bool:
+        """Say whether to remember now what ended, though more is coming: a transaction costs much, a table little."""
+        waited = self._clock.monotonic() - self._remembered_at
+        return len(self._ended) >= _MOST_REMEMBERED or waited > _LONGEST_IN_MEMORY_S
+
     def _remember(self) -> None:
+        self._remembered_at = self._clock.monotonic()
         while self._ended and self._clock.monotonic() >= self._resume_at:
             batch = self._ended[:_MOST_REMEMBERED]
             reached(FailPoint.BEFORE_REMEMBER)
