@@ -28,6 +28,7 @@ from monitor.daemon.signs import ping, tell_systemd
 from monitor.daemon.speak import Speaker
 from monitor.daemon.watch import ConfigWatch, Refused
 from monitor.daemon.work import SIGN_OF_LIFE, Work
+from monitor.frame.output import count
 from monitor.frame.version import version
 from monitor.retire import retire
 from monitor.wiring import Project
@@ -102,7 +103,7 @@ class Daemon:
             with self._working():
                 besides.start()
                 tell_systemd("READY=1")
-                LOG.info("watching %d tables with %d workers", self._work.tables, self.project.config.daemon.workers)
+                LOG.info("watching %s with %s", *self._size())
                 self._loop(besides)
                 tell_systemd("STOPPING=1")
                 besides.stop()
@@ -201,7 +202,7 @@ class Daemon:
         self._observer.metrics.keep_only(_check_ids(project))
         self._row = replace(self._row, config_loaded_at=self._clock.now())
         self._observer.metrics.config_loaded_at = self._clock.now()
-        LOG.info("configuration loaded anew; watching %d tables", self._work.tables)
+        LOG.info("configuration loaded anew; watching %s with %s", *self._size())
 
     def _config_failed(self, problem: str) -> None:
         if problem == self._row.config_error:
@@ -226,10 +227,13 @@ class Daemon:
     def _tell(self, happened: Happened) -> None:
         self._speaker.tell_operators(self.project, happened)
 
+    def _size(self) -> tuple[str, str]:
+        return count(self._work.tables, "table"), count(self.project.config.daemon.workers, "worker")
+
     def _retire(self) -> None:
         closed = retire(self.project, self._store)
         if closed:
-            LOG.info("%d incidents closed: their checks are no longer configured", closed)
+            LOG.info("%s closed: the check is no longer configured", count(closed, "incident"))
 
     def _give_sign(self) -> None:
         """Say that the loop is alive: to systemd, to the metrics, and now and then to the store."""

@@ -122,7 +122,7 @@ def test_sighup_loads_the_configuration_anew(place):
         daemon.says("watching")
         place.configure(ORDERS + ORDERS.replace("name: orders", "name: more, table: orders"))
         daemon.tell(signal.SIGHUP)
-        daemon.says("loaded anew; watching 2 tables")
+        daemon.says("loaded anew; watching 2 tables with 4 workers")
 
 
 def test_what_cannot_change_while_it_runs_is_refused(place):
