@@ -6,6 +6,7 @@ nothing holds back any more is settled; the rest waits, with the reason, and is 
 latest after `LOOK_AGAIN`: silences are ended and configurations changed meanwhile.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -25,7 +26,7 @@ from monitor.wiring import Project
 from store import Book, DeliveryState, FailPoint, IncidentFilter, Store, Subject, Told, Transition, View, reached
 
 LOOK_AGAIN: Final = timedelta(minutes=5)
-AT_ONCE: Final = 2_000
+AT_ONCE: Final = 5_000
 """Transitions decided on in one transaction: others wait for the store meanwhile."""
 _EVERYTHING: Final = 1_000_000
 _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
@@ -267,22 +268,29 @@ class _Pass:
         )
 
     def _settle(self, cases: Sequence[_Case]) -> Announced:
-        settled = held = 0
+        """Write the decisions down, alike ones together: in a storm most are."""
+        alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
         for case in cases:
             for one in case.transitions:
-                records = {
-                    channel: record.after(Record.read(one.decision, channel))
-                    for channel, record in case.records.items()
-                }
-                holds = [record for record in records.values() if record.action is Action.HELD]
-                decision = as_decision({**self._gone(one, records), **records}, case.why)
-                if holds:
-                    ends = [record.until for record in holds if record.until is not None]
-                    until = min([*ends, self._now + LOOK_AGAIN])
-                    held += len(self._book.postpone([one.id], until, decision))
-                else:
-                    settled += len(self._book.settle([one.id], self._now, decision))
+                until, decision = self._conclude(case, one)
+                alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
+        settled = held = 0
+        for (until, _), (decision, ids) in alike.items():
+            if until is None:
+                settled += len(self._book.settle(ids, self._now, decision))
+            else:
+                held += len(self._book.postpone(ids, until, decision))
         return Announced(settled=settled, held=held)
+
+    def _conclude(self, case: _Case, one: Transition) -> tuple[datetime | None, Mapping[str, object]]:
+        """Give what was decided on a change by now, and when to look again; None if that is settled."""
+        records = {
+            channel: record.after(Record.read(one.decision, channel)) for channel, record in case.records.items()
+        }
+        holds = [record for record in records.values() if record.action is Action.HELD]
+        ends = [record.until for record in holds if record.until is not None]
+        until = min([*ends, self._now + LOOK_AGAIN]) if holds else None
+        return until, as_decision({**self._gone(one, records), **records}, case.why)
 
     def _gone(self, transition: Transition, records: Mapping[str, Record]) -> Mapping[str, Record]:
         """Give what was decided before for channels that are not concerned any more."""

@@ -1,7 +1,7 @@
 """What was decided for one channel about one change, as the log shows it and the store keeps it (JSON)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -61,7 +61,17 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Give it as plain values."""
-        return {**asdict(self), "by": list(self.by), "until": None if self.until is None else self.until.isoformat()}
+        return {
+            "action": self.action.value,
+            "reason": self.reason.value,
+            "why": self.why,
+            "by": list(self.by),
+            "held_by": None if self.held_by is None else self.held_by.value,
+            "hold": self.hold,
+            "until": None if self.until is None else self.until.isoformat(),
+            "owed": self.owed,
+            "delivery": self.delivery,
+        }
 
     def held(self, hold: Hold) -> "Record":
         """Give the same decision, but not now."""

@@ -254,8 +254,9 @@ class Speaking(RuleBasedStateMachine):
         _, found = self.heard()
         for one in decided:
             for channel, record in one.decision["channels"].items():
-                owed = record["owed"] and record["reason"] in {"first", "reopened", "escalated"}
-                if owed and self.state(one.incident_id).merged_into is None:
+                owed = one.settled_at and record["owed"] and record["reason"] in {"first", "reopened", "escalated"}
+                rerouted = record["why"] == "no longer a channel of it"  # its severity fell meanwhile
+                if owed and not rerouted and self.state(one.incident_id).merged_into is None:
                     assert found[channel, one.incident_id] or (channel, one.incident_id) in self.dead
 
     def is_muted(self, transition):
