@@ -10,7 +10,6 @@ does not take are kept and tried again, and nothing new is begun until it does.
 from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 from threading import Event as Flag
 from typing import Final, Protocol
 
@@ -21,11 +20,12 @@ from monitor.conclude import CheckResult, conclude_slots
 from monitor.daemon.claims import Claims
 from monitor.daemon.crashes import Crashes
 from monitor.daemon.held import Held
+from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
 from monitor.looked import Looked
 from monitor.target import Target
 from monitor.wiring import Project
-from monitor.workers import Died, Ended, Event, Found, Job, Overdue, Pool
+from monitor.workers import Died, Ended, Event, Found, Overdue, Pool
 from store import FailPoint, Lease, Store, StoreBusy, StoreError, StoreUnavailable, View, reached
 
 SIGN_OF_LIFE: Final = timedelta(seconds=10)
@@ -33,11 +33,6 @@ SIGN_OF_LIFE: Final = timedelta(seconds=10)
 
 _LOOK_ANYWAY_S: Final = 5.0
 _LONGEST_PAUSE_S: Final = 30.0
-_MOST_IN_A_JOB: Final = 50
-_JOB_S: Final = 1.0
-"""Small tables go to a worker together, as many as it is expected to look at in this time."""
-_FIRST_GUESS_S: Final = 0.2
-_GUESS_WEIGHT: Final = 0.2
 _MOST_REMEMBERED: Final = 50
 _PAUSE_S: Final = 0.05
 _LONGEST_IN_MEMORY_S: Final = 0.25
@@ -75,12 +70,10 @@ class Work:
         self._claims = Claims(store, project.clock, holder=holder, alone=alone)
         self._crashes = Crashes(store, project.clock, listener.on_happened)
         self._held_per_worker = _HELD_PER_WORKER if alone else _HELD_PER_WORKER_OF_SEVERAL
-        self._queues: dict[str, deque[Held]] = {}
-        self._jobs: dict[int, list[Held]] = {}
+        self._jobs = Jobs(pool)
+        self._heard: deque[Event] = deque()
         self._held: dict[int, Held] = {}
-        self._pace: dict[str, float] = {}
         self._ended: list[tuple[Held, Looked]] = []
-        self._numbers = count(1)
         self._ticked = Flag()
         self._found_nothing = False
         self._stopping = False
@@ -102,7 +95,7 @@ class Work:
         self._workers = project.config.daemon.workers
         self._policy = project.policy
         self._targets: dict[str, Target] = targets
-        self._limits = {name: source.run_timeout for name, source in project.config.sources.items()}
+        self._jobs.adopt(project)
         self._pool.limit({name: source.concurrency for name, source in project.config.sources.items()}, answering)
         self._ticked.set()
 
@@ -119,7 +112,7 @@ class Work:
     @property
     def at_work(self) -> bool:
         """Say whether workers are at something, or results wait to be remembered."""
-        return bool(self._jobs or self._ended)
+        return self._jobs.under_way or bool(self._ended)
 
     @property
     def exhausted(self) -> bool:
@@ -148,10 +141,12 @@ class Work:
         try:
             self._claim()
             if not self._stopping:
-                self._hand_out()
+                self._jobs.hand_out()
             events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
-            for event in events:
-                self._take(event)
+            self._heard += events
+            while self._heard:  # an event that the store keeps us from taking is taken at the next step
+                self._take(self._heard[0])
+                self._heard.popleft()
             if not events or self._is_enough():
                 self._remember()
         except (StoreBusy, StoreUnavailable) as error:
@@ -190,8 +185,7 @@ class Work:
     def _lose(self, leases: Iterable[int]) -> None:
         for lost in leases:
             held = self._held.pop(lost)
-            if held in self._queues.get(held.source, ()):
-                self._queues[held.source].remove(held)
+            self._jobs.drop(held)
             LOG.warning("table %s: another daemon took it over", held.name)
 
     def _hold(self, lease: Lease) -> None:
@@ -205,46 +199,16 @@ class Work:
             ended = _ended_worker(f"with its daemon, {_MOST_ATTEMPTS} times")
             held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
         self._held[lease.id] = held
-        self._queue(held)
+        self._go_on(held)
 
-    def _queue(self, held: Held, *, first: bool = False) -> None:
+    def _go_on(self, held: Held) -> None:
         """Let a table wait for a worker; when no worker is to be asked, its results are known already."""
-        if not held.asked.subject.checks:
-            self._ended.append((held, held.not_asked(self._clock.now())))
-            return
-        queue = self._queues.setdefault(held.source, deque())
-        if first:
-            queue.appendleft(held)
+        if held.asked.subject.checks:
+            self._jobs.wait(held)
         else:
-            queue.append(held)
+            self._ended.append((held, held.not_asked(self._clock.now())))
 
     # --- workers ------------------------------------------------------------------------------------------------------
-
-    def _hand_out(self) -> None:
-        """Give the workers what waits, the oldest slots first."""
-        for name in sorted((name for name, queue in self._queues.items() if queue), key=self._oldest):
-            queue = self._queues[name]
-            while queue and self._pool.can_take(name):
-                self._submit(self._portion(queue))
-
-    def _oldest(self, source: str) -> datetime:
-        return self._queues[source][0].lease.slot
-
-    def _portion(self, queue: deque[Held]) -> Sequence[Held]:
-        """Take what makes one job: one large table, or many small ones."""
-        portion = [queue.popleft()]
-        pace = self._pace.get(portion[0].source, _FIRST_GUESS_S)
-        most = max(1, min(_MOST_IN_A_JOB, round(_JOB_S / pace), len(queue) // self._workers + 1))
-        while queue and len(portion) < most and not portion[0].alone and not queue[0].alone:
-            portion.append(queue.popleft())
-        return portion
-
-    def _submit(self, portion: Sequence[Held]) -> None:
-        number = next(self._numbers)
-        self._jobs[number] = list(portion)
-        targets = tuple(held.asked for held in portion)
-        deadline = self._limits.get(portion[0].source, _UNKNOWN_SOURCE)
-        self._pool.submit(Job(number, targets, deadline=deadline, alone=portion[0].alone))
 
     def _take(self, event: Event) -> None:
         match event:
@@ -255,16 +219,13 @@ class Work:
             case Died(_, _, str() as check_id, cause):
                 self._crashes.add(check_id, cause)
         if isinstance(event, Ended) or (isinstance(event, Died | Overdue) and event.check_id is None):
-            for held in reversed(self._jobs.pop(event.job, [])):  # what the job did not come to
-                self._queue(held, first=True)
+            self._jobs.put_back(event.job)
 
     def _found(self, job: int, looked: Looked) -> None:
         held = self._take_out(job, looked.target.subject.name)
         if held is not None:
             self._ended.append((held, held.whole(looked)))
-            took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
-            guess = self._pace.get(held.source, took)
-            self._pace[held.source] = guess + _GUESS_WEIGHT * (took - guess)
+            self._jobs.learn(held, looked)
 
     def _died(self, job: int, table: str, cause: str) -> None:
         """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
@@ -277,16 +238,12 @@ class Work:
         if held.deaths > _MOST_DEATHS:
             ended = _ended_worker(cause)
             held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
-        self._queue(held)
+        self._go_on(held)
 
     def _take_out(self, job: int, table: str) -> Held | None:
         """Take a table out of its job; None where its lease was lost meanwhile."""
-        tables = self._jobs.get(job, [])
-        held = next((one for one in tables if one.name == table), None)
-        if held is None:
-            return None
-        tables.remove(held)
-        return held if held.lease.id in self._held else None
+        held = self._jobs.take_out(job, table)
+        return held if held is not None and held.lease.id in self._held else None
 
     # --- remember -----------------------------------------------------------------------------------------------------
 
@@ -333,10 +290,6 @@ class Work:
         self.problem = str(error)
         self._resume_at = self._clock.monotonic() + min(_LONGEST_PAUSE_S, 2.0**self._pauses)
         self._pauses += 1
-
-
-_UNKNOWN_SOURCE: Final = timedelta(minutes=5)
-"""The most time for a table whose source left the configuration while it waited."""
 
 
 def _scheduled(project: Project) -> Sequence[str]:

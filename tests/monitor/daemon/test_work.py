@@ -12,6 +12,7 @@ from monitor.alerts.notices import Operation
 from monitor.clock import SimulatedClock
 from monitor.conclude import conclude_slots
 from monitor.daemon.claims import Claims
+from monitor.daemon.crashes import Crashes
 from store import SkipReason, SlotState, StoreBusy
 from tests.monitor.daemon.plant import CHECKS, Plant
 from tests.monitor.shop import NOW
@@ -344,3 +345,25 @@ def test_a_configuration_that_the_store_does_not_take_is_not_half_used(plant, mo
     plant.clock.advance(timedelta(minutes=15))
     plant.turn(work)
     assert [slot.table for slot in _slots(plant)] == ["orders", "orders"]
+
+
+def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypatch):
+    """A crash that cannot be counted at once is counted later, and what was heard after it is taken too."""
+    work = plant.work()
+    plant.pool.deadly.add("orders.not-null")
+    real, refused = Crashes.add, []
+
+    def busy_at_first(self, check_id, cause):
+        if not refused:
+            refused.append(check_id)
+            raise StoreBusy("locked")
+        real(self, check_id, cause)
+
+    monkeypatch.setattr(Crashes, "add", busy_at_first)
+    plant.turn(work)
+    plant.clock.advance(timedelta(seconds=2))
+    plant.turn(work)
+    assert refused
+    assert _outcomes(plant) == {"orders.primary-key": ("pass", None), "orders.not-null": ("unknown", "bug")}
+    with plant.store.reading() as view:
+        assert [one.crashes for one in view.quarantines()] == [1]
