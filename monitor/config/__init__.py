@@ -1,31 +1,26 @@
 """The configuration: what a person writes in `tablewatch.yaml`, read, checked and typed."""
 
+from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, Webhook
 from monitor.config._errors import ConfigError
 from monitor.config._files import find
 from monitor.config._load import Loaded, load
 from monitor.config._model import (
-    Alerts,
     BusinessHours,
-    Channel,
     Config,
     Cost,
     CsvFormat,
     Daemon,
     Domain,
     Maintenance,
-    Match,
     Owner,
-    QuietHours,
     Rate,
     Rates,
     Release,
     Report,
     Role,
-    Route,
     Source,
     Storage,
     Table,
-    Webhook,
     WeeklyReportPlan,
 )
 from monitor.config._scalars import Schedule, Weekdays

@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from monitor.config._alerts import Match
 from monitor.config._checks import Workshop, build_checks, child, entries, items, text
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
 from monitor.config._messages import find_node, word_errors
-from monitor.config._model import Config, Match
+from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._secrets import hide_secrets
 from monitor.config._substitute import UNFILLED, Substitution

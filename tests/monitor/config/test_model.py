@@ -20,7 +20,7 @@ from monitor.config import (
     Storage,
     Table,
 )
-from monitor.config._model import Section
+from monitor.config._section import Section
 
 
 @pytest.mark.parametrize(
