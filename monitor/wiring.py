@@ -71,13 +71,13 @@ class Project:
     def open_store(self, *, alone: bool = False, adopt: bool = False) -> Store:
         """Open the store, making or upgrading it where needed.
 
-        `alone`: nobody else uses it meanwhile. `adopt`: it belonged to this project under another name.
+        `alone`: no other daemon uses it meanwhile, so every page of it is checked first. `adopt`: it belonged to this project under another name.
 
         Raises:
             Stop: it cannot be opened.
         """
         try:
-            store = open_store(self.config.storage.url, checkpoints=alone)
+            store = open_store(self.config.storage.url, checkpoints=alone, thorough=alone)
             store.claim(self.config.project, adopt=adopt)
         except StoreError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
