@@ -71,7 +71,8 @@ class Project:
     def open_store(self, *, alone: bool = False, adopt: bool = False) -> Store:
         """Open the store, making or upgrading it where needed.
 
-        `alone`: no other daemon uses it meanwhile, so every page of it is checked first. `adopt`: it belonged to this project under another name.
+        `alone`: no other daemon uses it meanwhile, so every page of it is checked first.
+        `adopt`: it belonged to this project under another name.
 
         Raises:
             Stop: it cannot be opened.
