@@ -1,0 +1,197 @@
+"""Make Tablewatch do all it can do over planted tables: every command, every failure, the daemon with its alerts."""
+
+import signal
+import socket
+import sqlite3
+import sys
+import urllib.request
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tests.monitor.daemon.running import until
+from tests.privacy.cases import DEADLY
+from tests.privacy.place import LAST_WEEK, NOW, PATIENCE_S, Place
+from tests.privacy.planted import PLANTS, Harvest, plant_broken
+from tests.privacy.tokens import SECRET
+
+WEEK: Final = LAST_WEEK.strftime("%G-W%V")
+NO_GX: Final = "!type:expectation"
+EXPECT: Final = frozenset({"sqlite", "postgresql", "spark"})
+"""Engines on which Great Expectations is asked here; `test_expectations` asks it everything."""
+SLOW: Final = (
+    "SELECT name FROM people, (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) m"
+)
+_BROKEN: Final = (
+    "alerts: {channels: {a: {webhook: {url: 'ftp://h/%s'}}}}",
+    "alerts: {channels: {a: {webhook: {url: ['%s'], secret: {x: %s}}}}}",
+    "alerts: {channels: {a: {apprise: {url: '%s'}}}}\ndaemon: {heartbeat_url: 'gopher://h/%s'}",
+    "storage: {url: ['postgresql://u:%s@h/d']}\nsources: {a: {url: {x: 'postgresql://u:%s@h/d'}}}",
+    "sources: {a: {url: 'postgresql://u:%s@h/d', files: 'x.csv'}}\nalerts: 'slack://a:%s@b'",
+    "alerts: {channels: {a: {webhook: {secret: '%s}}}}",
+    "alerts:\n  channels:\n   a: {apprise: slack://%s/b\n  - wrong: [",
+)
+
+
+def plant(place: Place, plants: Iterable[str] = PLANTS) -> Harvest:
+    """Fill the folder of data, and watch all of it."""
+    harvest = Harvest(place.tokens, loaded_at=NOW - timedelta(hours=4))
+    for name in plants:
+        folder = place.folder / "data" / name
+        folder.mkdir()
+        source = _below(name, PLANTS[name](folder, harvest))
+        place.watch(name, source, expects=name in EXPECT, schedule="every 1h")
+    folder = place.folder / "data" / "broken"
+    folder.mkdir()
+    for name, source in plant_broken(folder, place.tokens).items():
+        place.add(name, _below("broken", source))
+        check = {"type": "not_null", "columns": ["name"]}
+        table = Path(str(source.get("files", "people"))).stem
+        place.table(f"{name}.table", name, table, [check], schedule="every 1h")
+    slow = {"url": "sqlite:///sqlite/planted.sqlite", "query_timeout": "1s", "run_timeout": "3s"}
+    place.add("slow", slow)
+    place.table("slow.people", "slow", "people", [{"id": "endless", "type": "sql", "query": SLOW}], schedule="every 1h")
+    place.table("missing.people", "sqlite", "peple", [{"type": "not_null", "columns": ["name"]}], schedule="every 1h")
+    return harvest
+
+
+def _below(folder: str, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Let a source's file lie in a folder below that of the data."""
+    placed = dict(source)
+    if "files" in placed:
+        placed["files"] = f"{folder}/{placed['files']}"
+    if ":///" in str(placed.get("url")):
+        placed["url"] = placed["url"].replace(":///", f":///{folder}/")
+    return placed
+
+
+def play_commands(place: Place) -> None:
+    """Run every command: a look last week, one now, all that reads, what goes wrong, and the copy of the store."""
+    place.configure()
+    _break(place)
+    place.session(("check-last-week", ["check", NO_GX, "--format", "json"]), at=LAST_WEEK)
+    place.session(
+        ("check", ["check", "--format", "json"]),
+        ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3"]),
+        ("check-no-store", ["check", "duckdb.people", NO_GX, "--no-store", "--only-failed"]),
+        ("run-once", ["run", "--once"]),
+        *_reading(),
+        *_changing(),
+        *((f"broken-{number}", ["config", "check", "-c", f"torn/{number}.yaml"]) for number in range(len(_BROKEN))),
+        *((f"broken-json-{number}", ["check", "--format", "json", "-c", f"torn/{number}.yaml"]) for number in range(2)),
+    )
+    place.session(
+        ("crash", ["check", "sqlite.people", NO_GX, "--format", "json"]),
+        ("crash-human", ["check", "sqlite.people", NO_GX]),
+        CANARY_CRASH="1",
+    )
+
+
+def _reading() -> list[tuple[str, list[str]]]:
+    """Give the commands that show what is known."""
+    shown = [("status", ["status"]), ("tables", ["table", "list"]), ("incidents", ["incident", "list"])]
+    shown += [(f"incident-{number}", ["incident", "show", str(number)]) for number in range(1, 12)]
+    shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
+    shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]
+    shown += [("route", ["alert", "route", "--table", "sqlite.people", "--severity", "error"])]
+    shown += [("config", ["config", "show"]), ("config-whole", ["config", "show", "--defaults"])]
+    shown += [("config-check", ["config", "check"])]
+    both = [
+        (f"{name}-json", [*words, "--format", "json"])
+        for name, words in shown
+        if not name.startswith(("incident-1", "table-slow"))
+    ]
+    reports = [
+        (
+            f"report-{locale}-{kind}",
+            ["report", "weekly", "--week", WEEK, "--locale", locale, "--out", f"week.{locale}.{kind}"],
+        )
+        for locale in ("en", "ja")
+        for kind in ("html", "md", "json")
+    ]
+    return shown + both + reports + [("report", ["report", "weekly", "--week", WEEK])]
+
+
+def _changing() -> list[tuple[str, list[str]]]:
+    """Give the commands that write: to the store, to files, to channels."""
+    channels = ("hook", "door", "ja", "closed", "inside", "shut", "chat", "nobody")
+    tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
+    tests += [(f"test-{name}-report", ["alert", "test", name, "--as", "report"]) for name in channels[:2]]
+    return [
+        ("ack", ["incident", "ack", "1"]),
+        ("comment", ["incident", "comment", "1", "looked at it"]),
+        ("resolve", ["incident", "resolve", "2", "--as", "fixed", "--force"]),
+        ("silence", ["silence", "add", "--table", "csv.tidy", "--for", "1h", "--reason", "planned"]),
+        *tests,
+        ("export", ["export", "gx", "--out", "suites"]),
+        ("schema", ["config", "schema", "--write", "made/schema.json"]),
+        ("init-sqlite", ["init", "first/sqlite", "--source", "sqlite:///../data/sqlite/planted.sqlite"]),
+        ("init-csv", ["init", "first/csv", "--source", "../data/csv/*.csv"]),
+        ("init-broken", ["init", "first/broken", "--source", "../data/broken/*.csv"]),
+        ("backup", ["backup", "first-copy.db"]),
+        ("backup-json", ["backup", "copy.db", "--format", "json"]),
+        ("restore", ["restore", "copy.db"]),
+    ]
+
+
+def _break(place: Place) -> None:
+    """Write configurations with mistakes where secrets stand."""
+    folder = place.work / "torn"
+    folder.mkdir(mode=0o700)
+    for number, text in enumerate(_BROKEN):
+        secret = f"{SECRET}torn{number}"
+        (folder / f"{number}.yaml").write_text(
+            f"version: 1\nproject: torn\n{text.replace('%s', secret)}\n", encoding="utf-8"
+        )
+
+
+def play_daemon(place: Place) -> None:
+    """Run the daemon over tables that fail, hang and end their workers, until all of it is told; then stop it."""
+    port = _free_port()
+    tables = [
+        {**one, "schedule": "every 2s"} for one in place.tables if one["name"] in {"csv.people", "duckdb.driver_slip"}
+    ]
+    deadly = {**tables[0], "name": "csv.deadly", "checks": [DEADLY], "schedule": "every 2s"}
+    expected = {
+        "type": "expectation",
+        "expectation": "ExpectColumnMaxToBeBetween",
+        "kwargs": {"column": "age", "max_value": 3},
+    }
+    gx = {**tables[0], "name": "csv.gx", "checks": [expected], "schedule": "every 1h"}
+    slow = {**next(one for one in place.tables if one["name"] == "slow.people"), "schedule": "every 2s"}
+    place.configure(tables=[*tables, deadly, gx, slow], daemon={"metrics": f"127.0.0.1:{port}"})
+    pings = sum(SECRET in request.path for request in place.hook.requests)
+    with place.running("daemon", [sys.executable, "-m", "monitor", "run"]) as process:
+        for check, reason in (
+            ("csv.deadly.deadly", "bug"),
+            ("slow.people.endless", "timeout"),
+            ("csv.gx.expectation", ""),
+        ):
+            until(partial(_has_found, place, check, reason), f"{check}: {reason or 'an answer'}")
+            place.look_at_processes()
+            place.look_at_folders()
+        until(lambda: sum(SECRET in request.path for request in place.hook.requests) > pings, "a ping and alerts")
+        until(lambda: list((place.work / "kept" / "of" / "weeks").glob("*.html")), "the weekly report")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            place.seen["metrics"] = answer.read()
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+    place.look_at_folders()
+
+
+def _has_found(place: Place, check: str, reason: str) -> bool:
+    question = "SELECT count(*) FROM measurement WHERE check_id = ? AND ? IN (coalesce(reason, ''), '')"
+    try:
+        with closing(sqlite3.connect(f"file:{place.work}/store.db?mode=ro", uri=True, timeout=30)) as connection:
+            return connection.execute(question, [check, reason]).fetchone()[0] > 0
+    except sqlite3.OperationalError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])

@@ -1,0 +1,163 @@
+"""No value of a monitored column, and no secret, leaves: all that every check, command and failure left is searched."""
+
+import json
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+from collections import defaultdict
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from checks._catalog import load_catalog
+from tests.privacy.cases import CASES
+from tests.privacy.place import Place
+from tests.privacy.planted import PLANTS
+from tests.privacy.playing import plant, play_commands, play_daemon
+from tests.privacy.tokens import found_in
+
+pytestmark = pytest.mark.xdist_group("canaries")
+
+
+@pytest.fixture(scope="module")
+def played(new_place) -> Place:
+    """Give a place where everything was done once: on SQLite, DuckDB and files, by commands and by the daemon."""
+    place = new_place()
+    plant(place)
+    before = _contents(place.folder / "data")
+    play_commands(place)
+    play_daemon(place)
+    assert _contents(place.folder / "data") == before, "a source was written to"
+    return place
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_every_type_of_check_has_a_canary():
+    """A new check cannot be forgotten here."""
+    assert set(CASES) == set(load_catalog())
+
+
+def test_every_check_passed_failed_and_stumbled(played):
+    """What is searched is worth the search: on every engine each type of check was answered in many ways."""
+    results = json.loads(played.said("check"))["results"]
+    found = defaultdict(set)
+    for one in results:
+        found[one["table"].partition(".")[0], one["type"]].add(one["reason"] or one["status"])
+    for engine in PLANTS:
+        for kind in set(CASES) - {"expectation"}:
+            assert {"fail", "bug"} <= found[engine, kind], (engine, kind)
+    for kind in CASES:
+        assert any("pass" in answers for (_, one), answers in found.items() if one == kind), kind
+    reasons = {one["reason"] for one in results}
+    assert reasons >= {None, "bug", "misconfigured", "no-data", "timeout", "unreachable"}
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("check", "1"), ("check-human", "1"), ("run-once", "1"), ("status", "0"), ("incident-1", "0"), ("doctor", "1"),
+        ("table-sqlite.people", "0"), ("report", "0"), ("report-ja-html", "0"), ("report-en-md", "0"), ("backup", "0"),
+        ("restore", "0"), ("export", "0"), ("log", "0"), ("test-hook-report", "0"), ("test-door", "0"),
+        ("test-closed", "1"), ("test-shut", "1"), ("init-sqlite", "0"), ("config", "0"), ("crash", "70"),
+        ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"),
+    ],
+)  # fmt: skip
+def test_the_commands_did_their_work(played, command, code):
+    """None of them was searched for what it did not say."""
+    assert played.code(command) == code
+
+
+def test_alerts_reports_and_crash_reports_were_written(played):
+    """The other ends got incidents, reports and tests; crash reports, reports and copies of the store were kept."""
+    schemas = {json.loads(request.body).get("schema") for request in played.hook.requests if request.body}
+    assert schemas >= {"tablewatch.alert/1"}
+    assert any(b"attachments" in request.body for request in played.door.requests)
+    names = set(played.artefacts())
+    for part in (
+        "tmp/tablewatch-crash-",
+        "work/kept/of/weeks/",
+        "work/copy.db",
+        "work/store.db.before-restore",
+        "metrics",
+    ):
+        assert any(name.startswith(part) for name in names), part
+    assert b"tablewatch_check_outcome" in played.seen["metrics"]
+
+
+def test_no_value_and_no_secret_is_anywhere(played):
+    """The promise itself."""
+    leaks = played.leaks()
+    assert not leaks, "\n".join(leaks[:20])
+
+
+def test_no_value_is_a_number_in_the_store(played):
+    """The store's numbers are binary, which no search of bytes sees: each cell is looked at."""
+    copies = [
+        path
+        for path in played.work.iterdir()
+        if path.name.startswith(("store.db", "copy.db")) and path.suffix != ".lock"
+    ]
+    assert copies
+    for copy in copies:
+        with closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True)) as store:
+            tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            cells = {cell for table in tables for row in store.execute(f"SELECT * FROM {table}") for cell in row}
+        numbers = {str(int(cell)) for cell in cells if isinstance(cell, int | float)}
+        assert not numbers & played.tokens.numbers
+
+
+def test_everything_is_for_its_owner_only(played):
+    """Whatever the umask (here: none), files are 0600 and folders 0700."""
+    assert not played.open_to_others()
+
+
+def test_where_a_value_is_let_out_it_is_found(played, tmp_path):
+    """The control: a table that is named after a value puts that value everywhere, and the search says so."""
+    token = played.tokens.word()
+    with closing(sqlite3.connect(tmp_path / "leaky.sqlite")) as connection:
+        connection.execute(f"CREATE TABLE {token} (id INTEGER)")
+    (tmp_path / "tablewatch.yaml").write_text(
+        f"version: 1\nproject: leaky\nsources: {{a: {{url: 'sqlite:///leaky.sqlite'}}}}\n"
+        f"tables: [{{name: {token}, source: a, checks: [{{type: not_null, columns: [id]}}]}}]\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "monitor", "check"],
+        cwd=tmp_path,
+        env=played.environment,
+        capture_output=True,
+        check=False,
+    )
+    store = next(path for path in tmp_path.iterdir() if path.suffix == ".db")
+    for content in (
+        done.stdout,
+        store.read_bytes() + Path(f"{store}-wal").read_bytes() if Path(f"{store}-wal").exists() else store.read_bytes(),
+    ):
+        assert list(found_in(content, played.tokens.numbers))
+
+
+def test_keys_are_shown_on_a_terminal_and_nowhere_else(played):
+    """The other control: --show-rows on a terminal shows the planted keys; what is left behind holds none of them."""
+    said = _on_a_terminal(["check", "csv.people", "--show-rows", "3"], played)
+    assert list(found_in(said, played.tokens.numbers))
+    assert not played.leaks()
+
+
+def _on_a_terminal(words: list[str], place: Place) -> bytes:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "monitor", *words], cwd=place.work, env=place.environment, stdout=theirs, stderr=theirs
+    ):
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # the terminal's end
+            while part := os.read(ours, 65_536):
+                said += part
+    os.close(ours)
+    return said
