@@ -54,7 +54,9 @@ class Schema(CheckParameters):
         observed: dict[str, Json] = {"columns": seen, "order": list(seen)}
         agreed = self._agreed(history)
         if agreed is None:
-            text = "nothing to compare with yet; a look that is remembered makes these {columns:count} columns the accepted ones"
+            text = (
+                "nothing to compare with yet; a remembered look makes these {columns:count} columns the accepted ones"
+            )
             observed |= {"missing": None, "extra": None, "changed": None}
             return unknown(UnknownReason.NO_DATA, Message(text, {"columns": len(seen)}), observed)
         drift = _compare(seen, agreed.types, agreed.order if self.order else None)

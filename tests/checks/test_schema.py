@@ -82,7 +82,7 @@ def test_first_look_is_recorded():
     assert outcome.reason is UnknownReason.NO_DATA
     assert outcome.observed == {"missing": None, "extra": None, "changed": None, **ACCEPTED}
     assert str(outcome.message) == (
-        "nothing to compare with yet; a look that is remembered makes these 3 columns the accepted ones"
+        "nothing to compare with yet; a remembered look makes these 3 columns the accepted ones"
     )
 
 
