@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import exc
 
@@ -72,6 +73,11 @@ class RowRefused(StoreError):
     """A value that the store does not take."""
 
 
+BRING_BACK: Final = (
+    "bring a backup back with 'tablewatch restore FILE', which keeps this file too, or move it away to begin anew"
+)
+"""What to do about a store that cannot be read."""
+
 _BUSY_STATES = {"55P03", "40001", "40P01", "57014"}  # lock not available, serialization, deadlock, statement timeout
 _UNIQUE_STATE = "23505"
 _NO_SCHEMA_STATE = "3F000"
@@ -113,7 +119,7 @@ def _from_sqlite(cause: sqlite3.Error, name: str) -> StoreError:
         return StoreBusy(f"{name} is locked by another process; try again ({detail})")
     if primary in _DAMAGED:
         return StoreCorrupt(
-            f"{name} is damaged or no SQLite database ({detail}); it was left as it is: restore a backup beside it"
+            f"{name} is damaged or no SQLite database ({detail}); it was left as it is; {BRING_BACK}"
         )
     if primary in _NO_ROOM:
         return StoreUnavailable(

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from sqlalchemy import text
 
 from store._engines import Address, address_of, migration_engine
-from store._errors import StoreCorrupt, StoreError, StoreUnavailable, in_our_words
+from store._errors import BRING_BACK, StoreCorrupt, StoreError, StoreUnavailable, in_our_words
 from store._failpoint import FailPoint, reached
 from store._files import make_draft, make_folder, remove_draft
 from store._schema import HEAD, REVISION_TABLE, refuse_foreign, revision_of, upgrade
@@ -115,7 +115,7 @@ def _check_file(file: Path, *, whole: bool) -> None:
     except OSError as error:
         raise StoreUnavailable(f"{file} cannot be opened for writing ({error.strerror})") from None
     if empty:  # SQLite would take it for a new database, and remove the log beside it
-        raise StoreCorrupt(f"{file} is empty, which no store is; restore a backup, or move the file away to begin anew")
+        raise StoreCorrupt(f"{file} is empty, which no store is; {BRING_BACK}")
     address = f"file:{quote(str(file))}?mode=ro"  # to look at somebody else's database must not change it
     with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE.total_seconds())) as connection:
         connection.execute("PRAGMA cell_size_check = ON")
@@ -123,6 +123,6 @@ def _check_file(file: Path, *, whole: bool) -> None:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         found = connection.execute("PRAGMA quick_check(1)").fetchone() if whole else ("ok",)
     if found != ("ok",):
-        raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is: restore a backup beside it")
+        raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is; {BRING_BACK}")
     if REVISION_TABLE not in tables:
         refuse_foreign(tables, str(file))
