@@ -38,8 +38,7 @@ class Speaker:
         Raises:
             StoreError: the store cannot be used; what was not done is done the next time.
         """
-        self.leads = self._store.try_lead()
-        if self.leads:
+        if self._lead():
             now = self._clock.monotonic()
             remind = now >= self._remind_at
             announce(project, self._store, self._clock.now(), remind=remind)
@@ -74,11 +73,14 @@ class Speaker:
 
     def _lead(self) -> bool:
         """Say whether this daemon speaks now; when it begins to, what a dead one was about to send is sent at once."""
-        led, self.leads = self.leads, self._store.try_lead()
-        if self.leads and not led:
+        led, self.leads = self.leads, False  # so that what a dead one held is taken back before anything is sent
+        if not self._store.try_lead():
+            return False
+        if not led:
             with self._store.writing() as book:
                 book.take_back_deliveries(book.clock(self._clock.now()), holder=self._holder)
-        return self.leads
+        self.leads = True
+        return True
 
     def finish(self, project: Project) -> None:
         """Wait a moment for what is on its way."""
