@@ -9,13 +9,13 @@ from monitor.alerts.notices import Happened, Operation
 from monitor.clock import Clock
 from monitor.conclude import CheckResult
 from monitor.daemon.journal import LOG
+from monitor.daemon.reach import NO_ANSWER
 from monitor.target import Target
 from store import Quarantine, Store
 
 _MOST: Final = 5
 _FIRST_REST: Final = timedelta(hours=1)
 _LONGEST_REST: Final = timedelta(days=1)
-_UNSURE: Final = frozenset({UnknownReason.BUG, UnknownReason.TIMEOUT})
 
 
 class Crashes:
@@ -67,7 +67,7 @@ class Crashes:
         Raises:
             StoreError: they are not forgotten.
         """
-        well = [one.check_id for one in results if one.check_id in self._known and one.outcome.reason not in _UNSURE]
+        well = [one.check_id for one in results if one.check_id in self._known and one.outcome.reason not in NO_ANSWER]
         if not well:
             return
         with self._store.writing() as book:

@@ -11,6 +11,11 @@ from monitor.conclude import CheckResult
 
 LONG: Final = timedelta(minutes=10)
 
+AWAY: Final = frozenset({UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT})
+"""Outcomes of a source that did not answer, or not in time."""
+NO_ANSWER: Final = AWAY | {UnknownReason.BUG}
+"""Outcomes that prove nothing: it did not answer, or we stumbled before it could. Any other one is an answer."""
+
 
 @dataclass
 class Reach:
@@ -22,9 +27,9 @@ class Reach:
     def take(self, results: Sequence[CheckResult]) -> Iterator[Happened]:
         """Give what there is to tell after these results."""
         for one in results:
-            if one.outcome.reason is not UnknownReason.UNREACHABLE:
+            if one.outcome.reason not in NO_ANSWER:
                 yield from self._answered(one.source, one.measured_at)
-            elif one.source not in self._told:
+            elif one.outcome.reason in AWAY and one.source not in self._told:
                 since = self._since.setdefault(one.source, one.measured_at)
                 if one.measured_at - since >= LONG:
                     self._told.add(one.source)

@@ -12,8 +12,8 @@ from tests.monitor.shop import NOW
 _CHECK = PrimaryKey(columns=("id",))
 
 
-def _found(minutes, *, away, source="shop"):
-    outcome = unknown(UnknownReason.UNREACHABLE, Message("away")) if away else Outcome(Status.PASS, Message("well"))
+def _found(minutes, *, away, source="shop", reason=UnknownReason.UNREACHABLE):
+    outcome = unknown(reason, Message("away")) if away else Outcome(Status.PASS, Message("well"))
     return CheckResult("t.key", "t", _CHECK, outcome, NOW + timedelta(minutes=minutes), 0.1, source)
 
 
@@ -33,3 +33,23 @@ def test_a_source_that_comes_back_soon_is_not_told_of():
     reach = Reach()
     assert list(reach.take([_found(0, away=True), _found(9, away=False)])) == []
     assert list(reach.take([_found(9 + LONG.total_seconds() / 60, away=True)])) == []
+
+
+def test_a_source_that_hangs_is_away_too():
+    """It refuses at first, then it hangs: it is one outage, told with its beginning, and only an answer ends it."""
+    reach = Reach()
+    assert list(reach.take([_found(0, away=True), _found(6, away=True, reason=UnknownReason.TIMEOUT)])) == []
+    (gone,) = reach.take([_found(11, away=True, reason=UnknownReason.TIMEOUT)])
+    assert (gone.operation, gone.since) == (Operation.SOURCE_UNREACHABLE, NOW)
+    for reason in (UnknownReason.TIMEOUT, UnknownReason.BUG, UnknownReason.UNREACHABLE):
+        assert list(reach.take([_found(20, away=True, reason=reason)])) == []
+    (back,) = reach.take([_found(30, away=True, reason=UnknownReason.PERMISSION)])
+    assert back.operation is Operation.SOURCE_REACHABLE
+
+
+def test_a_bug_says_nothing_of_its_source():
+    """A check that ends its worker neither is an outage nor ends one."""
+    reach, bug = Reach(), UnknownReason.BUG
+    assert list(reach.take([_found(minutes, away=True, reason=bug) for minutes in (0, 60)])) == []
+    told = list(reach.take([_found(61, away=True), _found(66, away=True, reason=bug), _found(72, away=True)]))
+    assert [one.operation for one in told] == [Operation.SOURCE_UNREACHABLE]
