@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Label, literal, literal_column, or_, selec
 from incidents import to_us
 from store._columns import columns_of
 from store._errors import StoreError
-from store._given import given
+from store._given import any_of, given
 from store._timetable import IS_LOOKED_AT, IS_RUNNING, TimetableBook, TimetableView
 from store._types import UtcTime, Whole
 from store._work import Claim, Lease, Slot, SlotState
@@ -66,15 +66,24 @@ class SlotBook(TimetableBook, SlotView):
         return [begun[table] for table in to_run if table in begun]
 
     def take_over(
-        self, now: datetime, *, holder: str, lease_until: datetime, limit: int, anyone: bool = False
+        self,
+        now: datetime,
+        *,
+        holder: str,
+        lease_until: datetime,
+        limit: int,
+        anyone: bool = False,
+        among: Iterable[str] | None = None,
     ) -> list[Lease]:
         """Take slots whose lease is over, the one that is over longest first; each under a new attempt.
 
         A lease has an end from its first moment on, so that one that was never renewed ends too. `anyone` takes those
-        of every other holder as well: for a daemon that knows that there is no other one.
+        of every other holder as well: for a daemon that knows that there is no other one. `among`: only these tables'.
         """
         is_over = _SLOT.c.lease_until_at <= now
         left = select(_SLOT.c.id).where(IS_RUNNING, or_(is_over, _SLOT.c.holder != holder) if anyone else is_over)
+        if among is not None:
+            left = left.where(_SLOT.c.table_name.in_(any_of(self._connection, among, "among_name")))
         taken = update(_SLOT).where(
             _SLOT.c.id.in_(left.order_by(_SLOT.c.lease_until_at, _SLOT.c.id).limit(limit).scalar_subquery())
         )

@@ -4,7 +4,7 @@ A writer has the store for itself on both databases, so that what it compared is
 statement here reads as many rows as it is asked for, however many tables there are: an index leads to them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -47,9 +47,11 @@ class TimetableView(Connected):
         rows = self._connection.execute(select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.table_name))
         return [Scheduled(*row) for row in rows]
 
-    def due(self, now: datetime, limit: int) -> list[Scheduled]:
-        """Give tables that are due and not being looked at, the one that waits longest first."""
+    def due(self, now: datetime, limit: int, among: Iterable[str] | None = None) -> list[Scheduled]:
+        """Give tables that are due and not being looked at, the one that waits longest first; all, or only `among`."""
         waiting = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
+        if among is not None:
+            waiting = waiting.where(_SCHEDULE.c.table_name.in_(any_of(self._connection, among, "among_name")))
         rows = self._connection.execute(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(limit))
         return [Scheduled(*row) for row in rows]
 

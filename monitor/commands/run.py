@@ -39,7 +39,7 @@ def run(
     keep_journal(invocation.redactor, as_json=invocation.as_json)
     try:
         with daemon_lock(project.config.storage.url), project.open_store(alone=True) as store:
-            daemon = Daemon(project, path, store)
+            daemon = Daemon(project, path, store, once=once)
             if not once:
                 daemon.run()
                 return

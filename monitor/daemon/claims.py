@@ -1,6 +1,7 @@
 """Claim what is due: the schedule of a configuration, kept in the store, and the slots that this daemon takes of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -15,6 +16,9 @@ LEASE: Final = timedelta(seconds=40)
 _ALL: Final = 1_000_000
 
 
+_NOBODYS: Final = timedelta(minutes=10)
+
+
 class Claimed(NamedTuple):
     """What came of a look: new leases, and the ids of those that are still held."""
 
@@ -25,10 +29,16 @@ class Claimed(NamedTuple):
 class Claims:
     """The schedule as one daemon sees it."""
 
-    def __init__(self, store: Store, clock: Clock, *, holder: str, alone: bool) -> None:
-        """Take the name under which slots are held. `alone`: nobody else uses the store, so what is left is ours."""
-        self.only_until: datetime | None = None
-        """What becomes due after this moment is left to others."""
+    def __init__(
+        self, store: Store, clock: Clock, *, holder: str, alone: bool, only_until: datetime | None = None
+    ) -> None:
+        """Take the name under which slots are held.
+
+        `alone`: nobody else uses the store, so what is left is ours. `only_until`: what has a slot by then is run at
+        once, without any delay and however late; what comes after it is left to others.
+        """
+        self.only_until = only_until
+        self._alone = alone
         self._store, self._clock, self._holder = store, clock, holder
         self._left_by_anyone = alone
         self._timetables: dict[str, Timetable] = {}
@@ -46,14 +56,16 @@ class Claims:
         Raises:
             StoreError: it cannot be written.
         """
-        timetables = _timetables(project)
+        timetables = _timetables(project, at_once=self.only_until is not None)
         with self._store.writing() as book:
             now, before = book.clock(self._clock.now()), book.epoch()
             self._epoch = book.keep_time(now)
-            rows = [timetable.first(now) for timetable in timetables.values()]
+            rows = [timetable.first(self.only_until or now) for timetable in timetables.values()]
             book.set_schedule(rows, _dropped(book.schedule(), rows, now))
             if self._epoch != before:
                 _plan_anew(book, timetables.values(), now)
+            elif self.only_until is not None:
+                book.reschedule([replace(row, due_at=row.next_slot) for row in book.schedule()])
             _decide_anew(book, now)
         self._timetables = timetables
 
@@ -67,8 +79,11 @@ class Claims:
             due = view.next_due()
             return due is not None and due <= view.clock(self._clock.now())
 
-    def take(self, room: int, held: Iterable[Lease]) -> Claimed:
+    def take(self, room: int, held: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
+
+        Nothing is taken of the tables in `full`, nor of tables that this daemon does not know: daemons that share a
+        store load a changed configuration one after the other.
 
         Raises:
             StoreError: nothing was taken.
@@ -78,10 +93,9 @@ class Claims:
             until = now + LEASE
             self._keep_time(book, now)
             kept = book.renew(held, now=now, lease_until=until)
-            orphans = book.take_over(
-                now, holder=self._holder, lease_until=until, limit=room, anyone=self._left_by_anyone
-            )
-            due = book.due(min(now, self.only_until or now), room - len(orphans))
+            orphans = self._orphans(book, now, room)
+            wanted = [name for name in self._timetables if name not in full] if full or not self._alone else None
+            due = book.due(min(now, self.only_until or now), room - len(orphans), wanted)
             claims = [
                 self._timetables[one.table].claim(one, now, busy_until=self._busy_until.get(one.table)) for one in due
             ]
@@ -91,6 +105,16 @@ class Claims:
         if room > len(orphans):
             self._left_by_anyone = False
         return Claimed(leases, kept)
+
+    def _orphans(self, book: Book, now: datetime, room: int) -> Sequence[Lease]:
+        """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
+        until = now + LEASE
+        if self._alone:
+            anyone = self._left_by_anyone
+            return book.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
+        known = book.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
+        strange = book.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(known))
+        return [*known, *strange]
 
     def give_up(self, lease: Lease) -> None:
         """End the slot of a table that is no longer configured.
@@ -122,12 +146,12 @@ class Claims:
             _decide_anew(book, now)
 
 
-def _timetables(project: Project) -> dict[str, Timetable]:
+def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
     daemon, zone = project.config.daemon, project.config.timezone
+    jitter = timedelta() if at_once else daemon.jitter
+    catch_up = "latest" if at_once and daemon.catch_up == "none" else daemon.catch_up
     return {
-        table.name: Timetable.of(
-            table, zone=table.schedule_timezone or zone, jitter=daemon.jitter, catch_up=daemon.catch_up
-        )
+        table.name: Timetable.of(table, zone=table.schedule_timezone or zone, jitter=jitter, catch_up=catch_up)
         for table in project.config.tables
         if table.schedule is not None and table.checks
     }

@@ -27,7 +27,7 @@ from monitor.daemon.observer import Observer
 from monitor.daemon.signs import ping, tell_systemd
 from monitor.daemon.speak import Speaker
 from monitor.daemon.watch import ConfigWatch, Refused
-from monitor.daemon.work import SIGN_OF_LIFE, Work
+from monitor.daemon.work import SIGN_OF_LIFE, Me, Work
 from monitor.frame.output import count
 from monitor.frame.version import version
 from monitor.retire import retire
@@ -46,8 +46,10 @@ _CLOCK_STEP_S: Final = 2.0
 class Daemon:
     """One running daemon. `run` works until it is told to stop, `run_once` until nothing is due."""
 
-    def __init__(self, project: Project, path: Path, store: Store, *, pool: Pool | None = None) -> None:
-        """Prepare to work; `pool`: who looks at tables, by default worker processes."""
+    def __init__(
+        self, project: Project, path: Path, store: Store, *, once: bool = False, pool: Pool | None = None
+    ) -> None:
+        """Prepare to work; `once`: at what is due now only; `pool`: who looks, by default worker processes."""
         clock = project.clock
         self.project = project
         self._store = store
@@ -66,7 +68,8 @@ class Daemon:
         self._speaker = Speaker(store, clock, holder=self._row.id)
         self._observer = Observer(store, clock, self._tell)
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
-        self._work = Work(store, self._pool, project, holder=self._row.id, alone=store.is_file, listener=self._observer)
+        me = Me(self._row.id, store.is_file, clock.now() if once else None)
+        self._work = Work(store, self._pool, project, me=me, listener=self._observer)
         self._sign_at = clock.monotonic()
 
     # --- until nothing is due, or for ever ----------------------------------------------------------------------------
@@ -78,7 +81,6 @@ class Daemon:
             StoreError: the store cannot be used.
         """
         with self._working():
-            self._work.only_until(self._clock.now())
             self._work.tick()
             while not self._stop.is_set() and not self._work.exhausted and self._work.problem is None:
                 self._work.step(_STEP_S)

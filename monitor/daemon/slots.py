@@ -49,8 +49,11 @@ class Timetable:
         return cls(row.table, Schedule.parse(row.schedule), row.zone)
 
     def first(self, now: datetime) -> Scheduled:
-        """Give the first slot of a table that has none yet: at once, but a cron line waits for its time."""
-        begin = now if self.schedule.every is None else now - self.schedule.every
+        """Give the first slot of a table that has none yet: at once, but a cron line waits for its time.
+
+        Its time may have come a moment ago: whoever starts at six means the line of six o'clock.
+        """
+        begin = now - ON_TIME if self.schedule.every is None else now - self.schedule.every
         return self.scheduled(self.schedule.next_after(begin, self.zone))
 
     def after(self, now: datetime) -> Scheduled:

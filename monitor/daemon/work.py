@@ -7,8 +7,9 @@ a lease that somebody else took over meanwhile makes its results worthless, and 
 does not take are kept and tried again, and nothing new is begun until it does.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Event as Flag
 from typing import Final, Protocol
@@ -53,13 +54,31 @@ class Listener(Protocol):
         """Hear what operators should know."""
 
 
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who works: the name under which slots are held, and whether no other daemon uses the store.
+
+    `only_until`: what has a slot by then is run, and nothing else.
+    """
+
+    holder: str
+    alone: bool
+    only_until: datetime | None = None
+
+
 class Work:
     """What one daemon works at. Everything is done by `step`, in one thread."""
 
     def __init__(
-        self, store: Store, pool: Pool, project: Project, *, holder: str, alone: bool, listener: Listener
+        self,
+        store: Store,
+        pool: Pool,
+        project: Project,
+        *,
+        me: Me,
+        listener: Listener,
     ) -> None:
-        """Begin with the schedule of a configuration. `alone`: no other daemon uses the store.
+        """Begin with the schedule of a configuration.
 
         Raises:
             StoreError: the schedule cannot be written.
@@ -67,9 +86,9 @@ class Work:
         self.problem: str | None = None
         """Why the store takes nothing now, in our words; None while all is well."""
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
-        self._claims = Claims(store, project.clock, holder=holder, alone=alone)
+        self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
         self._crashes = Crashes(store, project.clock, listener.on_happened)
-        self._held_per_worker = _HELD_PER_WORKER if alone else _HELD_PER_WORKER_OF_SEVERAL
+        self._held_per_worker = _HELD_PER_WORKER if me.alone else _HELD_PER_WORKER_OF_SEVERAL
         self._jobs = Jobs(pool)
         self._heard: deque[Event] = deque()
         self._held: dict[int, Held] = {}
@@ -96,7 +115,9 @@ class Work:
         self._policy = project.policy
         self._targets: dict[str, Target] = targets
         self._jobs.adopt(project)
-        self._pool.limit({name: source.concurrency for name, source in project.config.sources.items()}, answering)
+        self._concurrency = {name: source.concurrency for name, source in project.config.sources.items()}
+        self._check_ids = {table.check_id(check) for table in project.config.tables for check in table.checks}
+        self._pool.limit(self._concurrency, answering)
         self._ticked.set()
 
     @property
@@ -123,10 +144,6 @@ class Work:
         """Look for what is due at the next step. Any thread may call it."""
         self._ticked.set()
         self._pool.wake()
-
-    def only_until(self, moment: datetime) -> None:
-        """Leave what becomes due after a moment to others."""
-        self._claims.only_until = moment
 
     def stop(self) -> None:
         """Begin nothing new."""
@@ -169,11 +186,10 @@ class Work:
             return
         self._ticked.clear()
         self._look_at = clock + _LOOK_ANYWAY_S
-        most = self._workers * self._held_per_worker
-        room = 0 if self._stopping or len(self._held) > most // 2 else most - len(self._held)
+        room = 0 if self._stopping else self._workers * self._held_per_worker
         leases: Sequence[Lease] = ()
         if clock >= self._sign_at or (room and self._claims.is_anything_due()):
-            leases, kept = self._claims.take(room, [held.lease for held in self._held.values()])
+            leases, kept = self._claims.take(room, [held.lease for held in self._held.values()], self._full())
             self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
             self._lose(self._held.keys() - kept)
         for lease in leases:
@@ -181,6 +197,13 @@ class Work:
         self._found_nothing = not leases
         if room and len(leases) == room:
             self._look_at = clock  # there may be more
+
+    def _full(self) -> set[str]:
+        """Name the tables of sources of which enough is in hand: one that hangs must not keep out the others."""
+        in_hand = Counter(held.source for held in self._held.values())
+        most = {name: limit * self._held_per_worker // 2 for name, limit in self._concurrency.items()}
+        full = {name for name, number in in_hand.items() if number > most.get(name, 0)}
+        return {name for name, target in self._targets.items() if target.source.name in full} if full else set()
 
     def _lose(self, leases: Iterable[int]) -> None:
         for lost in leases:
@@ -269,7 +292,7 @@ class Work:
 
     def _conclude(self, batch: Sequence[tuple[Held, Looked]]) -> Sequence[CheckResult]:
         """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
-        slots = [(held.lease, looked) for held, looked in batch]
+        slots = [(held.lease, self._of_today(looked)) for held, looked in batch]
         concluded = attempt(
             lambda: conclude_slots(slots, store=self._store, policy=self._policy, now=self._clock.now()),
             passes_on=(StoreError, KeyboardInterrupt),
@@ -282,6 +305,10 @@ class Work:
         LOG.error("table %s: %s; its slot is given up", held.name, concluded.message)
         self._claims.give_up(held.lease)
         return ()
+
+    def _of_today(self, looked: Looked) -> Looked:
+        """Leave out what checks found that left the configuration meanwhile: nobody would close their incidents."""
+        return replace(looked, measured=[one for one in looked.measured if one.check_id in self._check_ids])
 
     def _pause(self, error: StoreError) -> None:
         """Leave the store alone for a while: longer each time, half a minute at most."""

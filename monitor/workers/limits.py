@@ -1,8 +1,9 @@
 """Decide whether a job of a source may be started: sources that hang must not hold up those that answer.
 
-Each source has its limit. The last free worker is kept for sources that are proven and not suspect. When each worker is
-held by a job that is silent, such a source gets one more, up to twice the size of the pool: then the bound is the limit
-of the sources, not the size of the pool.
+Each source has its limit. The last free worker is kept for sources that are not suspect. When each worker is held by a
+job that is silent, such a source gets one more, up to twice the size of the pool: then the bound is the limit of the
+sources, not the size of the pool. The very last one is kept for sources that have answered before: many new sources
+that all hang cannot take it.
 """
 
 from dataclasses import dataclass
@@ -47,8 +48,7 @@ def admits(pool: PoolLoad, source: SourceLoad) -> bool:
     if source.running >= source.concurrency:
         return False
     free = pool.size - pool.running
-    if free > 1 or pool.running == 0:
-        return True
-    if free == 1:
-        return source.trusted
-    return source.trusted and pool.silent >= pool.running and pool.running < _STRETCH * pool.size
+    if free > 0:
+        return free > 1 or pool.running == 0 or not source.suspect
+    most = _STRETCH * pool.size - (0 if source.trusted else 1)
+    return not source.suspect and pool.silent >= pool.running and pool.running < most

@@ -12,12 +12,12 @@ from monitor.alerts.notices import Happened
 from monitor.clock import SimulatedClock
 from monitor.conclude import CheckResult
 from monitor.config import load
-from monitor.daemon.work import Work
+from monitor.daemon.work import Me, Work
 from monitor.looked import not_looked
 from monitor.looker import look
 from monitor.wiring import Project
 from monitor.workers import Died, Ended, Event, Found, Job, Overdue, PoolState
-from store import Store, open_store
+from store import open_store
 from tests.monitor.shop import NOW
 
 _CONFIG = """
@@ -127,10 +127,11 @@ class Plant:
         """Load the configuration."""
         return Project(load(self.folder / "tablewatch.yaml"), self.clock)
 
-    def work(self, *, store: Store | None = None, holder: str = "me") -> Work:
+    def work(self, *, holder: str = "me", alone: bool = True, once: bool = False) -> Work:
         """Begin to work."""
         self.pool.clock = self.clock
-        return Work(store or self.store, self.pool, self.project(), holder=holder, alone=True, listener=self)
+        me = Me(holder, alone, self.clock.now() if once else None)
+        return Work(self.store, self.pool, self.project(), me=me, listener=self)
 
     def on_results(self, results: Sequence[CheckResult]) -> None:
         """Keep what was found."""

@@ -284,8 +284,7 @@ def test_what_is_given_back_is_taken_at_once(plant):
 def test_a_run_until_now_leaves_what_comes_due_meanwhile(plant):
     """`--once` ends, even where a table is due every second."""
     plant.configure({"orders": "every 1s"})
-    work = plant.work()
-    work.only_until(plant.clock.now())
+    work = plant.work(once=True)
     for _ in range(3):
         plant.turn(work)
         plant.clock.advance(timedelta(seconds=1))
@@ -367,3 +366,75 @@ def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypat
     assert _outcomes(plant) == {"orders.primary-key": ("pass", None), "orders.not-null": ("unknown", "bug")}
     with plant.store.reading() as view:
         assert [one.crashes for one in view.quarantines()] == [1]
+
+
+def test_a_source_that_hangs_with_many_tables_does_not_keep_the_others_from_being_claimed(plant):
+    """However many tables of one source are in hand and hang, those of another are looked at."""
+    hanging = {f"h{number}": "every 15m" for number in range(300)}
+    plant.configure(hanging)
+    text = (plant.folder / "tablewatch.yaml").read_text(encoding="utf-8")
+    other = text.replace("sources: {shop: {", 'sources: {other: {url: "sqlite:///shop.sqlite"}, shop: {')
+    other += "  - {name: well, source: other, table: orders, schedule: every 1h, checks: [{type: not_null, columns: [id]}]}\n"
+    (plant.folder / "tablewatch.yaml").write_text(other, encoding="utf-8")
+    plant.pool.hanging |= set(hanging)
+    work = plant.work()
+    for _ in range(10):
+        plant.turn(work)
+    assert _outcomes(plant) == {"well.not-null": ("pass", None)}
+    assert work.in_hand < 300
+
+
+def test_a_daemon_leaves_tables_alone_that_it_does_not_know(plant):
+    """Of several daemons, one has loaded the changed configuration before the others."""
+    late = plant.work(holder="late", alone=False)
+    plant.turn(late)
+    plant.configure({"orders": "every 15m", "new": "every 15m"})
+    plant.pool.hanging.add("new")
+    plant.turn(plant.work(holder="early", alone=False))
+    plant.clock.advance(timedelta(minutes=5))
+    plant.turn(late)
+    assert [(slot.table, slot.holder) for slot in _slots(plant) if slot.table == "new"] == [("new", "early")]
+    plant.clock.advance(timedelta(minutes=10))
+    plant.turn(late)
+    assert [slot.state for slot in _slots(plant) if slot.table == "new"] == [SlotState.GIVEN_UP]
+
+
+def test_once_goes_by_the_slot_itself_however_the_tables_are_spread(plant):
+    """Called at the minute of a cron line, the table is looked at now, not a day later because of its delay."""
+    plant.configure({"orders": "cron: 0 9 * * *"}, catch_up="none")
+    text = (plant.folder / "tablewatch.yaml").read_text(encoding="utf-8").replace("jitter: 0s", "jitter: 30m")
+    (plant.folder / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    plant.clock = SimulatedClock(NOW - timedelta(hours=2))
+    plant.work()
+    plant.clock = SimulatedClock(NOW + timedelta(seconds=3))
+    plant.turn(plant.work(once=True))
+    assert [slot.slot for slot in _slots(plant)] == [NOW]
+    plant.clock.advance(timedelta(days=1, minutes=10))
+    plant.turn(plant.work(once=True))
+    assert [slot.slot for slot in _slots(plant)] == [NOW, NOW + timedelta(days=1)]
+
+
+def test_the_first_once_means_the_line_of_this_minute(plant):
+    """Without a schedule in the store yet, a cron line that has just come is run, not left for tomorrow."""
+    plant.configure({"orders": "cron: 0 9 * * *"})
+    plant.clock = SimulatedClock(NOW + timedelta(seconds=3))
+    plant.turn(plant.work(once=True))
+    assert [slot.slot for slot in _slots(plant)] == [NOW]
+
+
+def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(plant):
+    """Nobody would close it: the table is not looked at again."""
+    with closing(sqlite3.connect(plant.folder / "shop.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO orders VALUES (1, NULL)")
+    plant.configure({"orders": "every 15m", "stays": "every 15m"})
+    plant.pool.hanging.add("orders")
+    work = plant.work()
+    plant.turn(work)
+    plant.configure({"stays": "every 15m"})
+    work.adopt(plant.project())
+    plant.pool.overdue("orders")
+    plant.turn(work)
+    with plant.store.reading() as view:
+        assert {one.table for one in view.incidents()} <= {"stays"}
+    assert {slot.table: slot.state for slot in _slots(plant)}["orders"] == SlotState.DONE
+    assert not any(check_id.startswith("orders.") for check_id in _outcomes(plant))
