@@ -2,10 +2,11 @@
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from checks import Message
@@ -21,6 +22,8 @@ from store import Delivery, Subject
 if TYPE_CHECKING:
     from monitor.reports.value import Figures, WeeklyReport
 
+SAID_LATELY: Final = timedelta(hours=1)
+"""How long operators do not hear the same thing again, unless they heard something else about it meanwhile."""
 _LONGEST_WHY: Final = 1_000
 _ROWS: Final = 10
 
@@ -65,13 +68,45 @@ class Happened:
     until: datetime | None = None
 
 
-def operations(project: Project, happened: Happened, *, now: datetime) -> Sequence[Delivery]:
-    """Give the messages that tell the operators: one for each of their channels; none if nobody is named."""
+def operations(
+    project: Project, happened: Happened, *, now: datetime, said: Sequence[Delivery] = ()
+) -> Sequence[Delivery]:
+    """Give the messages that tell the operators: one for each of their channels; none if nobody is named.
+
+    Several daemons notice the same thing. `said` are the messages of the last `SAID_LATELY`, newest first: a channel
+    whose newest one about this source, check or the configuration says the same gets none. Whoever finds the same
+    messages gives his own the same ids, so two who write at the same moment do not both succeed.
+    """
     writer = Writer(project, now)
-    return [
-        deliver(channel, Subject.OPERATIONS, _operation(writer, channel, happened), now=now)
-        for channel in operators(project.config)
-    ]
+    found = []
+    for channel in operators(project.config):
+        message = deliver(channel, Subject.OPERATIONS, _operation(writer, channel, happened), now=now)
+        before = next((one for one in said if one.channel == channel and _is_about(one, happened)), None)
+        if before is None or _fact(before.payload) != _fact(message.payload):
+            found.append(replace(message, id=_id_after(before, project, message)))
+    return found
+
+
+def _is_about(message: Delivery, happened: Happened) -> bool:
+    """Say whether a message is about the same source or check, or the configuration too."""
+    if message.subject is not Subject.OPERATIONS or message.payload.get("name") != happened.name:
+        return False
+    return _family(str(message.payload.get("operation"))) == _family(happened.operation)
+
+
+def _family(operation: str) -> str:
+    return operation.partition("-")[0]
+
+
+def _fact(payload: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Give what a message says, without the times: each daemon noticed at another."""
+    return str(payload.get("operation")), str(payload.get("name")), str(payload.get("why"))
+
+
+def _id_after(before: Delivery | None, project: Project, message: Delivery) -> str:
+    hour = message.created_at.strftime("%Y-%m-%dT%H")
+    parts = (project.config.project, message.channel, *_fact(message.payload), hour if before is None else before.id)
+    return f"msg_{sha256(chr(0).join(parts).encode()).hexdigest()[:24]}"
 
 
 def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datetime) -> Delivery:
@@ -114,6 +149,7 @@ def _operation(writer: Writer, channel: str, happened: Happened) -> Mapping[str,
         "lines": [] if advice is None else [advice.render(voice)],
         "operation": happened.operation.value,
         "name": happened.name,
+        "why": None if happened.why is None else plain(happened.why, _LONGEST_WHY),
         "since": None if happened.since is None else happened.since.isoformat(),
         "until": None if happened.until is None else happened.until.isoformat(),
     }

@@ -3,20 +3,25 @@
 On PostgreSQL one daemon does this, the one that holds the store's lock for it; on SQLite there is only one.
 """
 
+from collections import deque
 from dataclasses import replace
 from datetime import timedelta
+from threading import Lock
 from typing import Final
 
 from monitor.alerts.announce import announce
 from monitor.alerts.dispatch import Dispatcher, dispatch
-from monitor.alerts.notices import Happened, operations
+from monitor.alerts.notices import SAID_LATELY, Happened, operations
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.reporting import report_if_due
 from monitor.wiring import Project
-from store import Store, StoreError
+from store import Store, StoreConflict, StoreError
 
 _FINISH_WITHIN_S: Final = 5.0
+_MOST_UNTOLD: Final = 100
+"""How much operators are to hear is kept in memory while the store cannot be written, the newest."""
+_MOST_SAID: Final = 10_000
 _REMIND_EVERY_S: Final = 60.0
 """How often it is looked whether people are to be reminded of what lasts."""
 
@@ -31,6 +36,8 @@ class Speaker:
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._remind_at = 0.0
+        self._untold: deque[Happened] = deque(maxlen=_MOST_UNTOLD)
+        self._telling = Lock()
 
     def speak(self, project: Project) -> None:
         """Decide on what changed, and send what is due.
@@ -38,6 +45,7 @@ class Speaker:
         Raises:
             StoreError: the store cannot be used; what was not done is done the next time.
         """
+        self._tell_untold(project)
         if self._lead():
             now = self._clock.monotonic()
             remind = now >= self._remind_at
@@ -65,6 +73,7 @@ class Speaker:
         Raises:
             StoreError: the store cannot be used.
         """
+        self._tell_untold(project)
         if not self._lead():
             return
         announce(_at_once(project), self._store, self._clock.now())
@@ -87,12 +96,29 @@ class Speaker:
         self._dispatcher.finish(project, self._store, seconds=_FINISH_WITHIN_S)
 
     def tell_operators(self, project: Project, happened: Happened) -> None:
-        """Write a message about Tablewatch itself, to those who look after it."""
-        try:
-            with self._store.writing() as book:
-                book.add_deliveries(operations(project, happened, now=book.clock(self._clock.now())))
-        except StoreError as error:
-            LOG.error("operators could not be told: %s", error)
+        """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""
+        with self._telling:
+            self._untold.append(happened)
+        self._tell_untold(project)
+
+    def _tell_untold(self, project: Project) -> None:
+        """Write what operators have not been told, in order; what another daemon told them is left out."""
+        with self._telling:
+            while self._untold:
+                try:
+                    self._tell_one(project, self._untold[0])
+                except StoreConflict:
+                    LOG.info("another daemon told the operators the same")
+                except StoreError as error:
+                    LOG.error("operators could not be told yet: %s", error)
+                    return
+                self._untold.popleft()
+
+    def _tell_one(self, project: Project, happened: Happened) -> None:
+        with self._store.writing() as book:
+            now = book.clock(self._clock.now())
+            said = book.deliveries(now - SAID_LATELY, _MOST_SAID)
+            book.add_deliveries(operations(project, happened, now=now, said=said))
 
 
 def _at_once(project: Project) -> Project:

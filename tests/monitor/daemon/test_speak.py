@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from monitor.alerts.dispatch import LEASE
+from monitor.alerts.notices import Happened, Operation
 from monitor.daemon.speak import Speaker
-from store import Delivery, Store, StoreBusy, Subject, open_store
+from store import Book, Delivery, Store, StoreBusy, Subject, open_store
 from tests.monitor.alerts.made import NOW, project
 
 _HELD = {"holder": "dead", "lease_until": NOW + LEASE, "limit": 1}
@@ -48,6 +49,50 @@ def test_a_store_that_fails_meanwhile_puts_it_off(store, tmp_path, monkeypatch):
     speaker.speak(shop)
     speaker.finish(shop)
     assert _tries(store) != [0]
+
+
+def _heard(store):
+    with store.reading() as view:
+        found = view.deliveries(NOW - timedelta(1), 99)
+    return [one.payload["operation"] for one in reversed(found) if one.subject is Subject.OPERATIONS]
+
+
+WRONG = Happened(Operation.CONFIG_FAILED, why="'tabels' is not a key", since=NOW)
+FINE = Happened(Operation.CONFIG_FINE, until=NOW)
+
+
+def test_what_several_daemons_notice_is_told_once(store, tmp_path):
+    """Each daemon notices at another moment; operators hear of it once, and again when it happens again."""
+    shop = project(tmp_path, "  operators: [desk]")
+    first, second = (Speaker(store, shop.clock, holder=name) for name in ("one", "two"))
+    for happened in (WRONG, FINE, WRONG):
+        first.tell_operators(shop, happened)
+        second.tell_operators(shop, happened)
+    assert _heard(store) == ["config-failed", "config-fine", "config-failed"]
+
+
+def test_two_who_tell_at_the_same_moment_do_not_both_succeed(store, tmp_path, monkeypatch):
+    """Whoever saw no message of the other writes the same one, and the second is left out without an error."""
+    shop = project(tmp_path, "  operators: [desk]")
+    monkeypatch.setattr(Book, "deliveries", lambda *_: [])
+    for name in ("one", "two"):
+        Speaker(store, shop.clock, holder=name).tell_operators(shop, WRONG)
+    monkeypatch.undo()
+    assert _heard(store) == ["config-failed"]
+
+
+def test_operators_are_told_later_when_the_store_is_busy(store, tmp_path, monkeypatch):
+    """What could not be written is kept, and written in order at the next chance."""
+    shop = project(tmp_path, "  operators: [desk]")
+    speaker = Speaker(store, shop.clock, holder="me")
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "writing", lambda _: _refuse())
+        speaker.tell_operators(shop, WRONG)
+        speaker.tell_operators(shop, FINE)
+    assert _heard(store) == []
+    speaker.speak(shop)
+    speaker.finish(shop)
+    assert _heard(store) == ["config-failed", "config-fine"]
 
 
 def _refuse():
