@@ -4,7 +4,9 @@ import os
 import socket
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Final
+from urllib.parse import urlsplit
 
 _PATIENCE_S: Final = 10.0
 
@@ -31,13 +33,19 @@ def ping(url: str, *, well: bool) -> str | None:
 
     Gives None when it was heard, else what went wrong, without the address: it is a secret.
     """
-    target = url if well else f"{url.rstrip('/')}/fail"
+    target = url if well else _of_failure(url)
     request = urllib.request.Request(target, headers={"User-Agent": "tablewatch"})  # noqa: S310 - http(s) by the configuration's pattern
     try:
         with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310 - as above
             answer.read(1024)
     except urllib.error.HTTPError as error:
         return f"the heartbeat address answered {error.code}"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:  # HTTPException: whoever answers speaks no HTTP
         return f"the heartbeat address cannot be reached ({type(error).__name__})"
     return None
+
+
+def _of_failure(url: str) -> str:
+    """Give the address below a heartbeat address: `/fail` ends the path, and a query stays behind it."""
+    parts = urlsplit(url)
+    return parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()
