@@ -1,15 +1,19 @@
 """Do what is done besides the work, each thing in its time. APScheduler is the clock, in memory only.
 
-Each thing has a thread of its own, is never run twice at once, and is run late rather than not at all.
+Each thing has a thread of its own, is never run twice at once, and is run late rather than not at all. These threads do
+not keep the process from ending, as those of a pool of Python's would.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from datetime import datetime
+from functools import partial
+from threading import Condition, Lock, Thread
 from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, JobExecutionEvent
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.base import BaseExecutor, run_job
+from apscheduler.job import Job
 from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 
@@ -34,10 +38,13 @@ class Besides:
         self._chores, self._clock = chores, clock
         self._stumbles: dict[str, str] = {}
         self._lock = Lock()
+        self._at: set[str] = set()
+        self._stopped = False
+        self._one_ended = Condition()
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
             jobstores={"default": MemoryJobStore()},
-            executors={"default": ThreadPoolExecutor(len(chores))},
+            executors={"default": _Threads()},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         self._scheduler.add_listener(self._hear, EVENT_JOB_ERROR | EVENT_JOB_EXECUTED)
@@ -45,9 +52,8 @@ class Besides:
     def start(self) -> None:
         """Begin."""
         for name, chore in self._chores.items():
-            self._scheduler.add_job(
-                chore.do, "interval", seconds=chore.seconds, id=name, next_run_time=self._clock.now()
-            )
+            do = partial(self._do, name, chore)
+            self._scheduler.add_job(do, "interval", seconds=chore.seconds, id=name, next_run_time=self._clock.now())
         self._scheduler.start()
 
     def begin_anew(self) -> None:
@@ -57,7 +63,27 @@ class Besides:
 
     def stop(self) -> None:
         """Begin nothing new; what is being done is left to its end."""
-        self._scheduler.shutdown(wait=False)
+        with self._one_ended:
+            self._stopped = True
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    def wait_for(self, name: str, seconds: float) -> bool:
+        """Wait so long for a chore that is being done; say whether it is not being done any more."""
+        with self._one_ended:
+            return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
+
+    def _do(self, name: str, chore: Chore) -> None:
+        with self._one_ended:
+            if self._stopped:
+                return
+            self._at.add(name)
+        try:
+            chore.do()
+        finally:
+            with self._one_ended:
+                self._at.discard(name)
+                self._one_ended.notify_all()
 
     def _hear(self, event: JobExecutionEvent) -> None:
         """Say that a chore failed, and not again until it went well or fails otherwise. It is tried again in its time.
@@ -67,9 +93,7 @@ class Besides:
         error: Any = event.exception
         said = None
         if error is not None:
-            said = (
-                str(error) if isinstance(error, StoreError) else f"stumbled ({type(error).__name__}); please report it"
-            )
+            said = _say(error)
         with self._lock:
             news = said is not None and self._stumbles.get(event.job_id) != said
             if said is None:
@@ -78,6 +102,17 @@ class Besides:
                 self._stumbles[event.job_id] = said
         if news:
             LOG.error("%s: %s", event.job_id, said)
+
+
+class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
+    """Runs each job in a thread of its own that dies with the process."""
+
+    def _do_submit_job(self, job: Job, run_times: Sequence[datetime]) -> None:
+        def run() -> None:
+            alias = job._jobstore_alias  # noqa: SLF001 - as APScheduler's own executors do
+            self._run_job_success(job.id, run_job(job, alias, run_times, self._logger.name))
+
+        Thread(target=run, name=f"besides {job.id}", daemon=True).start()
 
 
 def _say(error: BaseException) -> str:

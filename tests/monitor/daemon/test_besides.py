@@ -44,3 +44,24 @@ def test_after_the_clock_was_set_back_chores_go_on():
         assert done.acquire(timeout=60)
     finally:
         besides.stop()
+
+
+def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
+    """It is waited for as long as is said; Python's end does not wait for its thread."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hang():
+        begun.set()
+        may_end.wait()
+
+    besides = Besides({"hang": Chore(1, hang)}, SystemClock())
+    besides.start()
+    assert begun.wait(60)
+    besides.stop()
+    assert not besides.wait_for("hang", 0)
+    assert besides.wait_for("another", 0)
+    (thread,) = [one for one in threading.enumerate() if one.name == "besides hang"]
+    assert thread.daemon
+    may_end.set()
+    assert besides.wait_for("hang", 60)
+    besides.stop()
