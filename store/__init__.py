@@ -17,8 +17,19 @@ from store._errors import (
 )
 from store._failpoint import FailPoint, reached
 from store._histories import History
-from store._lock import DaemonLock, daemon_lock
-from store._notices import Changed, Delivery, DeliveryState, Disabled, Scope, Silence, Subject, Told, Transition
+from store._lock import DaemonLock, daemon_lock, lock_holder
+from store._notices import (
+    Changed,
+    Delivery,
+    DeliveryState,
+    Disabled,
+    Lasting,
+    Scope,
+    Silence,
+    Subject,
+    Told,
+    Transition,
+)
 from store._open import open_store
 from store._rebuild import Discrepancy
 from store._restore import Restored, restore
@@ -43,6 +54,7 @@ __all__ = [
     "FailPoint",
     "History",
     "IncidentFilter",
+    "Lasting",
     "Lease",
     "NotRecorded",
     "Pruned",
@@ -73,6 +85,7 @@ __all__ = [
     "View",
     "backup",
     "daemon_lock",
+    "lock_holder",
     "open_store",
     "reached",
     "restore",

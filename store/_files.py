@@ -19,6 +19,17 @@ def make_folder(folder: Path) -> None:
         parent.mkdir(mode=0o700, exist_ok=True)
 
 
+def is_at(path: Path, known: os.stat_result) -> bool:
+    """Say whether a file that was seen before is still in its place; also where that cannot be seen."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return (found.st_dev, found.st_ino) == (known.st_dev, known.st_ino)
+
+
 def make_draft(file: Path) -> Path:
     """Make an empty file beside another one, hidden and under a name that nobody has, and give it.
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from store._engines import address_of
 from store._errors import StoreError, StoreHeld, StoreUnavailable
-from store._files import make_folder
+from store._files import is_at, make_folder
 
 
 class DaemonLock:
@@ -39,6 +39,15 @@ class DaemonLock:
             self._number = _take(self.file)
         return self
 
+    def check(self) -> None:
+        """Look whether the file that is locked is still in its place: without it, a second daemon gets in.
+
+        Raises:
+            StoreError: it was deleted or replaced.
+        """
+        if self._number is not None and self.file is not None and not is_at(self.file, os.fstat(self._number)):
+            raise StoreError(f"{self.file} was deleted or replaced while it was held; start again")
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -59,6 +68,29 @@ def daemon_lock(url: str) -> DaemonLock:
         return DaemonLock(None)
     store = file.resolve()  # two names of one store have one lock
     return DaemonLock(store.with_name(f"{store.name}.lock"))
+
+
+def lock_holder(url: str) -> StoreHeld | None:
+    """Say who is the daemon of the SQLite store at a URL, as the lock beside it tells; None without one.
+
+    Raises:
+        StoreError: it is no URL of a SQLite file or a PostgreSQL database.
+    """
+    file = daemon_lock(url).file
+    if file is None:
+        return None
+    try:
+        number = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None  # no daemon was ever here, or it is another person's
+    try:
+        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _held(file, number)
+    except OSError:
+        pass
+    os.close(number)  # and the lock with it
+    return None
 
 
 def _take(file: Path) -> int:

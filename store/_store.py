@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, Transaction
 from store._book import Book
 from store._engines import BEGIN_TRIES, FAILED, Address, leader_engine, reader_engine, writer_engine
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
+from store._files import is_at
 from store._leader import Leader
 from store._rebuild import Discrepancy, compare_with_events
 from store._retention import Pruned
@@ -31,6 +32,8 @@ class Store:
         self.is_file = address.file is not None
         """Whether it is a SQLite file, which one daemon at most uses, and no PostgreSQL database."""
         self._process = os.getpid()
+        self._file = address.file
+        self._opened = address.file.stat() if address.file is not None and address.file.exists() else None
         self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
         self._reader = reader_engine(address, patience=patience)
         leader = leader_engine(address)
@@ -91,6 +94,18 @@ class Store:
             raise StoreForeign(
                 f"{self.name} is the store of project '{owner}', and this configuration is project '{project}'; give "
                 "it a store of its own (storage.url), or, if it was renamed, run 'tablewatch config adopt-store'"
+            )
+
+    def check_place(self) -> None:
+        """Look whether the file that was opened is still in its place: SQLite goes on writing to one that was deleted.
+
+        Raises:
+            StoreError: it was deleted or replaced.
+        """
+        if self._file is not None and self._opened is not None and not is_at(self._file, self._opened):
+            raise StoreError(
+                f"{self.name} was deleted or replaced while it was in use, and what was written since is lost with it; "
+                "bring a backup back with 'tablewatch restore FILE', or start again to begin anew"
             )
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:

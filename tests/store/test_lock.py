@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from store import DaemonLock, StoreError, StoreHeld, StoreUnavailable, daemon_lock, open_store
+from store import DaemonLock, StoreError, StoreHeld, StoreUnavailable, daemon_lock, lock_holder, open_store
 from tests.store.processes import start
 
 
@@ -107,3 +107,42 @@ def test_postgresql_needs_no_lock() -> None:
     with daemon_lock("postgresql://nobody@nowhere/x") as one, daemon_lock("postgresql://nobody@nowhere/x"):
         assert isinstance(one, DaemonLock)
         assert one.file is None
+
+
+def test_a_lock_whose_file_was_deleted_or_replaced_is_told(file: Path) -> None:
+    """Without its file a second daemon gets in: whoever holds the lock can see that."""
+    with daemon_lock(f"sqlite:///{file}") as held:
+        held.check()
+        _lock_file(file).rename(file.with_name("elsewhere"))
+        with pytest.raises(StoreError, match="was deleted or replaced while it was held"):
+            held.check()
+        _lock_file(file).touch()
+        with pytest.raises(StoreError, match="was deleted or replaced while it was held"):
+            held.check()
+
+
+def test_who_has_the_lock_is_told_without_taking_it(file: Path) -> None:
+    """Asking does not stop a daemon from starting, and makes no file."""
+    url = f"sqlite:///{file}"
+    assert lock_holder(url) is None
+    assert not _lock_file(file).exists()
+    with daemon_lock(url):
+        told = lock_holder(url)
+        assert told is not None
+        assert told.pid == os.getpid()
+    assert lock_holder(url) is None
+    with daemon_lock(url):
+        assert lock_holder("postgresql://127.0.0.1/none") is None
+
+
+def test_a_store_that_was_deleted_or_replaced_is_told(file: Path) -> None:
+    """SQLite would go on writing to a file that nobody can find any more."""
+    url = f"sqlite:///{file}"
+    with open_store(url) as store:
+        store.check_place()
+        file.rename(file.with_name("elsewhere"))
+        with pytest.raises(StoreError, match=f"{file} was deleted or replaced"):
+            store.check_place()
+        open_store(url).close()
+        with pytest.raises(StoreError, match=f"{file} was deleted or replaced"):
+            store.check_place()
