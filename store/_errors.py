@@ -78,6 +78,9 @@ BRING_BACK: Final = (
 )
 """What to do about a store that cannot be read."""
 
+_NO_TEXT: Final = "Could not decode to UTF-8"
+"""How Python begins to say that a text in the database is none; what follows is the text."""
+
 _BUSY_STATES = {"55P03", "40001", "40P01", "57014"}  # lock not available, serialization, deadlock, statement timeout
 _UNIQUE_STATE = "23505"
 _NO_SCHEMA_STATE = "3F000"
@@ -95,7 +98,7 @@ def in_our_words(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except (exc.SQLAlchemyError, sqlite3.Error) as error:
+    except (exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # text that is none: a damaged page
         raise translated(error, name) from None
 
 
@@ -106,6 +109,8 @@ def translated(error: Exception, name: str) -> StoreError:
         return cause
     if isinstance(error, exc.TimeoutError):
         return StoreBusy(f"{name} is busy: another thread of this process holds it; try again")
+    if isinstance(cause, UnicodeDecodeError) or str(cause).startswith(_NO_TEXT):
+        return StoreCorrupt(f"{name} is damaged (text in it is none); it was left as it is; {BRING_BACK}")
     if isinstance(cause, sqlite3.Error):
         return _from_sqlite(cause, name)
     return _from_postgres(cause, name)
@@ -118,9 +123,7 @@ def _from_sqlite(cause: sqlite3.Error, name: str) -> StoreError:
     if primary in _LOCKED:
         return StoreBusy(f"{name} is locked by another process; try again ({detail})")
     if primary in _DAMAGED:
-        return StoreCorrupt(
-            f"{name} is damaged or no SQLite database ({detail}); it was left as it is; {BRING_BACK}"
-        )
+        return StoreCorrupt(f"{name} is damaged or no SQLite database ({detail}); it was left as it is; {BRING_BACK}")
     if primary in _NO_ROOM:
         return StoreUnavailable(
             f"{name} cannot be written: the disk is full or failing ({detail}); nothing of this step was kept"

@@ -4,6 +4,7 @@ Nothing here deletes or repairs. A file that is damaged, empty, somebody else's 
 it is.
 """
 
+import os
 import sqlite3
 from contextlib import ExitStack, closing
 from datetime import timedelta
@@ -108,21 +109,39 @@ def _make_file(address: Address, file: Path, patience: timedelta) -> None:
 
 
 def _check_file(file: Path, *, whole: bool) -> None:
-    try:
-        empty = file.stat().st_size == 0
-        with file.open("r+b"):
-            pass
-    except OSError as error:
-        raise StoreUnavailable(f"{file} cannot be opened for writing ({error.strerror})") from None
-    if empty:  # SQLite would take it for a new database, and remove the log beside it
+    if not file.is_file() or not os.access(
+        file, os.R_OK | os.W_OK
+    ):  # to open and close it here would give up the locks of this process
+        raise StoreUnavailable(f"{file} cannot be opened for writing; check its permissions, and that of its disk")
+    if file.stat().st_size == 0:  # SQLite would take it for a new database, and remove the log beside it
         raise StoreCorrupt(f"{file} is empty, which no store is; {BRING_BACK}")
-    address = f"file:{quote(str(file))}?mode=ro"  # to look at somebody else's database must not change it
-    with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE.total_seconds())) as connection:
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
+    with closing(_look_into(file, "ro")) as connection:  # to look at somebody else's database must not change it
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        found = connection.execute("PRAGMA quick_check(1)").fetchone() if whole else ("ok",)
-    if found != ("ok",):
-        raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is; {BRING_BACK}")
-    if REVISION_TABLE not in tables:
-        refuse_foreign(tables, str(file))
+        if REVISION_TABLE not in tables:
+            refuse_foreign(tables, str(file))
+        (page,) = connection.execute("PRAGMA page_size").fetchone()
+        log = Path(f"{file}-wal")
+        if file.stat().st_size % page and not (log.exists() and log.stat().st_size):  # a log would hold the whole page
+            raise StoreCorrupt(f"{file} is damaged (its last page is cut off); it was left as it is; {BRING_BACK}")
+        if whole:
+            _check_pages(file)
+
+
+def _check_pages(file: Path) -> None:
+    """Look at every page and every row of a store.
+
+    SQLite looks at constraints only over a connection that could write. Whoever calls has another one open: so nothing
+    is moved from the log into the file when this one is closed.
+    """
+    with closing(_look_into(file, "rw")) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise StoreCorrupt(f"{file} is damaged (quick_check failed); it was left as it is; {BRING_BACK}")
+
+
+def _look_into(file: Path, mode: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(file))}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=PATIENCE.total_seconds())
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection

@@ -45,6 +45,8 @@ def _sqlite(name: str, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> 
         (_sqlite("SQLITE_CONSTRAINT_UNIQUE", sqlite3.IntegrityError), StoreConflict, "already holds"),
         (_sqlite("SQLITE_CONSTRAINT_CHECK", sqlite3.IntegrityError), StoreError, "SQLITE_CONSTRAINT_CHECK"),
         (sqlite3.ProgrammingError(SECRET), StoreError, "ProgrammingError"),
+        (sqlite3.OperationalError(f"Could not decode to UTF-8 column 'x' with text '{SECRET}'"), StoreCorrupt, "text"),
+        (UnicodeDecodeError("utf-8", SECRET.encode(), 0, 1, "invalid"), StoreCorrupt, "text in it is none"),
     ],
     ids=lambda value: getattr(value, "sqlite_errorname", None),
 )

@@ -163,6 +163,38 @@ def test_a_truncated_file_is_refused(file: Path) -> None:
     _refused(file, StoreCorrupt, "damaged")
 
 
+def test_a_page_that_is_cut_off_is_refused(file: Path) -> None:
+    """SQLite would read zeros where the end of the last page is missing; where there is a log, it holds the page."""
+    _made(file)
+    file.write_bytes(file.read_bytes()[:-100])
+    _refused(file, StoreCorrupt, "last page is cut off")
+
+
+def test_a_row_that_breaks_its_rules_is_refused(file: Path) -> None:
+    """A flipped bit may leave a row that could never be written: SQLite tells only those who may write."""
+    _made(file)
+    with closing(sqlite3.connect(file)) as flipper, flipper:
+        flipper.execute("PRAGMA ignore_check_constraints = ON")
+        flipper.execute("UPDATE incident SET found_by = 'c`eck'")
+    _refused(file, StoreCorrupt, "damaged")
+
+
+def test_looking_at_a_damaged_store_leaves_its_log_where_it_is(tmp_path: Path, file: Path) -> None:
+    """A log is not moved into a file that is refused."""
+    _made(file)
+    copy = tmp_path / "copy.db"
+    with closing(sqlite3.connect(file)) as flipper:
+        flipper.execute("PRAGMA ignore_check_constraints = ON")
+        with flipper:
+            flipper.execute("UPDATE incident SET found_by = 'c`eck'")
+        for end in ("", "-wal"):
+            shutil.copy(f"{file}{end}", f"{copy}{end}")
+    log = Path(f"{copy}-wal").read_bytes()
+    assert log
+    _refused(copy, StoreCorrupt, "damaged")
+    assert Path(f"{copy}-wal").read_bytes() == log
+
+
 @pytest.mark.parametrize("page", range(1, 30))
 def test_a_damaged_page_is_refused(tmp_path_factory: pytest.TempPathFactory, page: int) -> None:
     """Whichever page was overwritten, the store is refused by name and left as it is."""
