@@ -74,7 +74,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 
 def _run(account: pwd.struct_passwd | None, *command: str | Path) -> None:
-    subprocess.run(  # noqa: S603 - the command is ours
+    subprocess.run(
         command,
         cwd="/",
         check=True,
@@ -99,7 +99,7 @@ def main() -> None:
     if programs is None:
         sys.exit("no PostgreSQL server programs; install Debian's package postgresql")
     with _server(programs) as url:
-        sys.exit(subprocess.call(sys.argv[1:], env={**os.environ, "TABLEWATCH_TEST_POSTGRES": url}))  # noqa: S603 - whoever calls says what
+        sys.exit(subprocess.call(sys.argv[1:], env={**os.environ, "TABLEWATCH_TEST_POSTGRES": url}))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ DEFECTS: Mapping[str, str] = {
 
 def random_rows(seed: int) -> Sequence[Row]:
     """Give 1 to 30 rows with duplicates and NULLs, more or less of each by the seed."""
-    dice = random.Random(seed)  # noqa: S311 - a test's table, to be the same in every run
+    dice = random.Random(seed)
     size = dice.randint(1, 30)
     spread = size * dice.choice([1, 3, 100])
     missing = [dice.choice([0.0, 0.0, 0.1, 0.6]) for _ in COLUMNS]
@@ -79,7 +79,7 @@ def random_rows(seed: int) -> Sequence[Row]:
 
 def random_checks(seed: int) -> Sequence[Check]:
     """Give every check that has a twin, with limits that a table of `random_rows` may or may not keep."""
-    dice = random.Random(-seed - 1)  # noqa: S311 - as above
+    dice = random.Random(-seed - 1)
     some = dice.sample(["a", "b", "c", "d'"], dice.randint(2, 4))
     low = dice.randint(-30, 5)
     typed: list[dict[str, Any]] = [

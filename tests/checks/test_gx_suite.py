@@ -302,7 +302,7 @@ def test_great_expectations_loads_a_suite_and_gives_it_back(tmp_path):
     exported = to_suite("orders", checks, zones=Zones("Asia/Tokyo"))
     (tmp_path / "suite.json").write_text(json.dumps(exported.suite), encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(  # noqa: S603 - our own interpreter and our own words
+    done = subprocess.run(
         [sys.executable, "-c", _LOAD, tmp_path / "suite.json", tmp_path],
         capture_output=True,
         text=True,

@@ -125,7 +125,7 @@ print(worker.call(os.getpid, deadline=timedelta(seconds=60)), flush=True)
 def test_ends_with_its_parent(then):
     """However the parent ends, even by SIGKILL, the worker ends too."""
     root = Path(__file__).resolve().parents[2]
-    parent = subprocess.run(  # noqa: S603 - our own interpreter and our own words
+    parent = subprocess.run(
         [sys.executable, "-c", _PARENT.format(then=then)], capture_output=True, text=True, check=False, cwd=root
     )
     _wait_until_gone(int(parent.stdout))
@@ -141,7 +141,7 @@ def test_ends_with_its_parent_amid_a_request(busy):
     root = Path(__file__).resolve().parents[2]
     busy = f"__import__('os').kill({{}}, 9), {busy}"
     then = f"worker.call(eval, {busy!r}.format(os.getpid()), deadline=timedelta(hours=1))"
-    parent = subprocess.run(  # noqa: S603 - our own interpreter and our own words
+    parent = subprocess.run(
         [sys.executable, "-c", _PARENT.format(then=then)], capture_output=True, text=True, check=False, cwd=root
     )
     _wait_until_gone(int(parent.stdout))

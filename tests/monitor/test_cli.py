@@ -48,7 +48,7 @@ _HEAVY = frozenset(
 def _run(*words: str, cwd: Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TABLEWATCH")}
     variables = {**inherited, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd), **(environment or {})}
-    return subprocess.run(  # noqa: S603 - our own interpreter
+    return subprocess.run(
         [sys.executable, "-m", "monitor", *words], capture_output=True, text=True, cwd=cwd, env=variables, check=False
     )
 
@@ -60,7 +60,7 @@ def _json(done: subprocess.CompletedProcess[str]) -> Any:
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     """`tablewatch --help` and the help of any command import no engine, model or store, so that they are quick."""
     for words in (["--help"], *([name, "--help"] for name in command_files())):
-        done = subprocess.run(  # noqa: S603 - our own interpreter
+        done = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "monitor", *words],
             capture_output=True,
             text=True,
@@ -230,7 +230,7 @@ cli.main()
 
 def _crash(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "PYTHONPATH": str(_HOUSE), "TMPDIR": str(cwd)}
-    return subprocess.run(  # noqa: S603 - our own interpreter
+    return subprocess.run(
         [sys.executable, "-c", _CRASH, "config", *words],
         capture_output=True,
         text=True,

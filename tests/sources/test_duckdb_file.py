@@ -49,7 +49,7 @@ def source_of(path: Path, wait: float = 0) -> Source:
 def held_by_its_owner(path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Let another process hold the file open for writing."""
     command = [sys.executable, "-c", HOLD, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:  # noqa: S603 - ours
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"held\n"
         yield owner
@@ -115,7 +115,7 @@ def test_the_owner_writes_again_after_the_pass(shop: Path) -> None:
 
 def test_what_only_the_log_has_is_read_and_the_log_left_alone(shop: Path) -> None:
     """Rows of an owner that died before its checkpoint are read; reading does not move them into the file."""
-    subprocess.run([sys.executable, "-c", DIE, str(shop)], check=True)  # noqa: S603 - ours
+    subprocess.run([sys.executable, "-c", DIE, str(shop)], check=True)
     log = shop.with_suffix(".duckdb.wal")
     before = log.read_bytes()
     with source_of(shop) as source:

@@ -149,7 +149,7 @@ def test_moments_compare_and_sort_by_time(read: Callable[..., Any]) -> None:
 
 def test_engines_agree_on_texts_at_random(read: Callable[..., Any]) -> None:
     """Two thousand texts, most of them one mistake away from a moment, are read alike by every engine."""
-    chance = random.Random(20_261_121)  # noqa: S311 - a test that can be repeated
+    chance = random.Random(20_261_121)
     texts = [_damaged(text, chance) for text in chance.choices(list(READABLE), k=2000)]
     rows = read(texts)
     seen = [

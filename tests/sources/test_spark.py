@@ -68,7 +68,7 @@ def connect(needs_spark: None, tmp_path: Path) -> Iterator[str]:  # noqa: ARG001
     pytest.importorskip("grpc", reason="the extra [spark] is not installed")
     port = _free_port()
     command = [sys.executable, "-c", SERVER, str(port), str(tmp_path / "warehouse")]
-    with subprocess.Popen(  # noqa: S603 - ours
+    with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as server:
         assert server.stdout is not None
@@ -125,7 +125,7 @@ def test_a_session_of_somebody_else_is_left_running(spark_session: Any) -> None:
 @pytest.mark.usefixtures("needs_spark")
 def test_a_session_of_our_own_ends_with_the_pass_and_logs_no_value() -> None:
     """Without a running session one is made and ended, twice; neither Spark nor its Python side logs a cell."""
-    done = subprocess.run(  # noqa: S603 - ours
+    done = subprocess.run(
         [sys.executable, "-c", ALONE], check=True, capture_output=True, text=True, timeout=280
     )
     told = "source 'alone': Spark refused the statement: CAST_INVALID_INPUT (NumberFormatException)"

@@ -13,7 +13,7 @@ HOME = Path(__file__).parents[2]
 def start(module: str, *arguments: str) -> "subprocess.Popen[str]":
     """Start `tests.store.<module>`; its input, output and errors are pipes."""
     paths = os.pathsep.join([str(Path(room.__file__).parents[1]), str(HOME)])
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and script
+    return subprocess.Popen(
         [sys.executable, "-m", f"tests.store.{module}", *arguments],
         env={**os.environ, "PYTHONPATH": paths},
         cwd=HOME,

@@ -28,7 +28,7 @@ def test_no_update_is_lost_between_processes(url: str) -> None:
             book.open_incident(opened(), recorded_at=AT, actor="tablewatch")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(room.__file__).parents[1]), str(HOME)])}
         writers = [
-            subprocess.Popen(  # noqa: S603 - our own interpreter and script
+            subprocess.Popen(
                 [sys.executable, "-m", "tests.store.writer", url, f"writer {number}", str(TIMES)],
                 env=environment,
                 cwd=HOME,

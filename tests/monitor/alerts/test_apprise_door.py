@@ -189,5 +189,5 @@ def test_apprise_is_imported_by_the_first_message_only() -> None:
     import subprocess
 
     loaded = "import sys, monitor.alerts.dispatch; print('apprise' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)  # noqa: S603 - our own words
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -361,7 +361,7 @@ class Flaky:
     """A receiver of which 15 % of the answers are 500, 5 % are lost after the work was done, and 5 % are resets."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)  # noqa: S311 - the weather of a test
+        self.dice = random.Random(seed)
         self.lock = threading.Lock()
         self.processed: list[tuple[str, str, bytes]] = []
 
@@ -395,7 +395,7 @@ def messages(channels: Sequence[str], count: int) -> Iterator[Delivery]:
 def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int) -> None:
     """Everything is delivered, in order for each table, and what arrives twice has the same id and the same body."""
     flaky = Flaky(seed)
-    dice = random.Random(seed)  # noqa: S311 - the weather of a test
+    dice = random.Random(seed)
     with listening(flaky) as hook:
         channels = [f"hook-{n}" for n in range(4)]
         project = speaking_to(tmp_path, {name: f"{hook.url}/{name}" for name in channels})

@@ -76,7 +76,7 @@ class Place:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
-        return subprocess.run(  # noqa: S603 - our own command
+        return subprocess.run(
             [sys.executable, "-m", "monitor", *words], cwd=self.folder, env=_environment(), capture_output=True,
             text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip

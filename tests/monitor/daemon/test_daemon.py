@@ -237,7 +237,5 @@ def test_no_job_is_pickled_anywhere(place):
         maps = (place.folder / "store.db").read_bytes()
     assert b"apscheduler_jobs" not in maps
     code = "import sys; import monitor.daemon.daemon; print('apscheduler.jobstores.sqlalchemy' in sys.modules)"
-    out = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

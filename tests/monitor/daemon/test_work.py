@@ -374,7 +374,8 @@ def test_a_source_that_hangs_with_many_tables_does_not_keep_the_others_from_bein
     plant.configure(hanging)
     text = (plant.folder / "tablewatch.yaml").read_text(encoding="utf-8")
     other = text.replace("sources: {shop: {", 'sources: {other: {url: "sqlite:///shop.sqlite"}, shop: {')
-    other += "  - {name: well, source: other, table: orders, schedule: every 1h, checks: [{type: not_null, columns: [id]}]}\n"
+    well = "{name: well, source: other, table: orders, schedule: every 1h, checks: [{type: not_null, columns: [id]}]}"
+    other += f"  - {well}\n"
     (plant.folder / "tablewatch.yaml").write_text(other, encoding="utf-8")
     plant.pool.hanging |= set(hanging)
     work = plant.work()

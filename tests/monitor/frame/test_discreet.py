@@ -22,7 +22,7 @@ print(resource.getrlimit(resource.RLIMIT_CORE)[0])
 def test_files_and_memory_stay_with_their_owner(tmp_path):
     """Where the umask allows everything, files are 0600 and folders 0700; a crash, of a child too, leaves no memory."""
     root = Path(__file__).resolve().parents[3]
-    said = subprocess.run(  # noqa: S603 - our own words
+    said = subprocess.run(
         [sys.executable, "-c", _SCRIPT], cwd=tmp_path, env={"PYTHONPATH": str(root)}, umask=0, capture_output=True,
         text=True, check=True,
     ).stdout.split()  # fmt: skip

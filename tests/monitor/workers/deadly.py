@@ -87,7 +87,7 @@ def _send_too_much(place: str) -> NoReturn:
 def _leave_children(place: str) -> NoReturn:
     """Start a process in the worker's group and one with a group of its own, write their ids to a file, and hang."""
     sleep = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"]
-    children = [subprocess.Popen(sleep), subprocess.Popen(sleep, process_group=0)]  # noqa: S603 - our own words
+    children = [subprocess.Popen(sleep), subprocess.Popen(sleep, process_group=0)]
     Path(place).write_text(" ".join(str(child.pid) for child in (*children,)), encoding="ascii")
     _hang_in_c(place)
 

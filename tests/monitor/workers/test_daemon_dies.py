@@ -22,7 +22,7 @@ def _daemon(folder, hows):
     """Run a daemon whose workers hang, and give it with the ids of its processes."""
     make_tables(folder, "a")
     command = [sys.executable, "-m", "tests.monitor.workers.daemon", str(folder), *hows]
-    with subprocess.Popen(  # noqa: S603 - our own words
+    with subprocess.Popen(
         command,
         env={**os.environ, "PYTHONPATH": str(HOUSE)},
         stdin=subprocess.PIPE,
@@ -73,7 +73,7 @@ def test_a_daemon_that_is_killed_before_its_forkserver_is_ready_leaves_nothing(t
     script = (
         "import sys; from monitor.workers.spawner import Spawner; print(Spawner().pid, flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(  # noqa: S603 - our own words
+    with subprocess.Popen(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(HOUSE), "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,

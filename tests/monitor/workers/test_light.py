@@ -14,7 +14,7 @@ _LOADS_NO_ENGINE = "import sys, {module}; print(*sys.modules, sep='\\n')"
 
 def _imported(module):
     script = _LOADS_NO_ENGINE.format(module=module)
-    done = subprocess.run(  # noqa: S603 - our own words
+    done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
         check=True,

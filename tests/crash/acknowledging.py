@@ -1,0 +1,15 @@
+"""Say aloud what the store has taken, for the one who kills and compares."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from monitor.conclude import CheckResult
+
+
+def acknowledge(results: Sequence[CheckResult]) -> None:
+    """Say what is remembered: check, time of measurement (us), status, incident."""
+    for one in results:
+        at = one.measured_at - datetime(1970, 1, 1, tzinfo=UTC)
+        us = at // timedelta(microseconds=1)
+        os.write(1, f"ACK {one.check_id} {us} {one.outcome.status} {one.incident}\n".encode())

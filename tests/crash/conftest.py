@@ -1,0 +1,21 @@
+"""The nursery that all these tests share."""
+
+import pytest
+
+from tests.crash import strace
+from tests.crash.nursery import Nursery
+
+
+@pytest.fixture(scope="session")
+def nursery():
+    """Give the process that forks those who are killed."""
+    with Nursery() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def tracing():
+    """See that strace can inject faults here, or skip."""
+    reason = strace.missing()
+    if reason is not None:
+        pytest.skip(reason)

@@ -1,0 +1,170 @@
+"""Kill at each named point, start again: nothing is lost, nothing half done is left."""
+
+import re
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from store import FailPoint, StoreCorrupt, backup, open_store
+from store._failpoint import _read
+from store._schema import HEAD
+from tests.crash.invariants import Remains, Seen
+from tests.crash.nursery import until
+from tests.crash.places import Endpoint, Place
+from tests.crash.settling import settle
+from tests.monitor.alerts.receivers import listening
+from tests.store.older import make_first_revision
+
+_ROOT = Path(__file__).resolve().parents[2]
+_WORK = (FailPoint.AFTER_CLAIM, FailPoint.BEFORE_REMEMBER, FailPoint.AFTER_REMEMBER)
+_SPEECH = (FailPoint.AFTER_ANNOUNCE, FailPoint.AFTER_LEASE, FailPoint.AFTER_ANSWER)
+_REPORT = (FailPoint.BEFORE_REPORT_NAMED, FailPoint.AFTER_REPORT_NAMED)
+_FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, FailPoint.IN_RESTORE_LOG_MOVED)
+
+
+def test_every_point_is_in_the_program_and_in_these_tests():
+    """A point that nobody passes, or that no test kills at, proves nothing."""
+    text = "".join(path.read_text() for room in ("store", "monitor") for path in (_ROOT / room).rglob("*.py"))
+    assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
+    assert {*_WORK, *_SPEECH, *_REPORT, *_FILES} == set(FailPoint)
+
+
+def test_points_are_inert_outside_these_tests():
+    """It takes two variables of the environment, of which one says that this is a test."""
+    armed = {"TABLEWATCH_FAILPOINT": "after-claim:2", "TABLEWATCH_CRASH_TEST": "1"}
+    assert _read(armed) == {FailPoint.AFTER_CLAIM: 2}
+    assert _read({"TABLEWATCH_FAILPOINT": "after-claim:2"}) == {}
+    assert _read({"TABLEWATCH_CRASH_TEST": "1"}) == {}
+
+
+@pytest.fixture
+def endpoint():
+    """Give the fair other end of a webhook, listening."""
+    found = Endpoint(1)
+    found.fair = True
+    with listening(found) as receiver:
+        found.port = receiver.port
+        yield found
+
+
+@pytest.mark.parametrize("passing", [1, 2])
+@pytest.mark.parametrize("point", [*_WORK, *_SPEECH])
+def test_a_daemon_that_dies_there_is_followed_by_one_that_misses_nothing(nursery, endpoint, tmp_path, point, passing):
+    """Every slot is run or skipped, every incident is open once, and heard of under one id."""
+    place, seen = Place(tmp_path, port=endpoint.port), Seen()
+    place.turn("t0")
+    place.turn("t3")
+    for shift_s in (0.0, 300.0):
+        life = nursery.begin("watch", tmp_path, failpoint=f"{point}:{passing}", shift_s=shift_s)
+        while life.wait(1.0) is None:
+            place.turn("t1")  # else there is nothing to say any more
+        assert life.wait() == -9, life.said()
+        seen.acknowledged += life.acknowledged()
+        remains = Remains(place.store)
+        remains.are_sound()
+        remains.hold(seen.acknowledged)
+        place.turn("t4")
+    remains = settle(nursery, place, seen, shift_s=600.0, step_s=120.0)
+    remains.are_sound()
+    remains.hold(seen.acknowledged)
+    remains.leave_no_gap()
+    remains.match(endpoint)
+    remains.are_told(endpoint)
+    remains.tell_the_truth({name: name in place.bad for name in place.tables})
+    remains.fold()
+
+
+@pytest.mark.parametrize("point", _REPORT)
+def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_path, point):
+    """Whoever dies beside the renaming leaves a whole report or none; the next one makes what is missing, once."""
+    monday = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
+    monday += timedelta(days=7 - monday.weekday())
+    place = Place(tmp_path, port=endpoint.port, more="report: {weekly: {keep: reports, to: [hook]}}")
+    life = nursery.begin("watch", tmp_path)
+    until(life.acknowledged, "a look")
+    life.kill()
+    assert nursery.lead("report", tmp_path, failpoint=point, now=monday.isoformat()) == -9
+    names = [path.name for path in (tmp_path / "reports").glob("*.html") if not path.name.startswith(".")]
+    assert len(names) == (point is FailPoint.AFTER_REPORT_NAMED)
+    for _ in range(2):
+        assert nursery.lead("report", tmp_path, now=monday.isoformat()) == 0
+    (report,) = (path for path in (tmp_path / "reports").glob("*.html") if not path.name.startswith("."))
+    assert report.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert Remains(place.store).number("SELECT count(*) FROM delivery WHERE subject = 'report'") == 1
+
+
+def _rows(file):
+    with closing(sqlite3.connect(file)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in tables}
+
+
+def test_a_migration_that_is_cut_off_leaves_the_old_tables(nursery, tmp_path):
+    """The next start finds the old revision with every row, and brings it up to date."""
+    url = f"sqlite:///{tmp_path}/store.db"
+    make_first_revision(url)
+    before = _rows(tmp_path / "store.db")
+    assert nursery.lead("upgrade", tmp_path, failpoint=FailPoint.IN_MIGRATION, url=url) == -9
+    left = Remains(tmp_path / "store.db")
+    assert left.ask("PRAGMA integrity_check") == [("ok",)]
+    assert _rows(left.file) == before
+    assert nursery.lead("upgrade", tmp_path, url=url) == 0
+    after = _rows(tmp_path / "store.db")
+    assert after.pop("store_revision") == [f"('{HEAD}',)"]
+    assert {name: after[name] for name in before if name != "store_revision"} == {
+        name: rows for name, rows in before.items() if name != "store_revision"
+    }
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Give a store and a backup of it, which is two incidents behind."""
+    place = Place(tmp_path)
+    make_first_revision(place.url)
+    open_store(place.url).close()
+    backup(place.url, tmp_path / "copy.db")
+    with open_store(place.url) as store, store.writing() as book:
+        book.name_project("later")
+    return place
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_backup_that_is_cut_off_has_no_name(nursery, kept, tmp_path, force):
+    """Where a file of that name was, it is as it was; the next backup is whole."""
+    to = tmp_path / ("copy.db" if force else "new.db")
+    before = to.read_bytes() if force else None
+    how = {"url": kept.url, "to": str(to), "force": force}
+    assert nursery.lead("copy", tmp_path, failpoint=FailPoint.IN_BACKUP, **how) == -9
+    assert (to.read_bytes() if to.exists() else None) == before
+    assert nursery.lead("copy", tmp_path, **how) == 0
+    assert _rows(to) == _rows(kept.store)
+
+
+def test_a_restore_that_is_cut_off_leaves_the_old_store(nursery, kept, tmp_path):
+    """The store is as it was until the copy is in its place, whole; what was there is kept beside it."""
+    how = {"url": kept.url, "file": str(tmp_path / "copy.db")}
+    before = _rows(kept.store)
+    assert nursery.lead("bring_back", tmp_path, failpoint=FailPoint.IN_RESTORE, **how) == -9
+    assert _rows(Remains(kept.store).file) == before
+    assert nursery.lead("bring_back", tmp_path, **how) == 0
+    assert _rows(kept.store) == _rows(tmp_path / "copy.db")
+    asides = [path for path in tmp_path.glob("store.db.before-restore-*") if not path.name.endswith(("-wal", "-shm"))]
+    assert len(asides) == 2
+    assert all(_rows(path) == before for path in asides)
+
+
+def test_a_restore_over_a_broken_store_never_leaves_none(nursery, kept, tmp_path):
+    """Between the broken store and the copy there is always a store: a daemon would make a new, empty one."""
+    how = {"url": kept.url, "file": str(tmp_path / "copy.db")}
+    broken = b"no database" + kept.store.read_bytes()[11:]
+    kept.store.write_bytes(broken)
+    assert nursery.lead("bring_back", tmp_path, failpoint=FailPoint.IN_RESTORE_LOG_MOVED, **how) == -9
+    assert kept.store.read_bytes() == broken
+    with pytest.raises(StoreCorrupt):
+        open_store(kept.url)
+    assert nursery.lead("bring_back", tmp_path, **how) == 0
+    assert _rows(kept.store) == _rows(tmp_path / "copy.db")
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("store.db.before-restore-*"))] == [broken, broken]
