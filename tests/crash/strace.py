@@ -1,6 +1,7 @@
 """Inject faults into the system calls of a life, at the files of its store, with strace."""
 
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -24,8 +25,10 @@ def missing() -> str | None:
     return None if "attached" in tried.stderr else f"strace cannot trace here: {tried.stderr.strip()}"
 
 
-def suffer(nursery: Nursery, act: str, folder: Path, inject: str, files: list[Path], **how: object) -> tuple[Life, int]:
-    """Let a life do something under faults (`pwrite64:signal=KILL:when=3`); give it, ended, and how many there were.
+def suffer(
+    nursery: Nursery, act: str, folder: Path, inject: str, files: list[Path], **how: object
+) -> tuple[Life, bool]:
+    """Let a life do something under faults (`pwrite64:signal=KILL:when=3`); give it, ended, and whether there was one.
 
     Threads that it starts are left in peace.
     """
@@ -33,29 +36,18 @@ def suffer(nursery: Nursery, act: str, folder: Path, inject: str, files: list[Pa
     log = folder / "strace.log"
     call = inject.partition(":")[0]
     chosen = [word for file in files for word in ("-P", str(file))]
-    words = [
-        "strace",
-        "-qq",
-        "-o",
-        str(log),
-        "-p",
-        str(life.pid),
-        *chosen,
-        "-e",
-        f"trace={call}",
-        "-e",
-        f"inject={inject}",
-    ]
-    strace = subprocess.Popen(words)
+    program = ["strace", "-qq", "-o", str(log), "-p", str(life.pid)]
+    strace = subprocess.Popen([*program, *chosen, "-e", f"trace={call}", "-e", f"inject={inject}"])
     try:
         until(lambda: _is_traced(life.pid) or strace.poll() is not None, "strace")
         assert strace.poll() is None, "strace refused what it was told"
         life.go()
-        assert life.wait() is not None
+        ended = life.wait()
+        assert ended is not None
     finally:
         life.kill()
         strace.wait(60)
-    return life, log.read_text(errors="replace").count(INJECTED)
+    return life, ended == -signal.SIGKILL or INJECTED in log.read_text(errors="replace")  # the dead leave no line
 
 
 def _is_traced(pid: int) -> bool:
