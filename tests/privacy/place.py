@@ -42,6 +42,8 @@ class Place:
     tables: list[dict[str, Any]] = field(default_factory=list)
     seen: dict[str, bytes] = field(default_factory=dict)
     """What was there for a while only."""
+    open: set[str] = field(default_factory=set)
+    """What anybody but the owner could do anything with at some time."""
 
     def __post_init__(self) -> None:
         """Make the folders that are the user's."""
@@ -60,16 +62,30 @@ class Place:
         own = {"PYTHONPATH": path, "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
         return os.environ | own | {"NO_COLOR": "1", "CANARY_PASSWORD": f"{SECRET}env p@ss/w:rd%"}
 
-    def watch(self, name: str, source: Mapping[str, Any], *, expects: bool, **schedule: str) -> None:
-        """Watch the planted tables of one engine with every case; `expects`: with Great Expectations too."""
+    def watch(
+        self,
+        name: str,
+        source: Mapping[str, Any],
+        *,
+        expects: bool,
+        full: bool = True,
+        within: str = "",
+        **schedule: str,
+    ) -> None:
+        """Watch the planted tables of one engine with every case.
+
+        `expects`: with Great Expectations too; `full`: the good table as well as the bad one; `within` stands before
+        the names of the tables in the source.
+        """
         self.add(name, source)
         for table, other in (("people", "tidy"), ("tidy", "people")):
-            checks = checks_of(table, f"{name}.{other}")
+            checks = checks_of(f"{within}{table}", f"{name}.{other}")
             if not expects or table == "tidy":
                 checks = [one for one in checks if one["type"] != "expectation"]
-            self.table(f"{name}.{table}", name, table, checks, **schedule)
+            plan = schedule if table == "people" else {}
+            self.table(f"{name}.{table}", name, f"{within}{table}", checks if table == "people" or full else [], **plan)
         for slip, check in SLIPS.items():
-            self.table(f"{name}.{slip}_slip", name, "people", [check], **schedule)
+            self.table(f"{name}.{slip}_slip", name, f"{within}people", [check], **schedule)
 
     def add(self, name: str, source: Mapping[str, Any]) -> None:
         """Add a source; what it says of files is relative to its folder of data."""
@@ -166,9 +182,7 @@ class Place:
         """Run a process in the block, with an umask that lets everybody do everything; keep its streams."""
         said = self.folder / "said"
         with (said / f"{name}.out").open("wb") as out, (said / f"{name}.err").open("wb") as err:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                command, cwd=self.work, env=self.environment, umask=0, stdout=out, stderr=err
-            )
+            process = subprocess.Popen(command, cwd=self.work, env=self.environment, umask=0, stdout=out, stderr=err)
             try:
                 yield process
             finally:
@@ -190,6 +204,7 @@ class Place:
         for path, content in self._files():
             if path.startswith(("tmp/", "home/")):
                 self.seen[f"{path}#{len(self.seen)}"] = content
+        self.open |= set(self.open_to_others())
 
     def look_at_processes(self) -> None:
         """Keep the command lines of all processes."""
@@ -198,7 +213,7 @@ class Place:
                 self.seen[str(path)] = path.read_bytes()
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
-        for path in sorted(self.folder.rglob("*")):
+        for path in _below(self.folder):
             name = str(path.relative_to(self.folder))
             if name.startswith(("data/", *_USERS)) or not path.is_file():
                 continue
@@ -220,11 +235,22 @@ class Place:
         return [f"{name}: {line}" for content, name in once.items() for line in found_in(content, self.tokens.numbers)]
 
     def open_to_others(self) -> list[str]:
-        """Give the files and folders that anybody but the owner may do anything with."""
+        """Give the files and folders that anybody but the owner may do anything with right now."""
         ours = (self.folder / name for name in ("work", "home", "tmp"))
-        paths = [path for top in ours for path in top.rglob("*")]
-        paths = [path for path in paths if not str(path.relative_to(self.folder)).startswith(_USERS)]
-        return [f"{path}: {mode:o}" for path in paths if (mode := stat.S_IMODE(path.lstat().st_mode)) & 0o077]
+        paths = [
+            path for top in ours for path in _below(top) if not str(path.relative_to(self.folder)).startswith(_USERS)
+        ]
+        found = []
+        for path in paths:
+            with suppress(FileNotFoundError):  # gone since
+                mode = stat.S_IMODE(path.lstat().st_mode)
+                found += [f"{path.relative_to(self.folder)}: {mode:o}"] if mode & 0o077 else []
+        return found
+
+
+def _below(top: Path) -> list[Path]:
+    """Give all files and folders that lie in a folder, whatever goes away meanwhile."""
+    return sorted(Path(folder) / name for folder, inner, files in os.walk(top) for name in (*inner, *files))
 
 
 def _placed(source: Mapping[str, Any], data: Path) -> dict[str, Any]:

@@ -33,9 +33,9 @@ def run(step: dict[str, Any], folder: Path) -> None:
             main()
     except SystemExit as leaving:
         code = leaving.code
-    except BaseException:  # noqa: BLE001 - as the interpreter would: the hook says what there is to say
+    except BaseException as error:  # noqa: BLE001 - as the interpreter would: the hook says what there is to say
         try:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type] - inside of an except there is one
+            sys.excepthook(type(error), error, error.__traceback__)
         except SystemExit as leaving:
             code = leaving.code
     finally:

@@ -7,23 +7,24 @@ import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from checks._catalog import load_catalog
+from monitor.cli import build_command
+from monitor.commands import command_files
 from tests.privacy.cases import CASES
 from tests.privacy.place import Place
 from tests.privacy.planted import PLANTS
-from tests.privacy.playing import plant, play_commands, play_daemon
+from tests.privacy.playing import SHARED, plant, play_commands, play_daemon
 from tests.privacy.tokens import found_in
-
-pytestmark = pytest.mark.xdist_group("canaries")
 
 
 @pytest.fixture(scope="module")
-def played(new_place) -> Place:
+def played(new_place: Callable[[], Place]) -> Place:
     """Give a place where everything was done once: on SQLite, DuckDB and files, by commands and by the daemon."""
     place = new_place()
     plant(place)
@@ -41,6 +42,15 @@ def _contents(folder: Path) -> dict[str, bytes]:
 def test_every_type_of_check_has_a_canary():
     """A new check cannot be forgotten here."""
     assert set(CASES) == set(load_catalog())
+
+
+def test_every_command_was_run(played):
+    """A new command cannot be forgotten here; `demo` watches tables of its own only."""
+    plans = [json.loads(path.read_text()) for path in (played.folder / "said").glob("plan-*.json")]
+    words = {" ".join(step["words"][:many]) for plan in plans for step in plan for many in (1, 2)}
+    groups = {name: getattr(build_command(name), "commands", {}) for name in command_files()}
+    commands = {f"{name} {inner}".strip() for name, group in groups.items() for inner in group or [""]}
+    assert commands - words == {"demo"}
 
 
 def test_every_check_passed_failed_and_stumbled(played):
@@ -65,7 +75,9 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("table-sqlite.people", "0"), ("report", "0"), ("report-ja-html", "0"), ("report-en-md", "0"), ("backup", "0"),
         ("restore", "0"), ("export", "0"), ("log", "0"), ("test-hook-report", "0"), ("test-door", "0"),
         ("test-closed", "1"), ("test-shut", "1"), ("init-sqlite", "0"), ("config", "0"), ("crash", "70"),
-        ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"),
+        ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"), ("reopen", "0"), ("assign", "0"), ("snooze", "0"),
+        ("correct", "0"), ("merge", "0"), ("root", "0"), ("open", "0"), ("import-incidents", "0"), ("silences", "0"),
+        ("silence-end", "0"), ("enable", "0"), ("import-gx", "0"), ("estimate", "0"), ("adopt", "0"), ("resend", "0"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
@@ -113,8 +125,10 @@ def test_no_value_is_a_number_in_the_store(played):
 
 
 def test_everything_is_for_its_owner_only(played):
-    """Whatever the umask (here: none), files are 0600 and folders 0700."""
-    assert not played.open_to_others()
+    """Whatever the umask (here: none), files are 0600 and folders 0700; one that was there keeps its rights."""
+    played.look_at_folders()
+    assert played.open == {f"work/{SHARED}: 640"}
+    assert (played.work / SHARED).read_bytes()
 
 
 def test_where_a_value_is_let_out_it_is_found(played, tmp_path):
@@ -151,7 +165,7 @@ def test_keys_are_shown_on_a_terminal_and_nowhere_else(played):
 
 def _on_a_terminal(words: list[str], place: Place) -> bytes:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(  # noqa: S603 - our own command
+    with subprocess.Popen(
         [sys.executable, "-m", "monitor", *words], cwd=place.work, env=place.environment, stdout=theirs, stderr=theirs
     ):
         os.close(theirs)

@@ -1,0 +1,196 @@
+"""The same promise where servers are asked: PostgreSQL, as a source and as the store, and Spark."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from monitor.conclude import conclude
+from monitor.config import load
+from monitor.looker import look
+from monitor.pages.pass_report import PassReport
+from monitor.wiring import Project
+from store import open_store
+from tests.privacy.cases import CASES
+from tests.privacy.place import LAST_WEEK, NOW, Place
+from tests.privacy.planted import COLUMNS, PLANTS, Harvest, create_table
+from tests.privacy.playing import NO_GX, WEEK
+from tests.privacy.tokens import SECRET, found_in
+
+_PASSWORD = f"{SECRET}postgres"
+_NOT_NULL = {"type": "not_null", "columns": ["name"]}
+
+
+def _look(place: Place, engine: str) -> None:
+    """Look at an engine's tables in every way, and show what was found."""
+    place.session(("check-last-week", ["check", f"source:{engine}", NO_GX, "--format", "json"]), at=LAST_WEEK)
+    shown = [(f"incident-{number}", ["incident", "show", str(number)]) for number in range(1, 6)]
+    place.session(
+        ("check", ["check", "--format", "json"]),
+        ("check-human", ["check", f"source:{engine}", NO_GX]),
+        ("run-once", ["run", "--once"]),
+        ("status", ["status"]),
+        ("table", ["table", "show", f"{engine}.people"]),
+        *shown,
+        ("log", ["alert", "log", "--format", "json"]),
+        ("report", ["report", "weekly", "--week", WEEK, "--out", "week.html"]),
+        ("report-json", ["report", "weekly", "--week", WEEK, "--out", "week.json"]),
+        ("doctor", ["doctor"]),
+        ("config", ["config", "show", "--defaults"]),
+        ("backup", ["backup", "copy.db"]),
+        ("export", ["export", "gx", "--out", "suites"]),
+    )
+    place.session(("crash", ["check", f"{engine}.people", NO_GX, "--format", "json"]), CANARY_CRASH="1")
+
+
+def _reasons(place: Place, engine: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one in json.loads(place.said("check"))["results"]:
+        if one["table"].startswith(engine):
+            found.setdefault(one["type"], set()).add(one["reason"] or one["status"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def postgresql(new_place, postgres_url) -> Iterator[tuple[Place, bytes]]:
+    """Give a place over PostgreSQL with its store on PostgreSQL too, and all that the store's tables hold."""
+    import psycopg
+
+    name = f"tablewatch_canaries_{os.getpid()}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}_store")
+        admin.execute(f"DROP DATABASE IF EXISTS {name}")
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{_PASSWORD}'")
+        admin.execute(f"CREATE DATABASE {name}_store OWNER {name}")
+        admin.execute(f"CREATE DATABASE {name}")
+        place = new_place()
+        try:
+            server = postgres_url.rpartition("/")[0].rpartition("@")[2]
+            mine = f"postgresql://{name}:{_PASSWORD}@{server}/{name}"
+            harvest = Harvest(place.tokens, loaded_at=NOW - timedelta(hours=4))
+            with psycopg.connect(f"{postgres_url.rpartition('/')[0]}/{name}", autocommit=True) as connection:
+                _fill(connection, harvest, name)
+            place.watch("postgresql", {"url": mine}, expects=True, schedule="every 1h")
+            place.expect("postgresql")
+            _ask_for_trouble(place, mine)
+            place.configure(storage=f"{mine}_store")
+            _look(place, "postgresql")
+            with psycopg.connect(f"{mine}_store") as connection:
+                yield place, _dumped(connection)
+        finally:
+            admin.execute(f"DROP DATABASE {name}_store WITH (FORCE)")
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            admin.execute(f"DROP ROLE {name}")
+
+
+def _fill(connection: Any, harvest: Harvest, role: str) -> None:
+    marks = ", ".join(["%s"] * len(COLUMNS))
+    for table, rows in {"people": harvest.people, "tidy": harvest.tidy, "hidden": harvest.people}.items():
+        connection.execute(create_table(table))
+        connection.cursor().executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+    connection.execute(f"GRANT SELECT ON people, tidy TO {role}")
+    word = harvest.tokens.word()
+    connection.execute(
+        f"CREATE TYPE mood AS ENUM ('{word}'); CREATE TABLE moods (name mood); GRANT ALL ON moods TO {role}"
+    )
+    connection.execute(f"INSERT INTO moods VALUES ('{word}')")
+    connection.execute(
+        "CREATE VIEW raising AS SELECT name, CAST(name AS integer) AS age FROM people; "
+        f"GRANT SELECT ON raising TO {role}"
+    )
+
+
+def _ask_for_trouble(place: Place, url: str) -> None:
+    """Watch what may not be read, does not cast, has labels, takes too long; and sources that refuse the login."""
+    more = {"schedule": "every 1h"}
+    place.table("postgresql.hidden", "postgresql", "hidden", [_NOT_NULL], **more)
+    place.table("postgresql.raising", "postgresql", "raising", [{"type": "range", "column": "age", "min": 1}], **more)
+    labels = {"type": "accepted_values", "column": "name", "values": ["ann"]}
+    place.table("postgresql.moods", "postgresql", "moods", [labels, {"type": "schema"}], **more)
+    place.add("hasty", {"url": url, "query_timeout": "1s"})
+    endless = {
+        "id": "endless",
+        "type": "sql",
+        "query": "SELECT name FROM people CROSS JOIN generate_series(1, 9000000000) n",
+    }
+    place.table("hasty.people", "hasty", "people", [endless], **more)
+    place.add("refused", {"url": url.replace(_PASSWORD, f"{SECRET}wrong")})
+    place.table("refused.people", "refused", "people", [_NOT_NULL], **more)
+
+
+def _dumped(connection: Any) -> bytes:
+    """Give every row of the store as text."""
+    tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    rows = [row for (table,) in tables for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()]
+    assert len(rows) > 1000
+    return "\n".join(text for (text,) in rows).encode()
+
+
+@pytest.mark.postgres
+def test_postgresql_lets_nothing_out(postgresql):
+    """Neither values nor passwords: not in what is said, nor in the store's tables, nor in messages and reports."""
+    place, dumped = postgresql
+    found = _reasons(place, "postgresql")
+    for kind in set(CASES) - {"expectation"}:
+        assert {"fail", "bug"} <= found[kind]
+    assert {"permission", "misconfigured"} <= set().union(*found.values())
+    assert "timeout" in {one["reason"] for one in json.loads(place.said("check"))["results"]}
+    leaks = place.leaks() + list(found_in(dumped, place.tokens.numbers))
+    assert not leaks, "\n".join(leaks[:20])
+
+
+@pytest.fixture(scope="module")
+def spark(new_place, tmp_path_factory) -> Iterator[Place]:
+    """Give a place over tables of a Spark session of this process, which our sources then use beside it."""
+    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    from pyspark.sql import SparkSession
+
+    warehouse = str(tmp_path_factory.mktemp("warehouse"))
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": warehouse,
+        "spark.sql.shuffle.partitions": "2",  # not 200 for eight rows
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # the second compiler does not pay off in a minute
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    place = new_place()
+    files = place.folder / "data" / "spark"
+    files.mkdir()
+    PLANTS["parquet"](files, Harvest(place.tokens, loaded_at=NOW - timedelta(hours=4)))
+    session.sql("CREATE SCHEMA canaries")
+    for table in ("people", "tidy"):
+        session.read.parquet(str(files / f"{table}.parquet")).write.saveAsTable(f"canaries.{table}")
+    place.watch("spark", {"spark": "local[2]"}, expects=True, within="canaries.")
+    place.configure()
+    yield place
+    session.sql("DROP SCHEMA canaries CASCADE")
+    session.stop()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Spark's bridge to Java leaves sockets to the collector
+@pytest.mark.spark
+def test_spark_lets_nothing_out(spark, capfd):
+    """What Spark says of values is neither told nor kept; its own log, which prints some, is silent."""
+    loaded = load(spark.work / "tablewatch.yaml", environment={"CANARY_PASSWORD": "canary password"})
+    project = Project(loaded)
+    targets = project.targets(["spark.people"])
+    with open_store(loaded.config.storage.url) as store:
+        # in this thread: a session is known to the thread that made it
+        results = conclude(list(look(targets, clock=project.clock, plans={})), store=store, policy=project.policy)
+    report = PassReport("canaries", "1", project.clock.now(), 1.0, results)
+    spark.seen["report"] = json.dumps(report.to_json()).encode() + "\n".join(map(str, report.lines())).encode()
+    spark.seen["streams"] = "".join(capfd.readouterr()).encode()
+    found: dict[str, set[str]] = {}
+    for one in results:
+        found.setdefault(one.check.type, set()).add(one.outcome.reason or one.outcome.status)
+    assert set(found) == set(CASES)
+    assert all("fail" in answers for answers in found.values())
+    leaks = spark.leaks()
+    assert not leaks, "\n".join(leaks[:20])
