@@ -26,7 +26,7 @@ demo: $(READY)  ## Build a small shop with planted faults, replay six weeks of c
 	$(BIN)/tablewatch demo --dir tablewatch-demo --force
 
 test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: $(READY)  ## Lint, imports, types
 	$(BIN)/ruff check .
