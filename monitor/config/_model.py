@@ -6,6 +6,7 @@ a new check needs no change here.
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -282,7 +283,7 @@ class Config(Section):
 
     def table(self, name: str) -> Table | None:
         """Give a table by name."""
-        return next((table for table in self.tables if table.name == name), None)
+        return self._named.get(name)
 
     def owner_of(self, table: Table) -> str | None:
         """Give who owns a table: its own owner, else its domain's."""
@@ -290,3 +291,7 @@ class Config(Section):
             return table.owner
         domain = self.domains.get(table.domain or "")
         return domain.owner if domain else None
+
+    @cached_property
+    def _named(self) -> dict[str, Table]:
+        return {table.name: table for table in self.tables}
