@@ -75,6 +75,14 @@ class DeliveryView(Connected):
         rows = self._connection.execute(select(_DELIVERY.c.id, _DELIVERY.c.state).where(_DELIVERY.c.id.in_(batch)))
         return {row.id: row.state for row in rows}
 
+    def sent_at(self, delivery_ids: Iterable[str]) -> Mapping[str, datetime]:
+        """Give when messages were sent, by id; those that were not, or that retention took, are left out."""
+        batch = any_of(self._connection, delivery_ids, "delivery_id")
+        sent = select(_DELIVERY.c.id, _DELIVERY.c.sent_at).where(
+            _DELIVERY.c.id.in_(batch), _DELIVERY.c.state == DeliveryState.SENT
+        )
+        return {row.id: row.sent_at for row in self._connection.execute(sent)}
+
     def delivery_counts(self) -> Mapping[DeliveryState, int]:
         """Count messages by how far they are; every state is there."""
         number = select(func.count()).select_from(_DELIVERY)

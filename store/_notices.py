@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from checks import Severity
+from checks import Kind, Severity
 
 
 class Changed(StrEnum):
@@ -64,6 +64,15 @@ class Transition:
     not_before: datetime | None = None
     decision: Mapping[str, Any] | None = None
     settled_at: datetime | None = None
+
+
+class Lasting(NamedTuple):
+    """Of an incident that lasts, what says who is to hear of it."""
+
+    incident_id: int
+    table: str
+    severity: Severity
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, literal_column, select, update
+from sqlalchemy import Select, func, literal_column, select, update
 
 from incidents import Change, Escalated, Flapped, Incident, Merged, Opened, Reopened, Resolved, State, from_us
 from store._columns import columns_of
 from store._connected import Connected
 from store._given import any_of
 from store._notice_rows import ToldRow, TransitionRow
-from store._notices import Changed, Told, Transition
+from store._notices import Changed, Lasting, Told, Transition
 from store._rows import IncidentRow
 
 _AT_ONCE: Final = from_us(0)
@@ -62,6 +62,19 @@ class OutboxView(Connected):
         decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
         return self._ordered(decided.order_by(_TRANSITION.c.recorded_at.desc(), _TRANSITION.c.id.desc()).limit(limit))
 
+    def last_transitions(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
+        """Give the newest transition of each of these incidents, settled or not; imported ones have none."""
+        batch = any_of(self._connection, incident_ids, "incident_number")
+        newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
+        wanted = _transitions().where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
+        return {one.incident_id: one for one in self._ordered(wanted)}
+
+    def lasting(self) -> list[Lasting]:
+        """Give what says who is to hear of each incident that lasts, by number; much less than all of it."""
+        columns = (_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind)
+        lasting = select(*columns).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
+        return sorted(Lasting(*row) for row in self._connection.execute(lasting))
+
     def told(self, incident_ids: Iterable[int]) -> list[Told]:
         """Give what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
@@ -107,6 +120,12 @@ class OutboxBook(OutboxView):
         """Put transitions off, with the decision so far; gives the ids of those that still waited."""
         decided = {} if decision is None else {"decision": decision}
         return self._set_waiting(ids, {"not_before_at": until, **decided})
+
+    def wake(self, ids: Iterable[int], now: datetime) -> int:
+        """Let settled transitions be decided on once more, with what was decided before; gives how many."""
+        batch = any_of(self._connection, ids, "transition_number")
+        settled = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_not(None))
+        return self._connection.execute(settled.values(settled_at=None, not_before_at=now)).rowcount
 
     def tell(self, rows: Sequence[Told]) -> None:
         """Remember what channels were told, in place of what they were told before about the same incidents.

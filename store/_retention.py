@@ -2,9 +2,21 @@
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, exists, or_, select, union
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    union,
+)
 
 from store._given import any_of
 from store._measurements import accepted, measured_checks, newest
@@ -59,7 +71,9 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
         gaps=_prune_batch(connection, _GAP, _GAP.c.ended_at < incidents_before),
         slots=_prune_batch(connection, _SLOT, _SLOT.c.started_at < measured_before, _SLOT.c.ended_at < measured_before),
         skips=_prune_batch(connection, _SKIP, _SKIP.c.last_at < measured_before),
-        transitions=_prune_batch(connection, _TRANSITION, _TRANSITION.c.settled_at < measured_before),
+        transitions=_prune_batch(
+            connection, _TRANSITION, _TRANSITION.c.settled_at < measured_before, _TRANSITION.c.id.not_in(_still_news())
+        ),
         deliveries=_prune_batch(
             connection,
             _DELIVERY,
@@ -83,6 +97,13 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
     batch = any_of(connection, numbers, "run_number")
     measurements = connection.execute(delete(_MEASUREMENT).where(_MEASUREMENT.c.run.in_(batch))).rowcount
     return connection.execute(delete(_RUN).where(_RUN.c.number.in_(batch))).rowcount, measurements
+
+
+def _still_news() -> Select[Any]:
+    """Give the newest transition of each incident that lasts: a channel that is added may have to hear of it."""
+    lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
+    newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(lasting))
+    return newest.group_by(_TRANSITION.c.incident_id)
 
 
 def _prune_incidents(connection: Connection, before: datetime) -> int:

@@ -173,6 +173,7 @@ def test_states_are_given_by_id(store: Store) -> None:
         states = book.delivery_states([f"msg_{number}" for number in range(-1, 300)])
         assert len(states) == 300
         assert (states["msg_0"], states["msg_1"]) == (DeliveryState.SENT, DeliveryState.WAITING)
+        assert book.sent_at(states) == {"msg_0": AT}
 
 
 def test_a_cap_counts_messages_about_incidents(store: Store) -> None:

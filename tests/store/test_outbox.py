@@ -22,7 +22,7 @@ from incidents import (
     RootNamed,
     Snoozed,
 )
-from store import Book, Changed, History, Store, StoreConflict, StoreError, Told, Transition
+from store import Book, Changed, History, Lasting, Store, StoreConflict, StoreError, Told, Transition
 from tests.store.made import AT, HOUR, episode, opened
 
 LATER = AT + 99 * HOUR
@@ -120,6 +120,47 @@ def test_what_is_postponed_waits_until_then(store: Store) -> None:
         assert [one.id for one in book.decisions(AT, 9)] == [first.id]
         book.settle([first.id], AT, {})
         assert book.postpone([first.id], LATER) == set()
+
+
+def test_what_was_settled_can_be_decided_on_once_more(store: Store) -> None:
+    """Settled news that is woken waits again, with its decision; what waits anyhow stays as it was put off."""
+    with store.writing() as book:
+        _open(book, "a")
+        _open(book, "b")
+        first, second = book.transitions(AT, 9)
+        book.settle([first.id], AT, {"ops": "nobody"})
+        book.postpone([second.id], LATER)
+        assert book.wake([first.id, second.id, 999], AT + HOUR) == 1
+        assert book.wake([first.id], AT + HOUR) == 0
+        assert book.transitions(AT, 9) == []
+        (again,) = book.transitions(AT + HOUR, 9)
+        assert again == replace(first, decision={"ops": "nobody"}, not_before=AT + HOUR)
+        assert [one.id for one in book.waiting_transitions(9)] == [first.id, second.id]
+
+
+def test_the_newest_news_of_many_incidents(store: Store) -> None:
+    """Of each incident the newest transition is given, settled or not; what was imported has none."""
+    with store.writing() as book:
+        first, second = _open(book, "a"), _open(book, "b")
+        _append(book, second, Escalated(Severity.CRITICAL))
+        (imported,) = book.add_histories([History([opened("old")], AT, "import")])
+        settled = next(one for one in book.transitions(AT, 9) if one.incident_id == first.id)
+        book.settle([settled.id], AT, {})
+        many = book.last_transitions([first.id, second.id, imported.id, *range(1000, 1300)])
+        assert {number: (one.change, one.settled_at) for number, one in many.items()} == {
+            first.id: (Changed.OPENED, AT),
+            second.id: (Changed.ESCALATED, None),
+        }
+        assert book.last_transitions([]) == {}
+
+
+def test_what_lasts_is_given_with_what_routes_ask_for(store: Store) -> None:
+    """Of each incident that is not resolved, also of an imported one, table, severity and kind are given."""
+    with store.writing() as book:
+        lasting, over = _open(book, "a"), _open(book, "b")
+        _append(book, over, CLOSED)
+        (imported,) = book.add_histories([History([opened("old")], AT, "import")])
+        assert book.lasting() == [Lasting(one.id, one.table, one.severity, one.kind) for one in (lasting, imported)]
 
 
 def test_news_is_decided_on_in_order_and_in_portions(store: Store) -> None:

@@ -28,6 +28,7 @@ ROWS = 300
 STEPS: dict[str, Callable[[Book], Any]] = {
     "due": lambda book: book.due(AT, 5),
     "next due": lambda book: book.next_due(),
+    "lag": lambda book: book.lag(AT),
     "claim": lambda book: book.claim(_claims(book), holder="one", now=AT, lease_until=AT),
     "renew": lambda book: book.renew(_leases(), now=AT, lease_until=AT),
     "finish": lambda book: book.finish(_leases(), now=AT, run_ids={1: "run"}),
@@ -38,11 +39,15 @@ STEPS: dict[str, Callable[[Book], Any]] = {
     "transitions": lambda book: book.transitions(AT, 5),
     "settle": lambda book: book.settle([1, 2], AT, {}),
     "decisions": lambda book: book.decisions(AT, 5),
+    "newest news": lambda book: book.last_transitions([1, 2]),
+    "wake": lambda book: book.wake([1, 2], AT),
+    "lasting incidents": lambda book: book.lasting(),
     "told": lambda book: book.told([1, 2]),
     "told of lasting incidents": lambda book: book.told_open(),
     "lease messages": lambda book: book.lease_deliveries(AT, holder="one", lease_until=AT, limit=5),
     "sent": lambda book: book.sent("msg_1", AT, "one"),
     "messages": lambda book: book.deliveries(AT, 5),
+    "sent at": lambda book: book.sent_at(["msg_1", "msg_2"]),
     "cap": lambda book: book.delivered_since("ops", AT),
 }
 BOUNDED = (

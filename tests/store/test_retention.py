@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from checks import Earlier, Status
-from incidents import Commented, Gap, Incident, Resolution, Resolved, RootNamed
+from checks import Earlier, Severity, Status
+from incidents import Commented, Escalated, Gap, Incident, Resolution, Resolved, RootNamed
 from store import Book, Claim, Pruned, Scheduled, Skip, SkipReason, Store
 from tests.store.made import AT, HOUR, episode, measure, opened
 
@@ -102,14 +102,18 @@ def test_old_slots_and_skips_go(store: Store) -> None:
 
 
 def test_old_news_goes_once_it_is_decided_on(store: Store) -> None:
-    """Decisions are kept as long as measurements; news that waits stays, however old."""
+    """Decisions are kept as long as measurements; what waits stays, and the last on what lasts, however old."""
     with store.writing() as book:
         for name in "abc":
-            book.open_incident(opened(name), recorded_at=AT, actor="x")
-        first, second, third = book.transitions(AT, 9)
-        book.settle([first.id], NOW - 91 * DAY, {})
-        book.settle([second.id], NOW - 89 * DAY, {})
-    assert _prune(store) == Pruned(transitions=1)
+            incident = book.open_incident(opened(name), recorded_at=AT, actor="x")
+            if name != "c":
+                book.append(incident, [Resolved(AT, Resolution.FIXED)], recorded_at=NOW, actor="x")
+        lasting = book.open_incident(opened("d"), recorded_at=AT, actor="x")
+        book.append(lasting, [Escalated(Severity.CRITICAL)], recorded_at=AT, actor="x")
+        changes = [one.id for one in book.transitions(AT, 9)]
+        book.settle([*changes[:2], *changes[5:]], NOW - 91 * DAY, {})
+        book.settle([changes[2]], NOW - 89 * DAY, {})
+    assert _prune(store) == Pruned(transitions=3)
     with store.reading() as view:
-        assert [one.id for one in view.decisions(AT, 9)] == [second.id]
-        assert [one.id for one in view.transitions(AT, 9)] == [third.id]
+        assert {one.id for one in view.decisions(AT, 9)} == {changes[2], changes[6]}
+        assert [one.id for one in view.transitions(AT, 9)] == changes[3:5]
