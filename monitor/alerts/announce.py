@@ -3,33 +3,34 @@
 What changed of an incident waits in the store. For each channel it is decided what there is to tell and whether this is
 the moment. Then the messages, what the channels know by now, and what was decided are written down together. What
 nothing holds back any more is settled; the rest waits, with the reason, and is decided again when the hold ends, at the
-latest after `LOOK_AGAIN`: silences are ended and configurations changed meanwhile.
+latest after `LOOK_AGAIN`: silences are ended and configurations changed meanwhile. What lasts is looked at now and then
+too: channels are reminded of it, and those that should know of it by now and do not are told (`missed`).
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
-from incidents import Incident, State
+from monitor.alerts.around import look_around
+from monitor.alerts.case import Case
 from monitor.alerts.decide import FLAPPING_NOTICE, Reason, believed, remembered
 from monitor.alerts.group import Item, Parcel, parcels, ready
 from monitor.alerts.message import Writer
+from monitor.alerts.missed import missed
 from monitor.alerts.notices import deliver
 from monitor.alerts.pace import HOUR, Room, room
-from monitor.alerts.record import Action, Record, as_decision
+from monitor.alerts.record import Action
 from monitor.alerts.route import any_way, channels_for
-from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, HeldBy, Hold, Lineage
+from monitor.alerts.suppress import Circumstances, HeldBy, Hold
 from monitor.alerts.weigh import Ear, Scales
 from monitor.wiring import Project
-from store import Book, DeliveryState, FailPoint, IncidentFilter, Store, Subject, Told, Transition, View, reached
+from store import Book, DeliveryState, Disabled, FailPoint, Store, Subject, Told, Transition, View, reached
 
-LOOK_AGAIN: Final = timedelta(minutes=5)
 AT_ONCE: Final = 5_000
 """Transitions decided on in one transaction: others wait for the store meanwhile."""
 _EVERYTHING: Final = 1_000_000
-_LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Announced:
 def announce(project: Project, store: Store, now: datetime, *, remind: bool = True) -> Announced:
     """Decide on what waits and write the messages. Give how much was done; nothing, if nothing was due.
 
-    `remind`: also of what lasts. That looks at everything that lasts, so a daemon asks for it now and then only.
+    `remind`: also of what lasts, and tell of it where that was missed. That looks at everything that lasts, so a daemon
+    asks for it now and then only.
 
     Raises:
         StoreError: the store cannot be used; what was not finished waits on.
@@ -69,7 +71,7 @@ def announce(project: Project, store: Store, now: datetime, *, remind: bool = Tr
 def look_again(store: Store, now: datetime) -> int:
     """Let everything that waits be decided anew at once, and give how many changes that is.
 
-    For when the clock went back, the configuration changed, or a silence was ended.
+    For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
     """
     with store.writing() as book:
         waiting = book.waiting_transitions(_EVERYTHING)
@@ -80,33 +82,21 @@ def _is_due(project: Project, view: View, now: datetime, *, remind: bool) -> boo
     waiting = view.transitions(now, AT_ONCE)
     if ready(waiting, group_wait=project.config.alerts.group_wait, now=now):
         return True
-    return remind and any(_may_be_reminded(told, project, now) for told in view.told_open())
+    if not remind:
+        return False
+    told = view.told_open()
+    return bool(_to_remind(told, project, view.disabled_channels(), now) or missed(project.config, view, told, limit=1))
+
+
+def _to_remind(told: Iterable[Told], project: Project, disabled: Mapping[str, Disabled], now: datetime) -> set[int]:
+    """Give the incidents of which a channel that is used may be reminded."""
+    used = project.config.alerts.channels.keys() - disabled.keys()
+    return {one.incident_id for one in told if one.channel in used and _may_be_reminded(one, project, now)}
 
 
 def _may_be_reminded(told: Told, project: Project, now: datetime) -> bool:
     soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
     return told.reason != Reason.RESOLVED and now - told.told_at >= soonest
-
-
-@dataclass(slots=True)
-class _Case:
-    """An incident to decide on: what changed of it (nothing, if it is about a reminder), and what was decided."""
-
-    incident: Incident
-    transitions: Sequence[Transition] = ()
-    records: dict[str, Record] = field(default_factory=dict)
-    why: str | None = None
-
-    def owes(self, channel: str) -> bool:
-        """Say whether quiet hours or a full channel kept something of it back before."""
-        before = (Record.read(one.decision, channel) for one in self.transitions)
-        return any(record is not None and record.action is Action.HELD and record.owed for record in before)
-
-    @property
-    def since(self) -> datetime:
-        """Give since when it waits to be told."""
-        recorded = (one.recorded_at for one in self.transitions)
-        return min(recorded, default=self.incident.last.detected_at)
 
 
 class _Pass:
@@ -122,16 +112,21 @@ class _Pass:
         self._states: Mapping[str, DeliveryState] = {}
 
     def make(self, *, remind: bool) -> Announced:
+        lasting = self._book.told_open() if remind else ()
+        if remind:
+            self._book.wake(missed(self._config, self._book, lasting, limit=AT_ONCE), self._now)
         changed = self._changed()
-        due = self._due_for_a_reminder(known=changed) if remind else ()
+        due = sorted(_to_remind(lasting, self._project, self._disabled, self._now).difference(changed))
         incidents = self._book.incidents_numbered([*changed, *due])
         self._recall(incidents)
-        circumstances = self._look_around(incidents.values())
+        circumstances = look_around(
+            self._config, self._book, incidents.values(), disabled=self._disabled, now=self._now
+        )
         scales = Scales(self._config, circumstances, self._now)
-        cases = [_Case(incidents[one], transitions) for one, transitions in changed.items()]
+        cases = [Case(incidents[one], transitions) for one, transitions in changed.items()]
         for case in cases:
             self._decide(case, scales)
-        reminders = [_Case(incidents[one]) for one in due]
+        reminders = [Case(incidents[one]) for one in due]
         for case in reminders:
             self._remind(case, scales)
         messages = self._write([*cases, *reminders], circumstances)
@@ -148,39 +143,25 @@ class _Pass:
                 found.setdefault(one.incident_id, []).append(one)
         return found
 
-    def _due_for_a_reminder(self, *, known: Iterable[int]) -> Sequence[int]:
-        due = [one.incident_id for one in self._book.told_open() if _may_be_reminded(one, self._project, self._now)]
-        return sorted(set(due).difference(known))
-
     def _recall(self, incident_ids: Iterable[int]) -> None:
+        """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
         rows = self._book.told(incident_ids)
+        messages = {one.delivery_id for one in rows}
+        sent = self._book.sent_at(messages)
         for one in rows:
-            self._told.setdefault(one.incident_id, {})[one.channel] = one
-        self._states = self._book.delivery_states({one.delivery_id for one in rows})
-
-    def _look_around(self, incidents: Iterable[Incident]) -> Circumstances:
-        tables = {one.table for one in incidents}
-        lineage = Lineage.of(self._config)
-        above = {table for one in tables for table in lineage.ancestors(one)}
-        related = tuple(sorted(above.union(*(lineage.descendants(one) for one in tables))))
-        around: list[Incident] = []
-        if related and self._config.alerts.mute_downstream:
-            around = self._book.incidents(IncidentFilter(states=_LASTING, tables=related))
-            since = self._now - LONGEST_SETTLING
-            above_ones = IncidentFilter(states=(State.RESOLVED,), tables=tuple(sorted(above)), since=since)
-            around += self._book.incidents(above_ones) if above else []
-        silences = self._book.silences(self._now)
-        return Circumstances(self._config, silences=silences, around=around, now=self._now)
+            heard_at = max(one.told_at, sent.get(one.delivery_id, one.told_at))
+            self._told.setdefault(one.incident_id, {})[one.channel] = replace(one, told_at=heard_at)
+        self._states = self._book.delivery_states(messages)
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
-    def _decide(self, case: _Case, scales: Scales) -> None:
+    def _decide(self, case: Case, scales: Scales) -> None:
         for channel, ear in self._ears(case).items():
-            case.records[channel] = scales.weigh(case.incident, ear)
+            case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, ear)
         if not case.records:
             case.why = "no route leads to a channel, and the owner has none"
 
-    def _remind(self, case: _Case, scales: Scales) -> None:
+    def _remind(self, case: Case, scales: Scales) -> None:
         """Tell again what lasts. What is held back now is no loss: it is asked again, and again."""
         for channel, ear in self._ears(case).items():
             told = self._told[case.incident.id].get(channel)
@@ -191,7 +172,7 @@ class _Pass:
             if record.action is Action.TOLD and expected:
                 case.records[channel] = record
 
-    def _ears(self, case: _Case) -> Mapping[str, Ear]:
+    def _ears(self, case: Case) -> Mapping[str, Ear]:
         """Give the channels that are concerned: those of the routes, and those that know of the incident."""
         incident = case.incident
         routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
@@ -211,16 +192,17 @@ class _Pass:
                 undelivered=state is DeliveryState.WAITING,
                 disabled=None if disabled is None else disabled.why,
                 owed=case.owes(channel),
+                since=case.since,
             )
         return found
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def _write(self, cases: Sequence[_Case], circumstances: Circumstances) -> int:
+    def _write(self, cases: Sequence[Case], circumstances: Circumstances) -> int:
         writer = Writer(self._project, self._now)
         messages = 0
         for channel in self._config.alerts.channels:
-            telling = {case.incident.id: case for case in cases if _tells(case, channel)}
+            telling = {case.incident.id: case for case in cases if case.tells(channel)}
             if not telling:
                 continue
             given = self._book.delivered_since(channel, self._now - HOUR)
@@ -238,14 +220,14 @@ class _Pass:
             messages += len(filled)
         return messages
 
-    def _keep_back(self, cases: Iterable[_Case], channel: str, full: Room) -> None:
+    def _keep_back(self, cases: Iterable[Case], channel: str, full: Room) -> None:
         cap = self._config.alerts.hourly_cap
         hold = Hold(HeldBy.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
         for case in cases:
             case.records[channel] = case.records[channel].held(hold)
 
     def _hand_over(
-        self, parcel: Parcel, channel: str, payload: Mapping[str, object], telling: Mapping[int, _Case]
+        self, parcel: Parcel, channel: str, payload: Mapping[str, object], telling: Mapping[int, Case]
     ) -> None:
         delivery = deliver(channel, Subject.INCIDENTS, payload, now=self._now, about=parcel.table)
         self._book.add_deliveries([delivery])
@@ -267,12 +249,12 @@ class _Pass:
             ]
         )
 
-    def _settle(self, cases: Sequence[_Case]) -> Announced:
+    def _settle(self, cases: Sequence[Case]) -> Announced:
         """Write the decisions down, alike ones together: in a storm most are."""
         alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
         for case in cases:
             for one in case.transitions:
-                until, decision = self._conclude(case, one)
+                until, decision = case.conclude(one, self._now)
                 alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
         settled = held = 0
         for (until, _), (decision, ids) in alike.items():
@@ -281,31 +263,3 @@ class _Pass:
             else:
                 held += len(self._book.postpone(ids, until, decision))
         return Announced(settled=settled, held=held)
-
-    def _conclude(self, case: _Case, one: Transition) -> tuple[datetime | None, Mapping[str, object]]:
-        """Give what was decided on a change by now, and when to look again; None if that is settled."""
-        records = {
-            channel: record.after(Record.read(one.decision, channel)) for channel, record in case.records.items()
-        }
-        holds = [record for record in records.values() if record.action is Action.HELD]
-        ends = [record.until for record in holds if record.until is not None]
-        until = min([*ends, self._now + LOOK_AGAIN]) if holds else None
-        return until, as_decision({**self._gone(one, records), **records}, case.why)
-
-    def _gone(self, transition: Transition, records: Mapping[str, Record]) -> Mapping[str, Record]:
-        """Give what was decided before for channels that are not concerned any more."""
-        before = (transition.decision or {}).get("channels", {})
-        found = {}
-        for channel in before:
-            record = Record.read(transition.decision, channel)
-            if channel in records or record is None:
-                continue
-            gone = record.action is Action.HELD
-            found[channel] = (
-                record if not gone else replace(record, action=Action.NOTHING, why="no longer a channel of it")
-            )
-        return found
-
-
-def _tells(case: _Case, channel: str) -> bool:
-    return channel in case.records and case.records[channel].action is Action.TOLD

@@ -96,6 +96,12 @@ class Record:
         return replace(self, owed=self.owed or before.owed)
 
 
+def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
+    """Say whether quiet hours dropped a change for a channel."""
+    record = Record.read(decision, channel)
+    return record is not None and record.action is Action.DROPPED
+
+
 def as_decision(records: Mapping[str, Record], why: str | None) -> dict[str, Any]:
     """Give the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

@@ -5,12 +5,13 @@ hold ends: a problem that is still there then is told, one that is over is not. 
 told about is never held back here.
 
 An incident is downstream of another if its table is made, directly or not, from the other's, the other is at least as
-severe, both are about quality, and somebody hears of the other. Where lineage goes in a circle, the incident that was
-detected first is the root: whatever is silent has, somewhere upstream, an incident that is not. After the root was
-repaired, downstream tables get the time of their own next runs to pass, before they are told about.
+severe, both are about quality, and somebody was told of the other or is about to be (`Hearing`). Where lineage goes in
+a circle, the incident that was detected first is the root: whatever is silent has, somewhere upstream, an incident that
+is not. After the root was repaired, downstream tables get the time of their own next runs to pass, before they are told
+about.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from checks import Kind
 from incidents import Incident, Resolution, State
+from monitor.alerts.hearing import NOBODY, Hearing
 from monitor.alerts.route import channels_for
 from monitor.config import Config
 
@@ -40,6 +42,8 @@ class HeldBy(StrEnum):
     CAP = "cap"
     DELIVERY = "delivery"
     """What the channel was to be told before is not delivered yet."""
+    DISABLED = "disabled"
+    """The channel's other end said that it is gone; until somebody enables it."""
 
     @property
     def owes(self) -> bool:
@@ -102,7 +106,13 @@ class Circumstances:
     """What holds alerts back at one moment: the configuration, the active silences, the incidents around."""
 
     def __init__(
-        self, config: Config, *, silences: Sequence["Silence"], around: Iterable[Incident], now: datetime
+        self,
+        config: Config,
+        *,
+        silences: Sequence["Silence"],
+        around: Iterable[Incident],
+        now: datetime,
+        hearing: Hearing = NOBODY,
     ) -> None:
         """Take what is there.
 
@@ -112,27 +122,33 @@ class Circumstances:
             around: incidents of tables up- and downstream: those that last, and those resolved within
                 `LONGEST_SETTLING`.
             now: the present, UTC.
+            hearing: who knows of the incidents around, or is about to: what nobody hears of mutes nothing.
         """
         self._config = config
+        self._hearing = hearing
         self._now = now
         self._silences = silences
         self.lineage = Lineage.of(config)
-        self._around = [one for one in around if one.kind is Kind.QUALITY and one.merged_into is None]
+        self._heard: dict[int, bool] = {}
+        self._around: dict[str, list[Incident]] = {}
+        for one in around:
+            if one.kind is Kind.QUALITY and one.merged_into is None:
+                self._around.setdefault(one.table, []).append(one)
 
     def hold(self, incident: Incident) -> Hold | None:
         """Give what holds the news of a problem back; None if nothing does."""
-        for reason in (self._snoozed, self._maintained, self._silenced, self._downstream):
+        for reason in (*self._own_holds, self._downstream):
             found = reason(incident)
             if found is not None:
                 return found
         return None
 
     def muted_by(self, root: Incident) -> Sequence[Incident]:
-        """Give the lasting incidents that are silent because of a lasting one."""
+        """Give the lasting incidents that are silent because of a lasting one, the first that was detected first."""
         if not self._config.alerts.mute_downstream or root.state is State.RESOLVED:
             return ()
-        lasting = (one for one in self._around if one.state is not State.RESOLVED)
-        return [one for one in lasting if self._mutes(root, one)]
+        below = self._on(self.lineage.descendants(root.table))
+        return sorted((one for one in below if one.state is not State.RESOLVED and self._mutes(root, one)), key=_rank)
 
     def _snoozed(self, incident: Incident) -> Hold | None:
         until = incident.snoozed_until
@@ -167,7 +183,8 @@ class Circumstances:
     def _downstream(self, incident: Incident) -> Hold | None:
         if not self._config.alerts.mute_downstream:
             return None
-        roots = sorted((one for one in self._around if self._mutes(one, incident)), key=_rank)
+        above = self._on(self.lineage.ancestors(incident.table))
+        roots = sorted((one for one in above if self._mutes(one, incident)), key=_rank)
         lasting = [root for root in roots if root.state is not State.RESOLVED]
         if lasting:
             return Hold(HeldBy.DOWNSTREAM, f"downstream of #{lasting[0].id} on {lasting[0].table}", None)
@@ -177,17 +194,33 @@ class Circumstances:
         end, root = max(settling, key=lambda pair: pair[0])
         return Hold(HeldBy.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just repaired", end)
 
+    def _on(self, tables: Iterable[str]) -> Iterator[Incident]:
+        return (one for table in tables for one in self._around.get(table, ()))
+
     def _mutes(self, root: Incident, incident: Incident) -> bool:
+        """Say whether an incident on a table upstream mutes another."""
         if root.id == incident.id or incident.kind is not Kind.QUALITY or root.severity.rank < incident.severity.rank:
             return False
-        if root.table not in self.lineage.ancestors(incident.table):
-            return False
         in_circle = incident.table in self.lineage.ancestors(root.table)
-        return self._is_heard(root) and (not in_circle or _rank(root) < _rank(incident))
+        return (not in_circle or _rank(root) < _rank(incident)) and self._is_heard(root)
 
     def _is_heard(self, incident: Incident) -> bool:
+        if incident.id not in self._heard:
+            self._heard[incident.id] = self._finds_ears(incident)
+        return self._heard[incident.id]
+
+    def _finds_ears(self, incident: Incident) -> bool:
+        """Say whether somebody knows of this episode, or hears of it as soon as a message may be sent."""
+        if self._hearing.knows(incident):
+            return True
+        if incident.state is State.RESOLVED or any(hold(incident) for hold in self._own_holds):
+            return False
         routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
-        return bool(routing.channels)
+        return self._hearing.awaits(incident, routing.channels)
+
+    @property
+    def _own_holds(self) -> Sequence[Callable[[Incident], Hold | None]]:
+        return self._snoozed, self._maintained, self._silenced
 
     def _settles(self, root: Incident, incident: Incident) -> datetime:
         """Give until when a table downstream of a repaired one may still fail without being told about."""

@@ -26,10 +26,11 @@ class Ear:
 
     `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told and heard.
     `undelivered`: that is not delivered yet; `given_up`: what followed it was not delivered in the end. `disabled` says
-    why it is not used. `owed`: quiet hours or its cap kept something back.
+    why it is not used. `owed`: quiet hours or its cap kept something back. `since`: when its news came up.
     """
 
     reached: Reached
+    since: datetime
     routed: bool = True
     told: "Told | None" = None
     undelivered: bool = False
@@ -45,7 +46,7 @@ class Scales:
         self._config = config
         self._circumstances = circumstances
         self._now = now
-        self._quiet: dict[str, datetime | None] = {}
+        self._quiet: dict[tuple[str, datetime], datetime | None] = {}
 
     def weigh(self, incident: Incident, ear: Ear) -> Record:
         """Give what is to be told, held back or left.
@@ -69,11 +70,11 @@ class Scales:
             why = decision.why
         elif not ear.routed and decision.reason is not Reason.RESOLVED:
             why = "no route leads to the channel any more"
-        elif ear.disabled is not None:
-            why = f"the channel is disabled: {ear.disabled}"
         return None if why is None else _replace(record, Action.NOTHING, why)
 
     def _not_now(self, record: Record, incident: Incident, ear: Ear) -> Record | None:
+        if ear.disabled is not None:
+            return record.held(Hold(HeldBy.DISABLED, f"the channel is disabled: {ear.disabled}", None))
         if ear.undelivered:
             why = "what it was told before is not delivered yet"
             return record.held(Hold(HeldBy.DELIVERY, why, self._now + DELIVERED_SOON))
@@ -84,10 +85,22 @@ class Scales:
         if until is None:
             return None
         names = ", ".join(ear.reached.quiet)
-        drops = all(self._config.alerts.quiet_hours[name].afterwards == "drop" for name in ear.reached.quiet)
-        if drops and record.reason is not Reason.RESOLVED:
+        if record.reason is not Reason.RESOLVED and self._drops(ear):
             return _replace(record, Action.DROPPED, f"{record.why}; quiet hours {names} drop it")
         return record.held(Hold(HeldBy.QUIET_HOURS, f"quiet hours {names}", until))
+
+    def _drops(self, ear: Ear) -> bool:
+        """Say whether quiet hours drop what is new: what began before them waits for their end."""
+        hours = [self._config.alerts.quiet_hours[name] for name in ear.reached.quiet]
+        if any(one.afterwards != "drop" for one in hours):
+            return False
+        return any(self._ends(name, ear.since) == self._ends(name, self._now) for name in ear.reached.quiet)
+
+    def _ends(self, name: str, moment: datetime) -> datetime | None:
+        if (name, moment) not in self._quiet:
+            quiet = self._config.alerts.quiet_hours[name]
+            self._quiet[name, moment] = quiet_until(quiet, moment, zone=self._config.timezone)
+        return self._quiet[name, moment]
 
     def _quiet_until(self, incident: Incident, reached: Reached) -> datetime | None:
         """Give when the first of the ways to a channel opens; None if one is open."""
@@ -96,9 +109,7 @@ class Scales:
             quiet = self._config.alerts.quiet_hours[name]
             if lets_through(quiet, incident.severity):
                 return None
-            if name not in self._quiet:
-                self._quiet[name] = quiet_until(quiet, self._now, zone=self._config.timezone)
-            ends.append(self._quiet[name])
+            ends.append(self._ends(name, self._now))
         known = [end for end in ends if end is not None]
         return min(known) if known and len(known) == len(ends) else None
 

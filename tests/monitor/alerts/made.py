@@ -1,6 +1,6 @@
 """Incidents, configurations and stores for tests of alerts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
+from monitor.alerts.hearing import Hearing
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.wiring import Project
@@ -91,3 +92,8 @@ def over(number: int = 1, *, hours: float = 2, episodes: tuple[Episode, ...] = (
     """Make a resolved incident."""
     given: Mapping[str, Any] = {"state": State.RESOLVED, "resolution": Resolution.FIXED, **others}
     return incident(number, episodes=episodes or (episode(0, hours),), **given)
+
+
+def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Hearing:
+    """Give what is heard while news of these incidents waits for channels."""
+    return Hearing(waiting={one.id: channels for one in incidents})

@@ -25,8 +25,8 @@ from incidents import (
 )
 from monitor.alerts.announce import announce
 from store import Book, DeliveryState, Scope, StoreConflict
+from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, project
-from tests.monitor.alerts.test_announce import Desk
 
 ALERTS = """
   hourly_cap: 3
@@ -36,6 +36,7 @@ ALERTS = """
   quiet_hours: {nights: {start: "22:00", end: "07:00", let_through: [critical]}}
 """
 TABLES = ("orders", "lines", "board", "stray")
+NOT_ANY_MORE = ("no longer a channel of it", "no route leads to the channel any more")
 TELLING = ("first", "reopened")
 
 
@@ -154,6 +155,28 @@ class Speaking(RuleBasedStateMachine):
                 by="sato",
             )
 
+    @rule(channel=st.sampled_from(["desk", "audit"]))
+    def go(self, channel):
+        """The other end of a channel is gone."""
+        self.desk.gone(channel)
+
+    @rule(channel=st.sampled_from(["desk", "audit"]))
+    def enable(self, channel):
+        """A channel is used again."""
+        self.desk.enable(channel, self.now)
+
+    @rule(to=st.sampled_from(["desk", "audit", "owners"]))
+    def reroute(self, to):
+        """Somebody leads all to one channel, or to the owners."""
+        self.desk.route("  hourly_cap: 3" + ("" if to == "owners" else f"\n  routes: [{{to: [{to}]}}]"))
+        self.project = self.desk.project
+
+    @rule()
+    def route_as_before(self):
+        """Somebody takes that back."""
+        self.desk.route(ALERTS)
+        self.project = self.desk.project
+
     @rule(minutes=st.sampled_from([1, 3, 10, 45, 200, 800]))
     def wait(self, minutes):
         """Time passes."""
@@ -236,6 +259,8 @@ class Speaking(RuleBasedStateMachine):
     def calm_down(self):
         """Let everybody who is silent speak again: three days pass, and everything arrives."""
         end = self.now + timedelta(days=3)
+        self.route_as_before()
+        self.enable("desk"), self.enable("audit")
         with self.store.reading() as view:
             flapping = [one.id for one in view.incidents() if one.flapping]
         for number in flapping:
@@ -255,7 +280,7 @@ class Speaking(RuleBasedStateMachine):
         for one in decided:
             for channel, record in one.decision["channels"].items():
                 owed = one.settled_at and record["owed"] and record["reason"] in {"first", "reopened", "escalated"}
-                rerouted = record["why"] == "no longer a channel of it"  # its severity fell meanwhile
+                rerouted = record["why"] in NOT_ANY_MORE  # its severity fell meanwhile, or routes changed
                 if owed and not rerouted and self.state(one.incident_id).merged_into is None:
                     assert found[channel, one.incident_id] or (channel, one.incident_id) in self.dead
 

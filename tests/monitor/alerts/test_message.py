@@ -13,13 +13,13 @@ from monitor.alerts.group import Item, Parcel
 from monitor.alerts.message import LONGEST_TEXT, LONGEST_TITLE, Writer, written
 from monitor.alerts.suppress import Circumstances
 from monitor.alerts.wording import plain
-from tests.monitor.alerts.made import NOW, at, episode, incident, over, project
+from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
 
 
 def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
     """Write a message about incidents, each with why it is told."""
     parcel = Parcel(tuple(Item(one, reason, NOW) for one, reason in items), storm)
-    circumstances = Circumstances(made.config, silences=(), around=around, now=NOW)
+    circumstances = Circumstances(made.config, silences=(), around=around, now=NOW, hearing=waiting(*around))
     return Writer(made, NOW).incidents(parcel, channel, circumstances, full_until=full_until)
 
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from checks import Kind, Severity
 from incidents import Resolution, State
+from monitor.alerts.decide import Reason
+from monitor.alerts.hearing import Hearing
 from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, HeldBy, Lineage
 from monitor.config import Config
-from store import Scope, Silence
-from tests.monitor.alerts.made import NOW, at, episode, incident, over, project
+from store import Scope, Silence, Told
+from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
 
 HOUR = timedelta(hours=1)
 ROOT = incident(1)
@@ -26,9 +28,15 @@ def config(tmp_path):
     return project(tmp_path).config
 
 
-def around(config, *others, silences=(), now=NOW):
-    """Make the circumstances."""
-    return Circumstances(config, silences=silences, around=others, now=now)
+def around(config, *others, silences=(), now=NOW, hearing=None):
+    """Make the circumstances; unless said otherwise, news of all that is around waits to be told."""
+    heard = waiting(*others) if hearing is None else hearing
+    return Circumstances(config, silences=silences, around=others, now=now, hearing=heard)
+
+
+def told(number=1, reason=Reason.FIRST, episodes=1):
+    """Make what the desk was told last."""
+    return Told(number, "desk", reason, Severity.ERROR, episodes, NOW, "msg_1")
 
 
 def silence(number=1, scope=Scope.TABLE, name="orders", hours=2, reason="moving house"):
@@ -127,13 +135,50 @@ def test_a_root_that_nobody_hears_of_mutes_nothing(tmp_path):
     assert around(config.config, ROOT, LINES).hold(LINES) is None
 
 
+BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
+
+
+@pytest.mark.parametrize(
+    ("case", "root", "hearing", "mutes"),
+    [
+        ("nobody was told, and no news waits", ROOT, Hearing(), False),
+        ("its news waits for a channel that it does not go to", ROOT, waiting(ROOT, channels=["crew"]), False),
+        ("its news waits for its channel", ROOT, waiting(ROOT, channels=["desk"]), True),
+        ("its news waits, but it is snoozed", replace(ROOT, snoozed_until=at(9)), waiting(ROOT), False),
+        ("it was told", ROOT, Hearing({1: [told()]}), True),
+        ("it was told and is snoozed since", replace(ROOT, snoozed_until=at(9)), Hearing({1: [told()]}), True),
+        ("only an earlier episode was told", BACK, Hearing({1: [told(reason=Reason.RESOLVED)]}), False),
+        ("the new episode was told", BACK, Hearing({1: [told(reason=Reason.REOPENED, episodes=2)]}), True),
+        ("it is known to flap", replace(BACK, flapping=True), Hearing({1: [told(reason=Reason.FLAPPING)]}), True),
+        ("it flaps no longer", BACK, Hearing({1: [told(reason=Reason.FLAPPING)]}), False),
+        ("its end was told", over(1, hours=-1), Hearing({1: [told(reason=Reason.RESOLVED)]}), True),
+        ("it is over, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
+    ],
+)
+def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, hearing, mutes):
+    """A table downstream is silent while somebody was told of this episode of its root, or is about to be."""
+    now = around(config, root, LINES, hearing=hearing)
+    assert (now.hold(LINES) is not None) == mutes, case
+
+
+@pytest.mark.parametrize("scope", [Scope.TABLE, Scope.ALL])
+def test_a_silenced_root_mutes_only_if_it_was_told(config, scope):
+    """A silence over the root does not fall on tables downstream that it is not about."""
+    silences = [silence(scope=scope, name="orders" if scope is Scope.TABLE else None)]
+    by = HeldBy.SILENCE if scope is Scope.ALL else None
+    hold = around(config, ROOT, LINES, silences=silences).hold(LINES)
+    assert (hold and hold.by) == by
+    known = around(config, ROOT, LINES, silences=silences, hearing=Hearing({1: [told()]}))
+    assert known.hold(LINES).by == (by or HeldBy.DOWNSTREAM)
+
+
 def test_after_the_repair_downstream_tables_get_time_to_pass(config):
     """Tables downstream of a repaired one have as many of their own runs as it takes to resolve, and one more."""
-    root = over(1, hours=-1)
-    hold = around(config, root, LINES).hold(LINES)
+    root, known = over(1, hours=-1), Hearing({1: [told(reason=Reason.RESOLVED)]})
+    hold = around(config, root, LINES, hearing=known).hold(LINES)
     assert (hold.by, hold.until) == (HeldBy.DOWNSTREAM, at(2))
     assert "just repaired" in hold.why
-    assert around(config, root, LINES, now=at(2)).hold(LINES) is None
+    assert around(config, root, LINES, now=at(2), hearing=known).hold(LINES) is None
     assert timedelta(hours=3) < LONGEST_SETTLING
 
 
@@ -162,22 +207,22 @@ def lineage_config(upstream):
     )
 
 
-@given(upstream=edges, found=open_ones)
-def test_what_is_muted_has_a_root_that_is_not(upstream, found):
-    """Whatever the lineage, circles too: a silent incident has upstream one at least as severe that speaks."""
+@given(upstream=edges, found=open_ones, unheard=st.sets(st.integers(1, 8)))
+def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
+    """Whatever the lineage, circles too: a silent incident has upstream one at least as severe that is heard."""
     config = lineage_config(upstream)
     incidents = [
         incident(number, table=table, severity=severity, episodes=(episode(hour),))
         for number, (table, severity, hour) in enumerate(found, start=1)
     ]
-    now = around(config, *incidents)
+    now = around(config, *incidents, hearing=waiting(*(one for one in incidents if one.id not in unheard)))
     speaking = [one for one in incidents if now.hold(one) is None]
     assert speaking
     for one in incidents:
         above = now.lineage.ancestors(one.table)
         if now.hold(one) is not None:
             roots = [root for root in speaking if root.table in above or root.table == one.table]
-            assert any(root.severity.rank >= one.severity.rank for root in roots)
+            assert any(root.severity.rank >= one.severity.rank and root.id not in unheard for root in roots)
     named = {one.id for root in speaking for one in now.muted_by(root)}
     assert named <= {one.id for one in incidents if now.hold(one) is not None}
 

@@ -1,0 +1,40 @@
+"""Say who knows of an incident, or is about to: only what somebody hears of may stand for what is muted."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from incidents import Incident, State
+from monitor.alerts.decide import Reason
+
+if TYPE_CHECKING:
+    from store import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What channels know, and which of them news may still reach; both by incident.
+
+    `told` leaves out what was lost on its way; `waiting` has no channel that is not used or that drops the news.
+    """
+
+    told: Mapping[int, Sequence["Told"]] = field(default_factory=dict)
+    waiting: Mapping[int, Collection[str]] = field(default_factory=dict)
+
+    def knows(self, incident: Incident) -> bool:
+        """Say whether a channel was told of this episode."""
+        return any(_is_of_this_episode(one, incident) for one in self.told.get(incident.id, ()))
+
+    def awaits(self, incident: Incident, channels: Iterable[str]) -> bool:
+        """Say whether news of it waits for one of these channels."""
+        return not set(self.waiting.get(incident.id, ())).isdisjoint(channels)
+
+
+def _is_of_this_episode(told: "Told", incident: Incident) -> bool:
+    if told.reason == Reason.FLAPPING and incident.flapping:
+        return True  # its channel was told that episodes come and go
+    lasts = incident.state is not State.RESOLVED
+    return told.episodes == len(incident.episodes) and not (lasts and told.reason == Reason.RESOLVED)
+
+
+NOBODY: Final = Hearing()
