@@ -107,17 +107,23 @@ def enable(
 ) -> None:
     """Use a channel again whose other end said that it is gone (410); what waits for it is sent.
 
+    It is told, once, of what lasts and of the end of what it knew; not of what began and ended meanwhile.
+
     Example: tablewatch alert enable audit-hook
     """
+    from monitor.alerts.announce import look_again
     from monitor.desk.refusals import explained
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    with project.open_store() as store, explained(), store.writing() as book:
-        before = book.disabled_channels()
-        _require(channel, [*project.config.alerts.channels, *before])
-        book.enable_channel(channel)
+    with project.open_store() as store, explained():
+        with store.writing() as book:
+            now, before = book.clock(project.clock.now()), book.disabled_channels()
+            _require(channel, [*project.config.alerts.channels, *before])
+            book.enable_channel(channel)
+            book.hasten(channel, now)
+        look_again(store, now)
     was = before.get(channel)
     result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
     said = f"{channel} is used again" if was is not None else f"{channel} was not disabled"

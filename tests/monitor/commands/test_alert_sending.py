@@ -1,5 +1,6 @@
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from store import DeliveryState, open_store
 from tests.monitor.alerts.receivers import answering, listening, verified
 from tests.monitor.alerts.sending import NOW, SECRET, add, found, message, webhook, write_project
 from tests.monitor.commands.terminal import Terminal
+from tests.store.made import opened
 
 
 @pytest.fixture
@@ -133,3 +135,20 @@ def test_a_channel_is_taken_into_use_again(terminal: Terminal) -> None:
     assert "hook was not disabled" in terminal("alert", "enable", "hook").out
     with open_store(url) as store, store.reading() as view:
         assert view.disabled_channels() == {}
+
+
+def test_what_waits_for_a_channel_that_is_used_again_is_due_at_once(terminal: Terminal) -> None:
+    """Neither the schedule of a message that failed nor the next look at what was held back is waited for."""
+    write_project(terminal.folder, {"hook": webhook("http://127.0.0.1:9/")})
+    with open_store(f"sqlite:///{terminal.folder}/store.db") as store:
+        add(store, message(1))
+        with store.writing() as book:
+            book.lease_deliveries(NOW, holder="me", lease_until=NOW, limit=1)
+            book.retry(message(1).id, NOW + timedelta(hours=9), "the other side answered 410", "me")
+            book.disable_channel("hook", "it is gone", NOW)
+            book.open_incident(opened(), recorded_at=NOW, actor="tablewatch")
+            book.postpone([one.id for one in book.transitions(NOW, 9)], NOW + timedelta(minutes=5), {})
+        assert terminal("alert", "enable", "hook").code == 0
+        with store.reading() as view:
+            assert len(view.transitions(NOW, 9)) == 1
+        assert found(store).next_try_at == NOW
