@@ -7,12 +7,14 @@ process, the daemon, checkpoints: SQLite below 3.51.3 can damage a file when two
 once.
 """
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, Engine, ExceptionContext, NullPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -165,8 +167,10 @@ class _Pragmas:
 
 
 def _sqlite_engine(address: Address, pragmas: _Pragmas, *, begin: str, connections: int, patience: timedelta) -> Engine:
+    place = f"file:{quote(str(address.file))}?mode=rw"  # a file that was taken away is not made anew, empty
     engine = create_engine(
         address.url,
+        creator=partial(sqlite3.connect, place, uri=True, check_same_thread=False),
         pool_size=connections,
         max_overflow=0,
         pool_timeout=patience.total_seconds(),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import delete, exists, insert, literal_column, or_, select, text, update
+from sqlalchemy import delete, exists, func, insert, literal_column, or_, select, text, update
 
 from store._columns import columns_of
 from store._connected import Connected
@@ -18,6 +18,9 @@ from store._work_rows import ClockRow, ScheduleRow, SkipRow, SlotRow
 
 BACKWARDS: Final = timedelta(seconds=2)
 """A clock that goes back by no more than this was only put right; further back is a step."""
+
+QUICK: Final = timedelta(minutes=1)
+"""A table that is done within this, from the moment somebody takes it, does not count as waiting meanwhile."""
 
 _SCHEDULE: Final = ScheduleRow.__table__
 _SLOT: Final = SlotRow.__table__
@@ -61,9 +64,14 @@ class TimetableView(Connected):
         return self._connection.scalar(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(1))
 
     def lag(self, now: datetime) -> datetime | None:
-        """Give since when the table that waits longest has been due; None when nobody is late."""
-        first = self.next_due()
-        return first if first is not None and first <= now else None
+        """Give since when the table that waits longest has waited; None when nobody is late.
+
+        A table that is due waits, and so does one that somebody took more than a minute ago and is not done with.
+        """
+        due = self.next_due()
+        slow = select(func.min(_SLOT.c.started_at)).where(IS_RUNNING, _SLOT.c.started_at <= now - QUICK)
+        since = [one for one in (due, self._connection.scalar(slow)) if one is not None and one <= now]
+        return min(since, default=None)
 
     def skips(self, since: datetime, limit: int) -> list[Skip]:
         """Give what was left out since a moment, newest first."""

@@ -1,11 +1,16 @@
 """`tablewatch run`: the daemon."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from checks import Status
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -20,7 +25,8 @@ def run(
     Stops on Ctrl-C or SIGTERM. Loads the configuration anew when its files change, or on SIGHUP; as long as the new one
     has errors, the old one stays in use.
 
-    With --once, for cron or Airflow: leaves with 1 if a check failed, with 3 if one could not be evaluated.
+    With --once, for cron or Airflow: leaves with 1 if a check failed, with 3 if one could not be evaluated; with
+    --format json the standard output is the count of how checks came out.
 
     Example: tablewatch run
     """
@@ -37,17 +43,38 @@ def run(
     path = invocation.config_path or find(Path.cwd())
     project = Project.of(invocation)
     keep_journal(invocation.redactor, as_json=invocation.as_json)
+    if once and not any(table.schedule is not None and table.checks for table in project.config.tables):
+        why = "no table has a schedule, so none is ever due; give tables one, or use 'tablewatch check'"
+        raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
     try:
-        with daemon_lock(project.config.storage.url), project.open_store(alone=True) as store:
-            daemon = Daemon(project, path, store, once=once)
+        with daemon_lock(project.config.storage.url) as lock, project.open_store(alone=True) as store:
+            daemon = Daemon(project, path, store, lock=lock, once=once)
             if not once:
                 daemon.run()
                 return
-            failed, not_evaluated = daemon.run_once()
+            counted = daemon.run_once()
     except StoreHeld as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.held", str(error))) from None
     except StoreError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
     except AddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
-    raise Stop(ExitCode.FAILED if failed else ExitCode.NOT_EVALUATED if not_evaluated else ExitCode.OK)
+    _conclude(invocation, project.config.project, counted)
+
+
+def _conclude(invocation: Invocation, project: str, counted: "Counter[Status]") -> None:
+    """Say what came out of one pass over what was due, and leave with its exit code."""
+    from checks import Status
+
+    failed, unknown = counted[Status.FAIL], counted[Status.UNKNOWN]
+    code = ExitCode.FAILED if failed else ExitCode.NOT_EVALUATED if unknown else ExitCode.OK
+    result = {
+        "schema": "tablewatch.run/1",
+        "ok": code is ExitCode.OK,
+        "exit_code": int(code),
+        "project": project,
+        "summary": {**{status.value: counted[status] for status in Status}, "total": counted.total()},
+    }
+    tally = "  ".join(f"{status.value.upper()} {counted[status]}" for status in Status)
+    invocation.emit(result, lambda console: console.print(f"{tally}  of {counted.total()} that were due"))
+    raise Stop(code)

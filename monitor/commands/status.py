@@ -35,12 +35,13 @@ def status(ctx: typer.Context) -> None:
     from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import Health, states_of
     from monitor.wiring import Project
+    from store import lock_holder
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with project.open_store() as store, explained(), store.reading() as view:
         states = states_of(project, view, project.config.tables)
-        watchfulness = Watchfulness.of(view, project.clock.now())
+        watchfulness = Watchfulness.of(view, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
     counted = Counter(state.health for state in states)
     last_run_at = max((state.last_run_at for state in states if state.last_run_at is not None), default=None)

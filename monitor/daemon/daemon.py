@@ -5,77 +5,95 @@ may take long: alerts, reports, the look at the configuration's files, pings. Ev
 store, so a crash at any moment costs nothing but time.
 """
 
-import os
-import secrets
 import signal
-import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import Final
 
-from monitor.alerts.notices import Happened, Operation
-from monitor.config import Loaded
+from checks import Status
 from monitor.daemon.besides import Besides, Chore
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import serve
 from monitor.daemon.observer import Observer
+from monitor.daemon.presence import Presence
+from monitor.daemon.reloader import Reloader, check_ids
 from monitor.daemon.signs import ping, tell_systemd
 from monitor.daemon.speak import Speaker
-from monitor.daemon.watch import ConfigWatch, Refused
-from monitor.daemon.work import SIGN_OF_LIFE, Me, Work
-from monitor.frame.output import count
-from monitor.frame.version import version
-from monitor.retire import retire
+from monitor.daemon.watch import ConfigWatch
+from monitor.daemon.work import Me, Work
 from monitor.wiring import Project
 from monitor.workers import Pool
-from store import Daemon as Row
-from store import Store, StoreBusy, StoreError, StoreUnavailable
+from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
 
-STOP_WITHIN: Final = timedelta(seconds=8)
-"""How long a stopping daemon waits for what its workers are at."""
+STOP_WITHIN: Final = timedelta(seconds=9)
+"""How long a stopping daemon waits for what its workers are at, and for messages on their way."""
 
 _STEP_S: Final = 1.0
 _CLOCK_STEP_S: Final = 2.0
+_SENDING_S: Final = 3.0
+"""So much of the time to stop is kept for messages on their way."""
+_STUCK_S: Final = 60.0
+"""A loop that did not come round for so long is not well: it waits for the store 20 s at most."""
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Daemon:
     """One running daemon. `run` works until it is told to stop, `run_once` until nothing is due."""
 
     def __init__(
-        self, project: Project, path: Path, store: Store, *, once: bool = False, pool: Pool | None = None
+        self,
+        project: Project,
+        path: Path,
+        store: Store,
+        *,
+        lock: DaemonLock | None = None,
+        once: bool = False,
+        pool: Pool | None = None,
     ) -> None:
-        """Prepare to work; `once`: at what is due now only; `pool`: who looks, by default worker processes."""
+        """Prepare to work.
+
+        Args:
+            project: the configuration at the start.
+            path: where its files are.
+            store: the store it uses.
+            lock: the lock of that store, to see that nobody takes it away.
+            once: work at what is due now only.
+            pool: who looks at tables, by default worker processes.
+        """
         clock = project.clock
-        self.project = project
-        self._store = store
-        self._clock = clock
+        self._store, self._lock, self._clock = store, lock, clock
         self._watch = ConfigWatch(path, project.loaded)
         self._stop, self._reload_asked = Event(), Event()
-        self._row = Row(
-            id=secrets.token_hex(8),
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=version(),
-            started_at=clock.now(),
-            heartbeat_at=clock.now(),
-            config_loaded_at=clock.now(),
-        )
-        self._speaker = Speaker(store, clock, holder=self._row.id)
-        self._observer = Observer(store, clock, self._tell)
+        self._presence = Presence(store, clock)
+        self._speaker = Speaker(store, clock, holder=self._presence.id)
+        self._observer = Observer(store, clock, lambda happened: self._speaker.tell_operators(self.project, happened))
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
-        me = Me(self._row.id, store.is_file, clock.now() if once else None)
+        me = Me(self._presence.id, store.is_file, clock.now() if once else None)
         self._work = Work(store, self._pool, project, me=me, listener=self._observer)
-        self._sign_at = clock.monotonic()
+        self._configured = Reloader(
+            project,
+            self._watch,
+            store,
+            work=self._work,
+            observer=self._observer,
+            presence=self._presence,
+        )
+        self._stepped_at = clock.monotonic()
+
+    @property
+    def project(self) -> Project:
+        """Give the configuration in use."""
+        return self._configured.project
 
     # --- until nothing is due, or for ever ----------------------------------------------------------------------------
 
-    def run_once(self) -> tuple[int, int]:
-        """Run what is due now, tell who has to hear of it, and give how many checks failed and were not evaluated.
+    def run_once(self) -> Counter[Status]:
+        """Run what is due now, tell who has to hear of it, and give how many checks came out how.
 
         Raises:
             StoreError: the store cannot be used.
@@ -85,11 +103,11 @@ class Daemon:
             while not self._stop.is_set() and not self._work.exhausted and self._work.problem is None:
                 self._work.step(_STEP_S)
                 self._work.tick()
-            self._wind_down()
+            self._wind_down(self._clock.monotonic() + STOP_WITHIN.total_seconds())
             if self._work.problem is not None:
                 raise StoreError(self._work.problem)
             self._speaker.flush(self.project)
-        return self._observer.failed, self._observer.not_evaluated
+        return self._observer.counts
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT; SIGHUP and changed files load the configuration anew.
@@ -105,13 +123,14 @@ class Daemon:
             with self._working():
                 besides.start()
                 tell_systemd("READY=1")
-                LOG.info("watching %s with %s", *self._size())
                 self._loop(besides)
                 tell_systemd("STOPPING=1")
-                besides.stop()
-                self._wind_down()
-                self._speaker.finish(self.project)
+                self._leave(besides)
+        except StoreError as error:
+            LOG.error("the daemon ends: %s", error)
+            raise
         finally:
+            besides.stop()
             if stop_serving is not None:
                 stop_serving()
         LOG.info("stopped")
@@ -120,12 +139,13 @@ class Daemon:
         ahead = self._clock_ahead()
         while not self._stop.is_set():
             self._work.step(_STEP_S)
+            self._stepped_at = self._clock.monotonic()
             if ahead - self._clock_ahead() > _CLOCK_STEP_S:
                 besides.begin_anew()
             ahead = self._clock_ahead()
             if self._reload_asked.is_set():
                 self._reload_asked.clear()
-                self._reload()
+                self._configured.reload()
             self._give_sign()
 
     def _clock_ahead(self) -> float:
@@ -136,25 +156,30 @@ class Daemon:
         """Listen to signals, and leave no worker and no lease behind."""
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
-            self._observer.begin(_check_ids(self.project))
-            self._retire()
+            self._observer.begin(check_ids(self.project))
+            self._configured.begin()
             yield
         finally:
-            self._pool.close(STOP_WITHIN)
+            self._pool.close(timedelta())
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _wind_down(self) -> None:
-        """Finish what the workers are at, for a while; give the rest back."""
-        self._work.stop()
+    def _leave(self, besides: Besides) -> None:
+        """Stop within a time, whatever hangs: workers, a message on its way, a chore."""
         end = self._clock.monotonic() + STOP_WITHIN.total_seconds()
+        besides.stop()
+        self._wind_down(end - _SENDING_S)
+        if besides.wait_for("alerts", end - self._clock.monotonic()):
+            self._speaker.finish(self.project, seconds=end - self._clock.monotonic())
+
+    def _wind_down(self, end: float) -> None:
+        """Finish what the workers are at, until a time; give the rest back."""
+        self._work.stop()
         while self._work.at_work and self._clock.monotonic() < end:
             self._work.step(min(_STEP_S, end - self._clock.monotonic()))
         self._pool.close(timedelta())
         self._work.give_back()
-        with self._store.writing() as book:
-            self._row = replace(self._row, stopped_at=book.clock(self._clock.now()))
-            book.daemon_is(self._row)
+        self._presence.goodbye()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
         if number == signal.SIGHUP:
@@ -180,92 +205,34 @@ class Daemon:
             self._reload_asked.set()
             self._pool.wake()
 
-    def _reload(self) -> None:
-        """Take over a changed configuration, or go on with the old one and say why."""
-        tell_systemd("RELOADING=1")
-        try:
-            loaded = self._watch.reload()
-            if loaded is not None:
-                self._adopt(loaded)
-        except Refused as error:
-            self._config_failed(str(error))
-        except (StoreBusy, StoreUnavailable) as error:
-            LOG.warning("the changed configuration is not used yet: %s", error)
-            self._reload_asked.set()
-        else:
-            self._config_is_well()
-        tell_systemd("READY=1")
-
-    def _adopt(self, loaded: Loaded) -> None:
-        project = Project(loaded, self._clock)
-        self._work.adopt(project)
-        self._watch.loaded, self.project = loaded, project
-        self._retire()
-        self._observer.metrics.keep_only(_check_ids(project))
-        self._row = replace(self._row, config_loaded_at=self._clock.now())
-        self._observer.metrics.config_loaded_at = self._clock.now()
-        LOG.info("configuration loaded anew; watching %s with %s", *self._size())
-
-    def _config_failed(self, problem: str) -> None:
-        if problem == self._row.config_error:
-            return
-        LOG.error("the changed configuration is refused, the old one stays in use: %s", problem)
-        first = self._row.config_error is None
-        self._row = replace(self._row, config_error=problem)
-        self._observer.metrics.config_ok = False
-        if first:
-            self._tell(Happened(Operation.CONFIG_FAILED, why=problem, since=self._clock.now()))
-        self._sign_at = self._clock.monotonic()
-
-    def _config_is_well(self) -> None:
-        if self._row.config_error is None:
-            return
-        LOG.info("the configuration on disk is in use again")
-        self._row = replace(self._row, config_error=None)
-        self._observer.metrics.config_ok = True
-        self._tell(Happened(Operation.CONFIG_FINE, until=self._clock.now()))
-        self._sign_at = self._clock.monotonic()
-
-    def _tell(self, happened: Happened) -> None:
-        self._speaker.tell_operators(self.project, happened)
-
-    def _size(self) -> tuple[str, str]:
-        return count(self._work.tables, "table"), count(self.project.config.daemon.workers, "worker")
-
-    def _retire(self) -> None:
-        closed = retire(self.project, self._store)
-        if closed:
-            LOG.info("%s closed: the check is no longer configured", count(closed, "incident"))
-
     def _give_sign(self) -> None:
-        """Say that the loop is alive: to systemd, to the metrics, and now and then to the store."""
-        tell_systemd("WATCHDOG=1")
-        self._observer.metrics.store_ok = self._work.problem is None
-        self._observer.metrics.in_hand = self._work.in_hand
-        self._look_at_workers()
-        if self._clock.monotonic() < self._sign_at or self._work.problem is not None:
-            return
-        self._sign_at = self._clock.monotonic() + SIGN_OF_LIFE.total_seconds()
-        try:
-            with self._store.writing() as book:
-                self._row = replace(self._row, heartbeat_at=book.clock(self._clock.now()), leads=self._speaker.leads)
-                book.daemon_is(self._row)
-        except StoreError as error:
-            LOG.warning("%s", error)
+        """Say that the loop is alive: to systemd, to the metrics, and now and then to the store.
 
-    def _look_at_workers(self) -> None:
-        """Say when no worker can be made, and when one can again."""
-        state, before = self._pool.state, self._observer.metrics.workers
-        self._observer.metrics.workers = state
-        if state.trouble != (before.trouble if before is not None else None):
-            if state.trouble is None:
-                LOG.info("workers can be made again")
-            else:
-                LOG.error("no worker can be made: %s", state.trouble)
+        Raises:
+            StoreError: the store or its lock was deleted or replaced.
+        """
+        tell_systemd("WATCHDOG=1")
+        self._observer.look_at(self._work, self._pool)
+        if not self._presence.is_due:
+            return
+        self._store.check_place()
+        if self._lock is not None:
+            self._lock.check()
+        if self._work.problem is not None:
+            return
+        try:
+            self._presence.sign(leads=self._speaker.leads)
+        except (StoreBusy, StoreUnavailable) as error:
+            LOG.warning("%s", error)
+        else:
+            self._configured.do_owed()
 
     def _ping(self) -> None:
         url = self.project.config.daemon.heartbeat_url
-        problem = ping(url, well=self._work.problem is None) if url is not None else None
+        if url is None:
+            return
+        steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
+        problem = ping(url, well=steps and self._work.problem is None and self._pool.state.trouble is None)
         if problem is not None:
             LOG.warning("%s", problem)
 
@@ -274,10 +241,3 @@ class Daemon:
         self._store.prune(
             keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=self._clock.now()
         )
-
-
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-def _check_ids(project: Project) -> list[str]:
-    return [table.check_id(check) for table in project.config.tables for check in table.checks]

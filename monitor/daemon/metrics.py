@@ -25,7 +25,7 @@ _CHECK: Final = ("table", "check", "outcome", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is read from the store when Prometheus asks. `lag_s`: how long the oldest due table has waited."""
+    """What is read from the store when Prometheus asks. `lag_s`: how long the table that waits longest has."""
 
     lag_s: float
     lasting: Sequence[Incident]
@@ -134,7 +134,7 @@ def serve(metrics: Metrics, address: str) -> Callable[[], None]:
 
 def _of_picture(picture: Picture) -> Iterator[Metric]:
     name = "tablewatch_scheduler_lag_seconds"
-    yield _gauge(name, "How long the table that waits longest has been due.", [((), picture.lag_s)])
+    yield _gauge(name, "How long the table that waits longest has waited to be looked at.", [((), picture.lag_s)])
     counted = Counter((one.state.value, one.severity.value, one.kind.value) for one in picture.lasting)
     labels = ("state", "severity", "kind")
     yield _gauge("tablewatch_incidents", "Incidents that last.", counted.items(), labels)

@@ -1,5 +1,6 @@
 """Follow what the work finds: figures for Prometheus, news for the journal, and what operators should know."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -12,7 +13,9 @@ from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics, Picture
 from monitor.daemon.news import News
 from monitor.daemon.reach import Reach
+from monitor.daemon.work import Work
 from monitor.frame.version import version
+from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError
 
 _LASTING: Final = IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))
@@ -23,10 +26,8 @@ class Observer:
 
     def __init__(self, store: Store, clock: Clock, tell: Callable[[Happened], None]) -> None:
         """`tell`: how operators are told."""
-        self.failed = 0
-        """How many checks failed since the start."""
-        self.not_evaluated = 0
-        """How many could not be evaluated."""
+        self.counts: Counter[Status] = Counter()
+        """How often checks passed, failed, ... since the start."""
         self.metrics = Metrics(version(), self._picture, config_loaded_at=clock.now())
         self._store, self._clock, self._tell = store, clock, tell
         self._news, self._reach = News(), Reach()
@@ -43,16 +44,30 @@ class Observer:
         self._news.begin(lasting, {one.check_id: one.reason for one in latest.values() if one.reason is not None})
         self.metrics.begin((one.table, one.check_id, one.status, one.reason or "") for one in latest.values())
 
+    def adopt(self, check_ids: Iterable[str]) -> None:
+        """Forget the checks that are no longer configured."""
+        self.metrics.keep_only(check_ids)
+        self.metrics.config_loaded_at = self._clock.now()
+
     def on_results(self, results: Sequence[CheckResult]) -> None:
         """Count what was found, say what is new of it, and tell of sources that do not answer."""
         self.metrics.take(results)
-        statuses = [one.outcome.status for one in results]
-        self.failed += statuses.count(Status.FAIL)
-        self.not_evaluated += statuses.count(Status.UNKNOWN)
+        self.counts.update(one.outcome.status for one in results)
         for line in self._news.take(results):
             LOG.info("%s", line)
         for happened in self._reach.take(results):
             self._tell(happened)
+
+    def look_at(self, work: Work, pool: Pool) -> None:
+        """Take over how the work and the workers are; say when no worker can be made, and when one can again."""
+        self.metrics.store_ok, self.metrics.in_hand = work.problem is None, work.in_hand
+        state, before = pool.state, self.metrics.workers
+        self.metrics.workers = state
+        if state.trouble != (before.trouble if before is not None else None):
+            if state.trouble is None:
+                LOG.info("workers can be made again")
+            else:
+                LOG.error("no worker can be made: %s", state.trouble)
 
     def on_happened(self, happened: Happened) -> None:
         """Tell the operators."""

@@ -18,7 +18,6 @@ from monitor.daemon.reporting import report_if_due
 from monitor.wiring import Project
 from store import Store, StoreConflict, StoreError
 
-_FINISH_WITHIN_S: Final = 5.0
 _MOST_UNTOLD: Final = 100
 """How much operators are to hear is kept in memory while the store cannot be written, the newest."""
 _MOST_SAID: Final = 10_000
@@ -91,9 +90,13 @@ class Speaker:
         self.leads = True
         return True
 
-    def finish(self, project: Project) -> None:
-        """Wait a moment for what is on its way."""
-        self._dispatcher.finish(project, self._store, seconds=_FINISH_WITHIN_S)
+    def finish(self, project: Project, *, seconds: float) -> None:
+        """Wait so long for what is on its way.
+
+        Raises:
+            StoreError: the store cannot be used; what was sent may be sent again, under the same id.
+        """
+        self._dispatcher.finish(project, self._store, seconds=seconds)
 
     def tell_operators(self, project: Project, happened: Happened) -> None:
         """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""

@@ -161,7 +161,7 @@ class Work:
                 self._jobs.hand_out()
             events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
             self._heard += events
-            while self._heard:  # an event that the store keeps us from taking is taken at the next step
+            while self._heard and self._clock.monotonic() >= self._resume_at:  # what the store refused is taken later
                 self._take(self._heard[0])
                 self._heard.popleft()
             if not events or self._is_enough():
@@ -186,12 +186,15 @@ class Work:
             return
         self._ticked.clear()
         self._look_at = clock + _LOOK_ANYWAY_S
-        room = 0 if self._stopping else self._workers * self._held_per_worker
+        keeps = self.problem is not None and bool(self._ended)  # what the store has not taken yet
+        room = 0 if self._stopping or keeps else self._workers * self._held_per_worker
         leases: Sequence[Lease] = ()
-        if clock >= self._sign_at or (room and self._claims.is_anything_due()):
+        if clock >= self._sign_at or self.problem is not None or (room and self._claims.is_anything_due()):
             leases, kept = self._claims.take(room, [held.lease for held in self._held.values()], self._full())
             self._sign_at = clock + SIGN_OF_LIFE.total_seconds()
             self._lose(self._held.keys() - kept)
+            if not self._ended:
+                self._is_well()
         for lease in leases:
             self._hold(lease)
         self._found_nothing = not leases
@@ -286,7 +289,7 @@ class Work:
             for held, looked in batch:
                 self._claims.was_busy(held.name, looked.ended_at)
                 self._held.pop(held.lease.id, None)
-            self._pauses, self.problem = 0, None
+            self._is_well()
             self._listener.on_results(results)
             self._crashes.forgive(results)
 
@@ -309,6 +312,11 @@ class Work:
     def _of_today(self, looked: Looked) -> Looked:
         """Leave out what checks found that left the configuration meanwhile: nobody would close their incidents."""
         return replace(looked, measured=[one for one in looked.measured if one.check_id in self._check_ids])
+
+    def _is_well(self) -> None:
+        if self.problem is not None:
+            LOG.info("the store takes what is found again")
+        self._pauses, self.problem = 0, None
 
     def _pause(self, error: StoreError) -> None:
         """Leave the store alone for a while: longer each time, half a minute at most."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checks import say_duration
-from store import Daemon, Quarantine, View
+from store import Daemon, Quarantine, StoreHeld, View
 
 SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
@@ -22,13 +22,15 @@ class Watchfulness:
     daemons: Sequence[Daemon]
     waits_since: datetime | None
     quarantines: Sequence[Quarantine]
+    holder: StoreHeld | None = None
+    """Who holds the lock of the store, where it is a SQLite file."""
 
     @classmethod
-    def of(cls, view: View, now: datetime) -> "Watchfulness":
-        """Ask the store; daemons that stopped more than an hour ago are left out."""
+    def of(cls, view: View, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
+        """Ask the store; daemons that stopped more than an hour ago are left out. `holder`: as `lock_holder` says."""
         as_of = view.clock(now)
         daemons = [one for one in view.daemons() if one.stopped_at is None or as_of - one.stopped_at < _KEPT]
-        return cls(as_of, daemons, view.lag(as_of), view.quarantines())
+        return cls(as_of, daemons, view.lag(as_of), view.quarantines(), holder)
 
     def word(self, daemon: Daemon) -> str:
         """Give `running`, `silent` or `stopped`."""
@@ -70,6 +72,12 @@ class Watchfulness:
             ],
         }
 
+    def _without_a_sign(self) -> str:
+        if self.holder is None:
+            return "no daemon runs; start one with 'tablewatch run'"
+        who = "a process" if self.holder.pid is None else f"process {self.holder.pid} on {self.holder.host}"
+        return f"{who} holds the store as its daemon, but gives no sign of life; see what it logs"
+
     def lines(self) -> Iterator[str]:
         """Say it to a person."""
         for one in self.daemons:
@@ -83,9 +91,9 @@ class Watchfulness:
             if one.config_error is not None and one.stopped_at is None:
                 yield f"  refuses the changed configuration: {one.config_error}"
         if not self.runs:
-            yield "no daemon runs; start one with 'tablewatch run'"
+            yield self._without_a_sign()
         elif self.waits_since is not None:
-            yield f"the table that waits longest has been due for {say_duration(self.as_of - self.waits_since)}"
+            yield f"the table that waits longest has waited for {say_duration(self.as_of - self.waits_since)}"
         for check in self.quarantines:
             if check.until is not None and check.until > self.as_of:
                 ended = f"it ended its worker {check.crashes} times"

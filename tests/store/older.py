@@ -16,6 +16,8 @@ _NUMBERED = {"run": "number", "measurement": "id", "incident": "id", "incident_e
 def make_first_revision(url: str) -> None:
     """Make a store of revision 0001 with its rows, as its own code wrote them."""
     address = address_of(url)
+    if address.file is not None:
+        address.file.touch()
     _open.migrate(address, to="0001", patience=_open.PATIENCE)
     engine = migration_engine(address, patience=_open.PATIENCE)
     try:

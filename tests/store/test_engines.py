@@ -115,3 +115,20 @@ def test_postgresql_has_the_settings_that_keep_data(postgres_url: str) -> None:
             engine.dispose()
     assert found["writer"] == found["migration"] == ["read committed", "off", "1250ms", "on"]
     assert found["reader"] == ["repeatable read", "on"]
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_no_connection_makes_a_file(tmp_path: Path, kind: str) -> None:
+    """A store that was taken away while it was in use is missing, and not there again, empty."""
+    file = tmp_path / "50% of the.db"
+    engine = ENGINES[kind](address_of(f"sqlite:///{tmp_path}/50%25 of the.db"))
+    try:
+        with pytest.raises(DBAPIError), engine.connect():
+            pass
+        assert not file.exists()
+        open_store(f"sqlite:///{tmp_path}/50%25 of the.db").close()
+        assert file.exists()
+        with engine.connect():
+            pass
+    finally:
+        engine.dispose()

@@ -179,6 +179,8 @@ def test_an_upgrade_that_would_orphan_rows_is_taken_back(file: Path, with_a_late
 def open_present_revision(url: str) -> Store:
     """Make a store of the present revision, whatever a test says is the newest."""
     address = address_of(url)
+    if address.file is not None:
+        address.file.touch()
     _open.migrate(address, patience=_open.PATIENCE, to=HEAD)
     return Store(address, patience=_open.PATIENCE, checkpoints=False)
 

@@ -75,6 +75,16 @@ def test_what_waits_longest_is_due_first(store: Store) -> None:
         assert view.next_due() == AT + MINUTE
 
 
+def test_a_table_in_hand_waits_too_after_a_minute(store: Store) -> None:
+    """Whoever takes a table and does not come to an end with it is late, as if it had not been taken."""
+    plan(store, "a")
+    take(store, "a")
+    with store.reading() as view:
+        (slot,) = view.running()
+        assert view.lag(slot.started_at + MINUTE - timedelta(seconds=1)) is None
+        assert view.lag(slot.started_at + MINUTE) == slot.started_at
+
+
 def test_an_empty_schedule_has_nothing_due(store: Store) -> None:
     """Without tables nothing is due, ever."""
     with store.writing() as book:

@@ -1,5 +1,6 @@
 """The daemon as users run it: in a process of its own, on a real store, with real workers."""
 
+import json
 import re
 import signal
 import socket
@@ -201,6 +202,46 @@ def test_once_runs_what_is_due_and_leaves(place):
     until(lambda: place.command("run", "--once").returncode == 1, "a failing check")
     place.sql("DROP TABLE orders")
     until(lambda: place.command("run", "--once").returncode == 3, "a check that cannot be evaluated")
+
+
+def test_once_counts_how_checks_came_out(place):
+    """With --format json the standard output is the count, and nothing else."""
+    place.sql("INSERT INTO orders VALUES (1, 'eve')")
+    ended = place.command("run", "--once", "--format", "json")
+    assert json.loads(ended.stdout) == {
+        "schema": "tablewatch.run/1",
+        "ok": False,
+        "exit_code": 1,
+        "project": "running",
+        "summary": {"pass": 0, "warn": 0, "fail": 1, "unknown": 0, "total": 1},
+    }
+    assert ended.returncode == 1
+    until(lambda: "FAIL 1" in place.command("run", "--once").stdout, "the same for a person")
+
+
+def test_tables_without_a_schedule_are_told(place):
+    """Whoever forgets the schedule of a table hears that nobody looks at it; of all tables, that nothing happens."""
+    idle = ORDERS.replace("schedule: every 1s, ", "")
+    place.configure(ORDERS + idle.replace("name: orders, ", "name: idle, table: orders, "))
+    with place.daemon() as daemon:
+        daemon.says("1 table has no schedule and is looked at by 'tablewatch check' only: idle")
+        place.configure(idle)
+        daemon.says("no table has a schedule, so there is nothing to do")
+    ended = place.command("run", "--once")
+    assert ended.returncode == 2
+    assert "no table has a schedule" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["store.db", "store.db.lock"])
+def test_a_store_that_is_taken_away_ends_it(place, name):
+    """It does not go on writing into a file that nobody will find, nor without its lock."""
+    with place.daemon() as daemon:
+        until(lambda: place.number(_RUNS), "a look")
+        children = daemon.children()
+        (place.folder / name).unlink()
+        assert daemon.ends() == 3
+        assert f"{name} was deleted or replaced" in daemon.says("the daemon ends: ")
+        until(lambda: not alive(children), "the workers' end")
 
 
 def test_systemd_hears_of_it(place):

@@ -33,7 +33,7 @@ def test_what_a_killed_daemon_was_about_to_send_is_sent_at_once(store, tmp_path)
     shop = project(tmp_path)
     speaker = Speaker(store, shop.clock, holder="me")
     speaker.speak(shop)
-    speaker.finish(shop)
+    speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
 
 
@@ -47,7 +47,7 @@ def test_a_store_that_fails_meanwhile_puts_it_off(store, tmp_path, monkeypatch):
             speaker.speak(shop)
     assert (speaker.leads, _tries(store)) == (False, [0])
     speaker.speak(shop)
-    speaker.finish(shop)
+    speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
 
 
@@ -91,7 +91,7 @@ def test_operators_are_told_later_when_the_store_is_busy(store, tmp_path, monkey
         speaker.tell_operators(shop, FINE)
     assert _heard(store) == []
     speaker.speak(shop)
-    speaker.finish(shop)
+    speaker.finish(shop, seconds=60.0)
     assert _heard(store) == ["config-failed", "config-fine"]
 
 

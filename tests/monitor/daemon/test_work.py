@@ -196,6 +196,24 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nothing_new_begins(plant)
     assert _outcomes(plant)["orders.primary-key"] == ("unknown", "timeout")
 
 
+def test_a_store_that_was_busy_while_nothing_was_found_is_well_again(plant, caplog):
+    """It does not take a result to see that the store takes what comes."""
+    work = plant.work()
+    plant.turn(work)
+    plant.clock.advance(timedelta(minutes=15))
+    plant.pool.hanging.add("orders")
+    with closing(sqlite3.connect(plant.folder / "store.db", isolation_level=None)) as rival:
+        rival.execute("BEGIN IMMEDIATE")
+        plant.turn(work)
+        assert "locked" in work.problem
+        rival.execute("ROLLBACK")
+    plant.clock.advance(timedelta(seconds=31))
+    with caplog.at_level("INFO", logger="tablewatch"):
+        plant.turn(work)
+    assert work.problem is None
+    assert caplog.records[-1].getMessage() == "the store takes what is found again"
+
+
 def test_a_check_that_ends_its_worker_is_found_and_left_out_after_five_times(plant):
     """The other checks of its table go on; it rests, is tried again, and is forgiven when it behaves."""
     work = plant.work()

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from monitor.figures.daemons import Watchfulness
-from store import Daemon, Quarantine
+from store import Daemon, Quarantine, StoreHeld
 from tests.monitor.shop import NOW
 
 
@@ -12,8 +12,8 @@ def _daemon(**given):
     return Daemon(**known | {"heartbeat_at": NOW - timedelta(seconds=5), "config_loaded_at": NOW} | given)
 
 
-def _said(*daemons, waits_since=None, quarantines=()):
-    return list(Watchfulness(NOW, daemons, waits_since, quarantines).lines())
+def _said(*daemons, waits_since=None, quarantines=(), holder=None):
+    return list(Watchfulness(NOW, daemons, waits_since, quarantines, holder).lines())
 
 
 def test_a_daemon_that_gives_signs_runs():
@@ -21,7 +21,7 @@ def test_a_daemon_that_gives_signs_runs():
     said = _said(_daemon(), waits_since=NOW - timedelta(minutes=3))
     assert said == [
         "daemon on vm (pid 7): runs since 2026-11-18 09:00 UTC, last sign 5 s ago",
-        "the table that waits longest has been due for 3 min",
+        "the table that waits longest has waited for 3 min",
     ]
 
 
@@ -33,6 +33,15 @@ def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
         "daemon on vm (pid 7): stopped 2 min ago",
         "no daemon runs; start one with 'tablewatch run'",
     ]
+
+
+def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_path):
+    """Whoever starts a second one would be refused, so that is not what is said."""
+    holder = StoreHeld(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
+    said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
+    assert said[-1] == "process 7 on vm holds the store as its daemon, but gives no sign of life; see what it logs"
+    unsaid = StoreHeld(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
+    assert _said(holder=unsaid)[-1].startswith("a process holds the store")
 
 
 def test_a_refused_configuration_and_a_quarantined_check_are_told():
