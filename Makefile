@@ -5,7 +5,7 @@ EXTRAS ?= postgres
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo setup test check bench docs clean
+.PHONY: help demo setup test soak check bench docs clean
 
 help:  ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -27,6 +27,10 @@ demo: $(READY)  ## Build a small shop with planted faults, replay six weeks of c
 
 test: $(READY)  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
+	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \
+	  $(BIN)/python -m pytest -s tests/crash tests/monitor/daemon/test_soak.py
 
 check: $(READY)  ## Lint, imports, types
 	$(BIN)/ruff check .
