@@ -59,7 +59,9 @@ def init(
     lines = [f"wrote {path}: {count(len(every), 'table')}, {keyed} with a declared key"]
     lines += [f"left out: {one}" for one in left_out]
     lines += [f"set {variable} first: the password was not written down" for variable in variables]
-    lines.append(f"next: tablewatch check{'' if folder == Path() else f' -c {path}'}")
+    where = "" if folder == Path() else f" -c {path}"
+    lines.append(f"next: tablewatch check{where}")
+    lines.append(f"then give tables a schedule, and leave it to the daemon: tablewatch run{where}")
     invocation.emit(result, lambda console: console.print("\n".join(lines)))
 
 

@@ -71,7 +71,7 @@ def _table(place: Place, table: Found, name: str) -> Iterator[str]:
     if name != table.name:
         yield f"    table: {_scalar(table.name)}"
     yield "    # owner: data-team"
-    yield "    # schedule: every 15m"
+    yield "    # schedule: every 15m    # for the daemon: tablewatch run"
     yield "    checks:"
     yield "      - {type: volume, min: 1}"
     if table.key:

@@ -24,7 +24,7 @@ NO_GX: Final = "!type:expectation"
 EXPECT: Final = frozenset({"sqlite", "postgresql", "spark"})
 """Engines on which Great Expectations is asked here; `test_expectations` asks it everything."""
 FULL: Final = frozenset({"sqlite", "csv"})
-"""Engines on which the good table is asked everything too; the others are DuckDB once more."""
+"""Engines on which the good table is asked everything too, and workers ask; the others are DuckDB once more."""
 SHARED: Final = "shared.html"
 """A file that was there before a report is written over it, and that others may read."""
 SLOW: Final = (
@@ -44,16 +44,13 @@ _BROKEN: Final = (
 def plant(place: Place, plants: Iterable[str] = PLANTS) -> Harvest:
     """Fill the folder of data, and watch all of it."""
     harvest = Harvest(place.tokens, loaded_at=NOW - timedelta(hours=4))
+    hourly = {"schedule": "every 1h"}
     for name in plants:
         folder = place.folder / "data" / name
         folder.mkdir()
-        place.watch(
-            name,
-            _below(name, PLANTS[name](folder, harvest)),
-            expects=name in EXPECT,
-            full=name in FULL,
-            schedule="every 1h",
-        )
+        placed = _below(name, PLANTS[name](folder, harvest))
+        full = name in FULL
+        place.watch(name, placed, expects=name in EXPECT, full=full, **(hourly if full else {}))
     folder = place.folder / "data" / "broken"
     folder.mkdir()
     for name, source in plant_broken(folder, place.tokens).items():

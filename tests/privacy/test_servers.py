@@ -27,11 +27,11 @@ _NOT_NULL = {"type": "not_null", "columns": ["name"]}
 
 def _look(place: Place, engine: str) -> None:
     """Look at an engine's tables in every way, and show what was found."""
-    place.session(("check-last-week", ["check", f"source:{engine}", NO_GX, "--format", "json"]), at=LAST_WEEK)
+    place.session(("check-last-week", ["check", f"{engine}.people", NO_GX, "--format", "json"]), at=LAST_WEEK)
     shown = [(f"incident-{number}", ["incident", "show", str(number)]) for number in range(1, 6)]
     place.session(
         ("check", ["check", "--format", "json"]),
-        ("check-human", ["check", f"source:{engine}", NO_GX]),
+        ("check-human", ["check", f"{engine}.people", NO_GX]),
         ("run-once", ["run", "--once"]),
         ("status", ["status"]),
         ("table", ["table", "show", f"{engine}.people"]),
@@ -44,7 +44,7 @@ def _look(place: Place, engine: str) -> None:
         ("backup", ["backup", "copy.db"]),
         ("export", ["export", "gx", "--out", "suites"]),
     )
-    place.session(("crash", ["check", f"{engine}.people", NO_GX, "--format", "json"]), CANARY_CRASH="1")
+    place.session(("crash", ["check", f"{engine}.*_slip", "--format", "json"]), CANARY_CRASH="1")
 
 
 def _reasons(place: Place, engine: str) -> dict[str, set[str]]:
