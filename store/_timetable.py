@@ -113,10 +113,9 @@ class TimetableBook(TimetableView):
         self._put(rows, only_changed=True)
         self.add_skips(skips)
 
-    def reschedule(self, rows: Sequence[Scheduled], skips: Sequence[Skip] = ()) -> None:
-        """Set when these tables are due, whatever was known, and remember what is left out by that."""
+    def reschedule(self, rows: Sequence[Scheduled]) -> None:
+        """Set when these tables are due, whatever was known."""
         self._put(rows, only_changed=False)
-        self.add_skips(skips)
 
     def add_skips(self, skips: Sequence[Skip]) -> None:
         """Remember slots that are not run."""

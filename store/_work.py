@@ -12,11 +12,9 @@ class SkipReason(StrEnum):
     """Why slots were not run."""
 
     LATE = "late"
-    """Nobody was there to run them: the daemon was down, or the machine asleep."""
+    """Nobody was there to run them: the daemon was down, the machine asleep, or its clock set forward."""
     OVERRUN = "overrun"
     """The run before them took longer than the period."""
-    CLOCK = "clock"
-    """The clock was set forward past them."""
     POLICY = "policy"
     """The configuration wants missed slots left out."""
     CHANGED = "changed"

@@ -56,9 +56,8 @@ def test_a_step_of_the_clock_moves_every_table(store: Store) -> None:
     """When the clock steps, tables get new times though their schedules are as they were."""
     plan(store, "a", "b")
     with store.writing() as book:
-        book.reschedule([scheduled("a", AT - HOUR, jitter=MINUTE)], [Skip("a", AT, AT, 1, SkipReason.CLOCK)])
+        book.reschedule([scheduled("a", AT - HOUR, jitter=MINUTE)])
         assert book.schedule() == [scheduled("a", AT - HOUR, jitter=MINUTE), scheduled("b", AT + MINUTE)]
-        assert [skip.reason for skip in book.skips(AT, 9)] == [SkipReason.CLOCK]
 
 
 def test_what_waits_longest_is_due_first(store: Store) -> None:

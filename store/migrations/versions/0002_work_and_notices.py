@@ -88,7 +88,7 @@ def _make_schedule() -> None:
         _whole("count"),
         _text("reason"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_skip")),
-        _in("reason", "late", "overrun", "clock", "policy", "changed"),
+        _in("reason", "late", "overrun", "policy", "changed"),
         sa.CheckConstraint("count >= 1 AND last_us >= first_us", name="some"),
         sqlite_strict=True,
     )
