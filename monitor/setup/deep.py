@@ -73,4 +73,18 @@ def _dialect(spec: SourceSpec) -> str:
         return _NOT_KNOWN_YET
 
 
-DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (sql_can_be_read, expectations_exist)
+def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:
+    """Ask Apprise whether it knows the service that each address names, and can read the address; nothing is sent."""
+    for name, channel in loaded.config.alerts.channels.items():
+        if channel.apprise is not None and not _apprise_understands(channel.apprise):
+            said = "Apprise does not understand this address; its documentation has the form of each service"
+            yield loaded.problem(("alerts", "channels", name, "apprise"), "config.channel", said)
+
+
+def _apprise_understands(url: str) -> bool:
+    from monitor.alerts.apprise_door import understands
+
+    return understands(url)
+
+
+DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (sql_can_be_read, channels_are_understood, expectations_exist)

@@ -197,3 +197,16 @@ def _watch_alone(here: Path, alerts: str) -> None:
     )
     (here / "orders.csv").write_text("id\n1\n", encoding="utf-8")
     (here / "tablewatch.yaml").write_text(f"{text}{alerts}\n", encoding="utf-8")
+
+
+def test_an_address_that_apprise_does_not_understand_is_an_error(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slip in a channel is told before anybody waits for an alert in vain, without the address."""
+    channels = "{chat: {apprise: 'slack://canary-token'}, desk: {apprise: 'json://localhost'}}"
+    (here / "tablewatch.yaml").write_text(f"{_CONFIG}alerts:\n  channels: {channels}\n", encoding="utf-8")
+    code, out, err = _config("check", "--format", "json", capsys=capsys)
+    found = [(one["code"], one["line"]) for one in json.loads(out)["errors"]]
+    assert (code, found) == (2, [("config.channel", 11)])
+    assert "does not understand this address" in out
+    assert "canary" not in out + err
