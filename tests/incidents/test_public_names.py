@@ -30,7 +30,5 @@ def test_an_estimate_loads_nothing_heavy():
         "import sys, incidents.estimate; "
         "print([name for name in ('numpy', 'ibis', 'pydantic', 'checks') if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

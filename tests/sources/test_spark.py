@@ -68,9 +68,7 @@ def connect(needs_spark: None, tmp_path: Path) -> Iterator[str]:  # noqa: ARG001
     pytest.importorskip("grpc", reason="the extra [spark] is not installed")
     port = _free_port()
     command = [sys.executable, "-c", SERVER, str(port), str(tmp_path / "warehouse")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as server:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == b"up\n"
         yield f"sc://127.0.0.1:{port}"
@@ -125,9 +123,7 @@ def test_a_session_of_somebody_else_is_left_running(spark_session: Any) -> None:
 @pytest.mark.usefixtures("needs_spark")
 def test_a_session_of_our_own_ends_with_the_pass_and_logs_no_value() -> None:
     """Without a running session one is made and ended, twice; neither Spark nor its Python side logs a cell."""
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE], check=True, capture_output=True, text=True, timeout=280
-    )
+    done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True, text=True, timeout=280)
     told = "source 'alone': Spark refused the statement: CAST_INVALID_INPUT (NumberFormatException)"
     assert done.stdout.splitlines() == ["[{'one': 1}] []", told, "None"] * 2
     assert "canary" not in done.stderr
