@@ -54,17 +54,18 @@ def test_a_job_that_was_begun_is_the_first_again():
 
 
 def test_a_source_that_answered_is_trusted_until_it_must_be_stopped():
-    """An answer proves a source; a job that had to be stopped makes it suspect until it answers again."""
+    """The very last worker is for sources that answered; the last free one for those that need not be stopped."""
     line, full_but_one = _line(size=2), Load(Counter(other=1), Counter())
-    assert not line.can_take("x", full_but_one)
+    very_last = Load(Counter(other=3), Counter(other=3))
+    assert (line.can_take("x", full_but_one), line.can_take("x", very_last)) == (True, False)
     line.answered("x", really=True)
-    assert line.can_take("x", full_but_one)
+    assert (line.can_take("x", full_but_one), line.can_take("x", very_last)) == (True, True)
     line.stopped("x")
-    assert not line.can_take("x", full_but_one)
+    assert (line.can_take("x", full_but_one), line.can_take("x", very_last)) == (False, False)
     line.answered("x", really=True)
-    assert line.can_take("x", full_but_one)
+    assert (line.can_take("x", full_but_one), line.can_take("x", very_last)) == (True, True)
     line.answered("x", really=False)
-    assert not line.can_take("x", full_but_one)
+    assert (line.can_take("x", full_but_one), line.can_take("x", very_last)) == (True, False)
 
 
 def test_a_silent_job_makes_its_source_suspect():
