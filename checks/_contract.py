@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from checks._errors import CheckError, Misconfigured
+from checks._measurement import ClassQuestion, ColumnClass, Earlier, Frame, Measurement, Past, Wants, Zones
 from checks._names import did_you_mean
 from checks._outcome import (
     Json,
@@ -37,6 +38,8 @@ __all__ = [
     "Check",
     "CheckError",
     "CheckParameters",
+    "ClassQuestion",
+    "ColumnClass",
     "Context",
     "Earlier",
     "Frame",
@@ -58,102 +61,13 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Zones:
-    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one.
-
-    `calendar` is the zone in which people mean days and clock times, unless they say otherwise: the project's.
-    """
-
-    default: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    calendar: str = "UTC"
-
-    def of(self, column: str) -> str | None:
-        """Give the declared zone of a column."""
-        return self.columns.get(column, self.default)
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Named columns of the table and a row cap (0: only names and types); only the Great Expectations check asks."""
-
-    columns: tuple[str, ...]
-    max_rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """Which earlier measurements of the same check `judge` wants to see.
-
-    `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away; also one that was
-    unknown for lack of data, since a check that compares with its past begins so.
-    `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
-    """
-
-    ages: tuple[timedelta, ...] = ()
-    within: timedelta = timedelta(hours=12)
-    accepted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Wants:
-    """What a check wants measured.
-
-    `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
-    `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.
-    `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
-    `schema`: names and types of the columns, from the catalogue, without a scan.
-    """
-
-    aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
-    queries: Mapping[str, ir.Table] = field(default_factory=dict)
-    statements: Mapping[str, str] = field(default_factory=dict)
-    schema: bool = False
-    frame: Frame | None = None
-    earlier: Earlier | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """The numbers that came back.
-
-    `values`: per aggregate its value, per statement its count (both by the names of `Wants`).
-    `tables`: per query its rows. `columns`: name to type, in order, when `schema` was wanted.
-    `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`: as in
-    `Context`. A SUM over no rows is None: look at the row count first.
-    """
-
-    measured_at: datetime
-    values: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    frame_result: Mapping[str, Any] = field(default_factory=dict)
-    zones: Zones = Zones()
-    loaded_at: str | None = None
-
-    def number(self, name: str) -> int:
-        """Give an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
-        return int(self.values[name] or 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any."""
-
-    measured_at: datetime
-    status: Status
-    observed: Mapping[str, Any]
-    age: timedelta | None = None
-    accepted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Context:
     """What a check may know of its table when it says what it wants.
 
     `where` is the check's own filter as a predicate (None without one): pass it to every aggregate, or filter the bare
     table with it before a GROUP BY. `zones` are the declared zones of naive time columns. `loaded_at` is the column
-    that says when a row arrived. `references` holds the tables named by `refers_to`. `now(shift, zone)` is the time of
+    that says when a row arrived. `references` holds the tables named by `refers_to`. `classified` says of
+    which class columns are, where the configuration says it. `now(shift, zone)` is the time of
     the measurement plus `shift`: with a zone, as the latest naive wall clock which that zone has shown (see
     `checks._clocks`); without, as UTC. `frame_rows` is the most rows that the source hands over as a frame
     (`expectation_rows`).
@@ -163,10 +77,11 @@ class Context:
     dialect: str
     now: Callable[[timedelta, str | None], ir.TimestampValue]
     where: ir.BooleanValue | None = None
-    zones: Zones = Zones()
+    zones: Zones = field(default_factory=Zones)
     loaded_at: str | None = None
     references: Mapping[str, ir.Table] = field(default_factory=dict)
     frame_rows: int = 1_000_000
+    classified: Mapping[str, ColumnClass] = field(default_factory=dict)
 
     @property
     def rows(self) -> ir.IntegerScalar:
@@ -225,6 +140,8 @@ class CheckParameters(BaseModel):
     takes_where: ClassVar[bool] = True
     judges_empty: ClassVar[bool] = False
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
+    looks_again: ClassVar[bool] = False
+    """Whether `look_again` has something to say."""
     summary: ClassVar[str]
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
@@ -278,6 +195,11 @@ class CheckParameters(BaseModel):
         """Give the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
         return None
 
+    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Give what is to be measured besides, now that these numbers are known, or what `judge` gets to see."""
+        del context
+        return measurement
+
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Give what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
         from checks._where import where_errors
@@ -301,6 +223,7 @@ class Check(Protocol):
     kind: ClassVar[Kind]
     takes_where: ClassVar[bool]
     judges_empty: ClassVar[bool]
+    looks_again: ClassVar[bool]
     summary: ClassVar[str]
 
     @property
@@ -349,6 +272,13 @@ class Check(Protocol):
 
         Raises:
             Misconfigured: the parameters do not fit the table.
+        """
+
+    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Give what is to be measured besides, now that these numbers are known, or what `judge` gets to see. Pure.
+
+        Called only where `looks_again` is true, by the process that measures, until it gives a measurement. What was
+        measured is under its name in the next one. Text that came back ends here: the measurement it gives holds none.
         """
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:

@@ -44,6 +44,11 @@ def not_evaluated(error: SourceError) -> Outcome:
     return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
 
 
+def misconfigured(error: Exception) -> Outcome:
+    """Give the outcome of a check that does not fit its table."""
+    return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
+
+
 def not_looked(target: Target, outcome: Outcome, now: datetime) -> Looked:
     """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
     checks = target.subject.checks

@@ -8,9 +8,10 @@ from datetime import datetime
 from checks import Outcome, UnknownReason
 from monitor.boundary import attempt
 from monitor.clock import Clock
+from monitor.holes import Literals
 from monitor.looked import Looked, Measured, not_looked
 from monitor.measure import measure
-from monitor.planner import Literals, Plan, plan
+from monitor.planner import Plan, plan
 from monitor.target import Subject, Target
 from sources import Source, open_source
 

@@ -4,20 +4,24 @@ One bad check must not blind the others: when the engine refuses the fused state
 alone, and only those that are refused again could not be evaluated.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from checks import Check, Measurement, Outcome, UnknownReason
+from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
 from checks._gx import GxRequest, evaluate
-from monitor.looked import Measured, not_evaluated
-from monitor.planner import Literals, Plan, Query, Template, plan
+from monitor.holes import Literals, Template
+from monitor.looked import Measured, misconfigured, not_evaluated
+from monitor.planner import Plan, Query, Relatives, plan, plan_again
 from sources import Source, SourceError
 
 T = TypeVar("T")
+
+_MOST_LOOKS = 8
+"""How often a check may look again at one measurement."""
 
 
 def measure(plan: Plan, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
@@ -39,31 +43,64 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def measure(self) -> Sequence[Measured]:
+        self._run()
+        return [self._answer(check_id, check) for check_id, check in self.plan.subject.checks]
+
+    def measure_plainly(self) -> Sequence[Measurement | Outcome]:
+        """Run the plan and give what came back, without looking again."""
+        self._run()
+        return [self._found(check_id) for check_id, _ in self.plan.subject.checks]
+
+    def _run(self) -> None:
         self._read_columns()
         self._run_fused()
         for query in self.plan.queries:
             self._run_query(query, self._keep_rows)
         for query in self.plan.counts:
             self._run_query(query, self._keep_count)
+        for family in self.plan.families:
+            self._run_family(family)
         for check_id in self.plan.frames:
             self._run_frame(check_id)
-        return [self._answer(check_id, check) for check_id, check in self.plan.subject.checks]
 
     def _answer(self, check_id: str, check: Check) -> Measured:
-        problem = self.plan.refused.get(check_id) or self.failed.get(check_id)
-        measurement = Measurement(
-            measured_at=self.now,
-            values=self.values.get(check_id, {}),
-            tables=self.tables.get(check_id, {}),
-            columns=self.columns,
-            frame_result=self.frames.get(check_id, {}),
-            zones=self.plan.subject.zones,
-            loaded_at=self.plan.subject.loaded_at,
-        )
+        found = self._found(check_id)
+        if check.looks_again and isinstance(found, Measurement):
+            found = self._look_again(check_id, found)
         wants = self.plan.wants.get(check_id)
-        return Measured(
-            check_id, check, problem or measurement, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
+        return Measured(check_id, check, found, self.seconds.get(check_id, 0.0), wants.earlier if wants else None)
+
+    def _found(self, check_id: str) -> Measurement | Outcome:
+        return (
+            self.plan.refused.get(check_id)
+            or self.failed.get(check_id)
+            or Measurement(
+                measured_at=self.now,
+                values=self.values.get(check_id, {}),
+                tables=self.tables.get(check_id, {}),
+                columns=self.columns,
+                frame_result=self.frames.get(check_id, {}),
+                zones=self.plan.subject.zones,
+                loaded_at=self.plan.subject.loaded_at,
+            )
         )
+
+    def _look_again(self, check_id: str, found: Measurement) -> Measurement | Outcome:
+        """Measure what a check wants besides, until it wants nothing more."""
+        subject = self.plan.subject
+        for _ in range(_MOST_LOOKS):
+            again = self._attempt([check_id], partial(plan_again, subject, check_id, found, self.source))
+            if again is None:
+                return self.failed[check_id]
+            if isinstance(again, Measurement):
+                return again
+            more = _Run(again, self.source, self.now, self.literals)
+            (answer,) = more.measure_plainly()
+            self.seconds[check_id] = self.seconds.get(check_id, 0.0) + more.seconds.get(check_id, 0.0)
+            if isinstance(answer, Outcome):
+                return answer
+            found = replace(found, values={**found.values, **answer.values}, tables={**found.tables, **answer.tables})
+        raise RuntimeError(f"a check looks again for ever: {type(dict(subject.checks)[check_id]).__name__}")
 
     def _read_columns(self) -> None:
         if self.plan.reads_schema:
@@ -78,24 +115,44 @@ class _Run:
         asking = [check_id for check_id, columns in self.plan.columns.items() if columns]
         row = self._attempt(asking, partial(self._fetch_row, self.plan.fused))
         if row is not None:
-            self._keep_values(asking, row)
-        elif len(asking) > 1 and all(self._may_be_guiltless(check_id) for check_id in asking):
-            for check_id in asking:
-                self._run_alone(check_id)
+            self._keep_values(self.plan, row)
+        else:
+            self._run_apart(asking, self._run_fused_alone)
 
-    def _run_alone(self, check_id: str) -> None:
-        """Run one check's part of the fused statement, planned anew."""
-        del self.failed[check_id]
-        subject = self.plan.subject
-        alone = replace(subject, checks=((check_id, dict(subject.checks)[check_id]),))
-        part = self._attempt([check_id], lambda: plan(alone, self.source))
-        if part is None:
-            return
-        self.failed.update(part.refused)
+    def _run_fused_alone(self, part: Plan, check_id: str) -> None:
         if part.fused is not None:
             row = self._attempt([check_id], partial(self._fetch_row, part.fused))
             if row is not None:
-                self.values[check_id] = {name: row[label] for name, label in part.columns[check_id].items()}
+                self._keep_values(part, row)
+
+    def _run_family(self, family: Relatives) -> None:
+        asking = sorted(family.wanted_by - self.failed.keys())
+        rows = self._attempt(asking, lambda: self._fetch(family.template)) if asking else None
+        if rows is not None:
+            for part in family.parts:
+                answer = part.of(rows)
+                for check_id, name in part.wanted_by:
+                    self._keep_rows(check_id, name, answer)
+        elif asking:
+            self._run_apart(asking, self._run_families_alone)
+
+    def _run_families_alone(self, part: Plan, check_id: str) -> None:
+        for family in part.families:
+            if check_id not in self.failed:
+                self._run_family(family)
+
+    def _run_apart(self, asking: Sequence[str], run: Callable[[Plan, str], None]) -> None:
+        """Where the engine refused a statement of several checks, run each check's part of it, planned anew."""
+        if len(asking) < 2 or not all(self._may_be_guiltless(check_id) for check_id in asking):
+            return
+        for check_id in asking:
+            del self.failed[check_id]
+            subject = self.plan.subject
+            alone = replace(subject, checks=((check_id, dict(subject.checks)[check_id]),))
+            part = self._attempt([check_id], partial(plan, alone, self.source))
+            if part is not None:
+                self.failed.update(part.refused)
+                run(part, check_id)
 
     def _may_be_guiltless(self, check_id: str) -> bool:
         return self.failed[check_id].reason is UnknownReason.MISCONFIGURED
@@ -117,9 +174,10 @@ class _Run:
         if found is not None:
             self.frames[check_id] = found
 
-    def _keep_values(self, asking: Iterable[str], row: Mapping[str, Any]) -> None:
-        for check_id in asking:
-            self.values[check_id] = {name: row[label] for name, label in self.plan.columns[check_id].items()}
+    def _keep_values(self, plan: Plan, row: Mapping[str, Any]) -> None:
+        for check_id, columns in plan.columns.items():
+            if columns:
+                self.values[check_id] = {name: row[label] for name, label in columns.items()}
 
     def _keep_rows(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self.tables.setdefault(check_id, {})[name] = rows
@@ -139,6 +197,9 @@ class _Run:
             return action()
         except SourceError as error:
             self.failed.update(dict.fromkeys(asking, not_evaluated(error)))
+            return None
+        except Misconfigured as error:
+            self.failed.update(dict.fromkeys(asking, misconfigured(error)))
             return None
         finally:
             share = (perf_counter() - started) / max(1, len(asking))

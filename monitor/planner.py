@@ -2,109 +2,22 @@
 
 All plain aggregates of a table become ONE statement, so one scan; equal GROUP BYs are run once. Compiling costs
 milliseconds and running a small table costs microseconds, so the SQL text is kept. What changes from run to run (the
-time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole: an expression that no
-table can contain, compiled like any other, whose text is then replaced. A hole is filled with text that Ibis or sqlglot
-wrote, never with text from outside.
+time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
-from typing import ClassVar, Protocol
-from zoneinfo import ZoneInfo
 
-import ibis
 import ibis.expr.types as ir
 
-from checks import Check, Context, Frame, Message, Misconfigured, Outcome, UnknownReason, Wants, unknown
-from checks._clocks import latest_wall_clock
+from checks import Check, Context, Frame, Measurement, Misconfigured, Outcome, Wants
 from checks._statement import select_sql
 from checks._where import predicate_sql
+from monitor.families import Asked, Part, families
+from monitor.holes import Holes, Template
+from monitor.looked import misconfigured
 from monitor.target import Subject
 from sources import Source, TableNotFound
-
-_FAR_YEAR = 2999
-_PARTS = ("year", "month", "day", "hour", "minute", "second")
-
-
-class Compiler(Protocol):
-    """Gives the SQL text of an expression in one dialect."""
-
-    def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text of an expression."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A hole for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
-
-    hole: str
-    shift: timedelta
-    zone: str | None
-    naive: bool
-
-    def at(self, now: datetime) -> datetime:
-        """Give the time that belongs into the hole, to the second."""
-        moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
-        if self.zone is not None:
-            return latest_wall_clock(moment, ZoneInfo(self.zone))
-        return moment.replace(tzinfo=None) if self.naive else moment
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A compiled statement with holes for times."""
-
-    sql: str
-    moments: tuple[Moment, ...] = ()
-
-    def fill(self, now: datetime, literals: "Literals") -> str:
-        """Give the statement as it is run at a time."""
-        text = self.sql
-        for moment in self.moments:
-            text = text.replace(moment.hole, literals.of(moment.at(now)))
-        return text
-
-
-class Literals:
-    """Writes times, to the second, as one engine does: compiling each would take longer than asking a small table.
-
-    How an engine writes them is learnt from one compiled example and tried on a second one with parts of one digit; an
-    engine whose way is not understood has every time compiled.
-    """
-
-    _learnt: ClassVar[dict[tuple[str, bool], str | None]] = {}
-    _example: ClassVar = datetime(2789, 11, 26, 17, 48, 53)  # noqa: DTZ001 - no part stands in another one
-    _other: ClassVar = datetime(2801, 2, 3, 4, 5, 6)  # noqa: DTZ001 - as above
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def of(self, moment: datetime) -> str:
-        """Give a time as SQL text."""
-        key = (self._source.dialect, moment.tzinfo is None)
-        if key not in self._learnt:
-            self._learnt[key] = self._learn(moment.tzinfo)
-        form = self._learnt[key]
-        return self._compiled(moment) if form is None else _fill_form(form, moment)
-
-    def _learn(self, zone: tzinfo | None) -> str | None:
-        text = self._compiled(self._example.replace(tzinfo=zone))
-        for padded in (True, False):
-            form = text.replace("{", "{{").replace("}", "}}")
-            for part in _PARTS:
-                width = "" if not padded else "04" if part == "year" else "02"
-                form = form.replace(str(getattr(self._example, part)), f"{{{part}:{width}}}")
-            if _fill_form(form, self._other) == self._compiled(self._other.replace(tzinfo=zone)):
-                return form
-        return None
-
-    def _compiled(self, moment: datetime) -> str:
-        return _literal_sql(ibis.literal(moment), self._source)
-
-
-def _fill_form(form: str, moment: datetime) -> str:
-    return form.format(**{part: getattr(moment, part) for part in _PARTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +26,19 @@ class Query:
 
     template: Template
     wanted_by: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """A statement that answers several questions about the same classes, and how to take its rows apart."""
+
+    template: Template
+    parts: tuple[Part, ...]
+
+    @property
+    def wanted_by(self) -> set[str]:
+        """Give the ids of the checks that wait for it."""
+        return {check_id for part in self.parts for check_id, _ in part.wanted_by}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +56,7 @@ class Plan:
     columns: Mapping[str, Mapping[str, str]]
     queries: tuple[Query, ...]
     counts: tuple[Query, ...]
+    families: tuple[Relatives, ...] = ()
 
     @property
     def reads_schema(self) -> bool:
@@ -149,29 +76,84 @@ def plan(subject: Subject, source: Source) -> Plan:
         TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
         SourceError: the catalogue cannot be read.
     """
-    table = source.table(subject.relation)
-    holes = _Holes(source)
-    wants, refused = {}, {}
+    desk, refused = _Desk(subject, source), {}
     for check_id, check in subject.checks:
         try:
-            wants[check_id] = check.wants(_context(subject, check, source=source, table=table, holes=holes))
+            context = desk.context(check)
+            desk.take(check_id, check.wants(context), context)
         except (Misconfigured, TableNotFound) as error:
-            refused[check_id] = unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
-    aggregates, columns = _fuse(wants)
-    return Plan(
-        subject=subject,
-        wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
-        refused=refused,
-        fused=_aggregate(table, aggregates, holes=holes) if aggregates else None,
-        columns=columns,
-        queries=_queries(wants, holes),
-        counts=_counts(wants, source.dialect),
-    )
+            refused[check_id] = misconfigured(error)
+    return desk.plan(refused)
+
+
+def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> Plan | Measurement:
+    """Ask a check what it wants besides, now that numbers are known: plan that, or give what it is judged by.
+
+    Raises:
+        Misconfigured, SourceError: as `plan`.
+    """
+    check = dict(subject.checks)[check_id]
+    desk = _Desk(replace(subject, checks=((check_id, check),)), source)
+    context = desk.context(check)
+    wanted = check.look_again(context, measurement)
+    if isinstance(wanted, Measurement):
+        return wanted
+    desk.take(check_id, wanted, context)
+    return desk.plan({})
+
+
+class _Desk:
+    """Where a plan is made: the table, the holes, and what was wanted so far."""
+
+    def __init__(self, subject: Subject, source: Source) -> None:
+        self._subject, self._source = subject, source
+        self._table, self._holes = source.table(subject.relation), Holes(source)
+        self._wants: dict[str, Wants] = {}
+        self._asked: list[Asked] = []
+
+    def take(self, check_id: str, wants: Wants, context: Context) -> None:
+        self._wants[check_id] = wants
+        self._asked += [Asked(check_id, name, question, context) for name, question in wants.classes.items()]
+
+    def plan(self, refused: Mapping[str, Outcome]) -> Plan:
+        wants, holes = self._wants, self._holes
+        aggregates, columns = _fuse(wants)
+        return Plan(
+            subject=self._subject,
+            wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
+            refused=refused,
+            fused=holes.compile(self._table.aggregate(**aggregates)) if aggregates else None,
+            columns=columns,
+            queries=_queries(wants, holes),
+            counts=_counts(wants, self._source.dialect),
+            families=tuple(Relatives(holes.compile(one.statement), one.parts) for one in families(self._asked)),
+        )
+
+    def offending_keys(self, check: Check, *, limit: int) -> Template | None:
+        keys = check.offending_keys(self.context(check))
+        return None if keys is None else self._holes.compile(keys.limit(limit))
+
+    def context(self, check: Check) -> Context:
+        subject, source = self._subject, self._source
+        where = None
+        if check.where is not None:
+            where = self._holes.filter(predicate_sql(check.where, columns=self._table.columns, dialect=source.dialect))
+        return Context(
+            table=self._table,
+            dialect=source.dialect,
+            now=self._holes.now,
+            where=where,
+            zones=subject.zones,
+            loaded_at=subject.loaded_at,
+            frame_rows=subject.frame_rows,
+            classified=subject.classified,
+            references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
+        )
 
 
 def _after_compiling(wanted: Wants) -> Wants:
     """Leave the expressions: they hold much memory, a plan is kept for long, and it crosses to other processes."""
-    return replace(wanted, aggregates={}, queries={}, statements={})
+    return replace(wanted, aggregates={}, queries={}, classes={}, statements={})
 
 
 def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> Template | None:
@@ -180,62 +162,7 @@ def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int
     Raises:
         Misconfigured, TableNotFound: the check does not fit the table.
     """
-    holes = _Holes(source)
-    table = source.table(subject.relation)
-    keys = check.offending_keys(_context(subject, check, source=source, table=table, holes=holes))
-    return None if keys is None else holes.compile(keys.limit(limit))
-
-
-class _Holes:
-    """Make expressions that stand for what is filled in later, and find their text in compiled SQL."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, Moment]] = {}
-        self._filters: dict[str, str] = {}
-
-    def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
-        key = (shift, zone)
-        if key not in self._moments:
-            # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
-            naive = zone is not None or self._source.dialect == "sqlite"
-            stand_in = datetime(_FAR_YEAR, 12, 31, 23, 59, 59, len(self._moments) + 1, tzinfo=None if naive else UTC)
-            expression = ibis.literal(stand_in)
-            self._moments[key] = (expression, Moment(_literal_sql(expression, self._source), shift, zone, naive))
-        return self._moments[key][0]
-
-    def filter(self, sql: str) -> ir.BooleanValue:
-        expression = ibis.literal(f"tablewatch where {len(self._filters)}") == ibis.literal("tablewatch")
-        self._filters[_literal_sql(expression, self._source)] = sql
-        return expression
-
-    def compile(self, expression: ir.Expr) -> Template:
-        sql = self._source.compile(expression)
-        for hole, text in self._filters.items():
-            sql = sql.replace(hole, f"({text})")
-        return Template(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
-
-
-def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:
-    """Give how a dialect writes an expression without columns, cut out of `SELECT <it> AS "x"`."""
-    sql = compiler.compile(expression.name("x"))
-    return sql[sql.index("SELECT") + len("SELECT") : sql.rindex(" AS ")].strip()
-
-
-def _context(subject: Subject, check: Check, *, source: Source, table: ir.Table, holes: _Holes) -> Context:
-    where = None
-    if check.where is not None:
-        where = holes.filter(predicate_sql(check.where, columns=table.columns, dialect=source.dialect))
-    return Context(
-        table=table,
-        dialect=source.dialect,
-        now=holes.now,
-        where=where,
-        zones=subject.zones,
-        loaded_at=subject.loaded_at,
-        frame_rows=subject.frame_rows,
-        references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
-    )
+    return _Desk(subject, source).offending_keys(check, limit=limit)
 
 
 def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
@@ -254,11 +181,7 @@ def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, di
     return aggregates, columns
 
 
-def _aggregate(table: ir.Table, aggregates: Mapping[str, ir.Value], *, holes: _Holes) -> Template:
-    return holes.compile(table.aggregate(**aggregates))
-
-
-def _queries(wants: Mapping[str, Wants], holes: _Holes) -> tuple[Query, ...]:
+def _queries(wants: Mapping[str, Wants], holes: Holes) -> tuple[Query, ...]:
     distinct: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
     for check_id, wanted in wants.items():
         for name, expression in wanted.queries.items():

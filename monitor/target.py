@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from checks import Check, Zones
+from checks import Check, ColumnClass, Zones
 from sources import SourceSpec
 
 
@@ -22,6 +22,8 @@ class Subject:
     """Names of configured tables to their names within this source, for references."""
     frame_rows: int = 1_000_000
     """The most rows to hand to a Great Expectations expectation."""
+    classified: Mapping[str, ColumnClass] = field(default_factory=dict)
+    """What columns say of persons, where the configuration says it."""
 
 
 @dataclass(frozen=True, slots=True)

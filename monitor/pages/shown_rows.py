@@ -8,7 +8,8 @@ from rich.table import Table
 from checks import Misconfigured, Status
 from monitor.conclude import CheckResult
 from monitor.frame.console import visible
-from monitor.planner import Literals, offending_keys
+from monitor.holes import Literals
+from monitor.planner import offending_keys
 from monitor.wiring import Project
 from sources import SourceError, open_source
 

@@ -9,7 +9,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -19,7 +19,8 @@ from zoneinfo import ZoneInfo
 import ibis
 import ibis.expr.types as ir
 
-from checks import Check, Context, Measurement, Outcome, Past, Status, Wants, Zones
+from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
+from checks._classes import ClassTables
 from checks._clocks import latest_wall_clock
 from checks._judge import judge
 from checks._statement import select_sql
@@ -139,6 +140,7 @@ class Question:
     zones: Zones = field(default_factory=Zones)
     loaded_at: str | None = None
     now: datetime = NOW
+    classified: Mapping[str, ColumnClass] = field(default_factory=dict)
 
     @property
     def context(self) -> Context:
@@ -152,6 +154,7 @@ class Question:
             zones=self.zones,
             loaded_at=self.loaded_at,
             references={name: self.place.table(name) for name in self.check.refers_to},
+            classified=self.classified,
         )
 
     def wants(self) -> Wants:
@@ -163,8 +166,17 @@ class Question:
         return self._fetch(self.check.offending_keys(self.context))
 
     def measure(self) -> Measurement:
-        """Measure what the check wants."""
-        wants = self.wants()
+        """Measure what the check wants, looking again as often as it wants to."""
+        found = self._measure(self.wants())
+        while self.check.looks_again:
+            wanted = self.check.look_again(self.context, found)
+            if isinstance(wanted, Measurement):
+                return wanted
+            more = self._measure(wanted)
+            found = replace(found, values={**found.values, **more.values}, tables={**found.tables, **more.tables})
+        return found
+
+    def _measure(self, wants: Wants) -> Measurement:
         table = self.place.table(self.table)
         fused = {f"a{number}": value for number, value in enumerate(wants.aggregates.values())}
         row = self._fetch(table.aggregate(**fused))[0] if fused else {}
@@ -175,7 +187,10 @@ class Question:
         return Measurement(
             measured_at=self.now,
             values=values,
-            tables={name: self._fetch(query) for name, query in wants.queries.items()},
+            tables={
+                **{name: self._fetch(query) for name, query in wants.queries.items()},
+                **{name: self._fetch(self._answer(question)) for name, question in wants.classes.items()},
+            },
             columns={name: str(kind) for name, kind in table.schema().items()} if wants.schema else {},
             zones=self.zones,
             loaded_at=self.loaded_at,
@@ -184,6 +199,10 @@ class Question:
     def ask(self, history: Sequence[Past] = ()) -> Outcome:
         """Measure and judge."""
         return judge(self.check, self.measure(), history)
+
+    def _answer(self, question: ClassQuestion) -> ir.Table:
+        tables = ClassTables(self.context.filtered, question.quasi_identifiers, question.sensitive)
+        return question.answer(tables)
 
     def _now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
         moment = self.now + shift

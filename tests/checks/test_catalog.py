@@ -33,6 +33,16 @@ OBSERVED = {
     "schema": {"missing", "extra", "changed"},
     "metric": {"value", "baseline"},
     "reconcile": {"value", "baseline"},
+    "k_anonymity": {
+        "rows",
+        "classes",
+        "k",
+        "sample_uniques",
+        "records_below_k",
+        "classes_below_k",
+        "highest_risk",
+        "average_risk",
+    },
 }
 """The published keys of `observed`; a check may add others."""
 
@@ -46,6 +56,10 @@ ORDERS = {
     "ordered_at": "timestamp",
     "closed_at": "timestamp",
     "loaded_at": "timestamp('UTC')",
+    "birth_year": "int64",
+    "postcode": "string",
+    "sex": "string",
+    "diagnosis": "string",
 }
 OTHERS = {
     "crm.customers": ibis.table({"customer_id": "int64"}, name="customers"),
@@ -188,7 +202,8 @@ def test_observes_what_is_published(name, dialect):
     at = NOW.replace(tzinfo=None)
     kinds = {"int64": "int", "string": "text", "decimal(18, 2)": "decimal", "timestamp('UTC')": "timestamptz"}
     types = {column: kinds.get(kind, kind) for column, kind in ORDERS.items()}
-    orders = Rows(types, [(1, number, 1, 5, "paid", None, at, None, NOW) for number in range(3)])
+    person = (1980, "100-0001", "f", "flu")
+    orders = Rows(types, [(1, number, 1, 5, "paid", None, at, None, NOW, *person) for number in range(3)])
     tables = {"t": orders, "orders": orders, "payments": orders, "crm.customers": Rows({"customer_id": "int"}, [(1,)])}
     tables |= {
         "shop.lines": Rows({"customer": "int", "number": "int"}),

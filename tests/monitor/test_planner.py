@@ -10,7 +10,9 @@ from checks.not_null import NotNull
 from checks.primary_key import PrimaryKey
 from checks.sql import Sql
 from checks.unique import Unique
-from monitor.planner import Literals, Subject, plan
+from monitor.holes import Literals
+from monitor.planner import plan
+from monitor.target import Subject
 from sources import SourceSpec, open_source
 from tests.monitor.shop import NOW, build_shop
 

@@ -19,6 +19,13 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"columns": ["nowhere"]},
     ],
     "unique": [{"columns": ["id"]}, {"columns": ["email"]}, {"columns": ["name", "seen"], "nulls": "equal"}],
+    "k_anonymity": [
+        {"quasi_identifiers": ["name", "fee", "born"], "k": 2, "warn": {"k": 3}},
+        {"quasi_identifiers": ["name", "email"], "k": 2, "max_average_risk": 0.1},
+        {"quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+        {"quasi_identifiers": ["nowhere"], "k": 2},
+        {"k": 2},
+    ],
     "not_null": [
         {"columns": ["id", "name", "born"]},
         {"columns": ["email"], "max_ratio": 0.5, "warn": {"max_ratio": 0}},

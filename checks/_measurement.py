@@ -1,0 +1,138 @@
+"""What a check wants measured, and the numbers that come back."""
+
+# Ibis is only named in annotations, so that `import checks` stays cheap.
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from checks._outcome import Status
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from checks._classes import ClassTables
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """The IANA zones of naive time columns: one for the whole source, others by column. None: nobody declared one.
+
+    `calendar` is the zone in which people mean days and clock times, unless they say otherwise: the project's.
+    """
+
+    default: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    calendar: str = "UTC"
+
+    def of(self, column: str) -> str | None:
+        """Give the declared zone of a column."""
+        return self.columns.get(column, self.default)
+
+
+class ColumnClass(StrEnum):
+    """What a column says of the person a row is about."""
+
+    DIRECT_IDENTIFIER = "direct-identifier"
+    """It names the person: a name, an address, a number that somebody can look up."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """With others of its kind it may single a person out: a date of birth, a postcode, a sex."""
+    SENSITIVE = "sensitive"
+    """What nobody should learn about a person: a diagnosis, an income."""
+    OTHER = "other"
+    """None of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassQuestion:
+    """A question about equivalence classes: the rows that are alike in the quasi-identifiers.
+
+    All questions of a table about the same set of quasi-identifiers, under the same `where`, are answered by one
+    statement, which makes their classes once.
+
+    `answer` gives the answer's rows, from class tables that were made with `quasi_identifiers` and at least with these
+    `sensitive` columns: aggregates only, in columns of whole numbers, floats or text.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    answer: Callable[[ClassTables], ir.Table]
+    sensitive: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Named columns of the table and a row cap (0: only names and types); only the Great Expectations check asks."""
+
+    columns: tuple[str, ...]
+    max_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Which earlier measurements of the same check `judge` wants to see.
+
+    `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away; also one that was
+    unknown for lack of data, since a check that compares with its past begins so.
+    `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
+    """
+
+    ages: tuple[timedelta, ...] = ()
+    within: timedelta = timedelta(hours=12)
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What a check wants measured.
+
+    `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
+    `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.
+    `classes`: questions about equivalence classes, merged into one statement per set of quasi-identifiers.
+    `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
+    `schema`: names and types of the columns, from the catalogue, without a scan.
+    """
+
+    aggregates: Mapping[str, ir.Value] = field(default_factory=dict)
+    queries: Mapping[str, ir.Table] = field(default_factory=dict)
+    classes: Mapping[str, ClassQuestion] = field(default_factory=dict)
+    statements: Mapping[str, str] = field(default_factory=dict)
+    schema: bool = False
+    frame: Frame | None = None
+    earlier: Earlier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The numbers that came back.
+
+    `values`: per aggregate its value, per statement its count (both by the names of `Wants`).
+    `tables`: per query, and per question about classes, its rows. `columns`: name to type, in order, when `schema` was
+    wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`:
+    as in `Context`. A SUM over no rows is None: look at the row count first.
+    """
+
+    measured_at: datetime
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    frame_result: Mapping[str, Any] = field(default_factory=dict)
+    zones: Zones = Zones()
+    loaded_at: str | None = None
+
+    def number(self, name: str) -> int:
+        """Give an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
+        return int(self.values[name] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier measurement of the same check, as remembered; `age` is the asked age it answers, if any."""
+
+    measured_at: datetime
+    status: Status
+    observed: Mapping[str, Any]
+    age: timedelta | None = None
+    accepted: bool = False

@@ -1,0 +1,195 @@
+"""Every record hides among at least k that are alike in the quasi-identifiers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, ClassVar, Final, Literal
+
+import ibis.expr.types as ir
+from annotated_types import Ge, Interval
+from pydantic import Field
+
+from checks._classes import ClassTables, quasi_identifiers_of, sizes_of
+from checks._columns import ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    ClassQuestion,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+)
+from checks._message import Message
+from checks._readings import (
+    MOST_MERGED,
+    MOST_PATTERNS,
+    MOST_VALUES,
+    patterns_of,
+    sizes_as_wildcards,
+    sizes_with,
+    sizes_without,
+    values_of,
+)
+from checks.risk._k_anonymity import KAnonymity
+from checks.risk._sizes import ClassSizes
+from checks.risk._spelling import merged_spellings
+
+_HIDDEN: Final = Message("every record is alike with at least {others:count} others")
+_CONTINUOUS: Final = Message(
+    "{columns}: a floating point number as a quasi-identifier; nearly every value of one is its own, so bin it"
+)
+_EXPOSED: Final = Message(
+    "{bad:count} of {rows:count} records are in groups smaller than {k}; {column} does most of the damage",
+)
+_RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
+_VALUES, _WITHOUT = "values:", "without:"
+
+
+class KAnonymityCheck(CheckParameters):
+    """No combination of quasi-identifiers belongs to fewer than k records."""
+
+    summary: ClassVar[str] = "Every record is alike, in the quasi-identifiers, with at least k - 1 others."
+    limits: ClassVar[frozenset[str]] = frozenset({"k", "max_average_risk"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+    looks_again: ClassVar[bool] = True
+
+    type: Literal["k_anonymity"] = "k_anonymity"
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns that together may single a person out; by default those the table classifies so."
+    )
+    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records allowed.")
+    max_average_risk: Annotated[float, Interval(gt=0, le=1)] | None = Field(
+        None, description="Largest mean probability of finding a record again: groups per record."
+    )
+    other_readings: bool = Field(
+        default=True,
+        description="Measure beside it what k would be with NULL as a wildcard, and with one spelling per value.",
+    )
+
+    def wants(self, context: Context) -> Wants:
+        """Ask how many groups there are of each size, and what the other readings need to know."""
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        asked: dict[str, Callable[[ClassTables], ir.Table]] = {"sizes": sizes_of}
+        if self.other_readings:
+            asked["patterns"] = patterns_of
+            texts = (name for name in names if context.column(name).type().is_string())
+            asked |= {f"{_VALUES}{name}": values_of(name) for name in texts}
+        return Wants(classes=_questions(names, asked))
+
+    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Ask which column does the damage, and for the other readings where they can differ; then drop the values."""
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        tables, sizes = measurement.tables, _sizes(measurement, "sizes")
+        asked: dict[str, Callable[[ClassTables], ir.Table]] = {}
+        if self._is_broken(sizes):
+            asked |= {f"{_WITHOUT}{name}": sizes_without(name) for name in names}
+        patterns = [int(row["pattern"]) for row in tables.get("patterns", ())]
+        if any(patterns) and len(patterns) <= MOST_PATTERNS:
+            asked["wildcard"] = sizes_as_wildcards(sorted(patterns))
+        merged = _merged(measurement)
+        if merged:
+            asked["normalised"] = sizes_with(merged)
+        wanted = {name: answer for name, answer in asked.items() if name not in tables}
+        if wanted:
+            return Wants(classes=_questions(names, wanted))
+        kept = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
+        floats = [name for name in names if context.column(name).type().is_floating()]
+        values = {"rows": sizes.rows, "quasi_identifiers": names, "floats": floats, "spelled": merged is not None}
+        return replace(measurement, tables=kept, values=values)
+
+    def _is_broken(self, sizes: ClassSizes) -> bool:
+        softer = self.softened()
+        k = max(self.k, softer.k if softer is not None else 0)
+        return bool(sizes.rows_below(k))
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning."""
+        found = KAnonymity.of(_sizes(measurement, "sizes"), self.k)
+        damage = _damage(measurement, found)
+        observed: dict[str, Json] = {
+            **_figures(found),
+            **self._other_readings(measurement, found),
+            "damage": dict(damage),
+            "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
+        }
+        expected: dict[str, Json] = {"k": self.k}
+        if self.max_average_risk is not None:
+            expected["max_average_risk"] = self.max_average_risk
+        outcome = partial(Outcome, observed=observed, expected=expected)
+        if found.records_below_k:
+            worst = max(damage, key=lambda name: damage[name])
+            exposed = _EXPOSED.given(bad=found.records_below_k, rows=found.rows, k=self.k, column=worst)
+            return outcome(Status.FAIL, exposed)
+        risk = found.average_risk or 0.0
+        if self.max_average_risk is not None and risk > self.max_average_risk:
+            return outcome(Status.FAIL, _RISKY.given(risk=risk, limit=self.max_average_risk))
+        if measurement.values["floats"]:
+            return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
+        return outcome(Status.PASS, _HIDDEN.given(others=(found.k or 1) - 1))
+
+    def _other_readings(self, measurement: Measurement, found: KAnonymity) -> dict[str, Json]:
+        """Give k as the other readings have it; None where it was not measured."""
+        if not self.other_readings:
+            return {"k_wildcard": None, "k_normalised": None}
+        has_null = any(row["pattern"] for row in measurement.tables["patterns"])
+        wildcard = found.k if not has_null else None
+        normalised = found.k if measurement.values["spelled"] else None
+        if "wildcard" in measurement.tables:
+            wildcard = _sizes(measurement, "wildcard").smallest
+        if "normalised" in measurement.tables:
+            normalised = _sizes(measurement, "normalised").smallest
+        return {"k_wildcard": wildcard, "k_normalised": normalised}
+
+
+def _questions(
+    names: tuple[str, ...], asked: Mapping[str, Callable[[ClassTables], ir.Table]]
+) -> dict[str, ClassQuestion]:
+    return {name: ClassQuestion(names, answer) for name, answer in asked.items()}
+
+
+def _sizes(measurement: Measurement, name: str) -> ClassSizes:
+    return ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables[name])
+
+
+def _merged(measurement: Measurement) -> Mapping[str, Mapping[str, str]] | None:
+    """Give, per column, the spellings to merge; empty where there is none, None where there is too much to compare."""
+    found: dict[str, Mapping[str, str]] = {}
+    for name, rows in measurement.tables.items():
+        if name.startswith(_VALUES):
+            merged = merged_spellings(sorted(str(row["value"]) for row in rows))
+            if len(rows) > MOST_VALUES or len(merged) > MOST_MERGED:
+                return None
+            if merged:
+                found[name.removeprefix(_VALUES)] = merged
+    return found
+
+
+def _damage(measurement: Measurement, found: KAnonymity) -> Mapping[str, int]:
+    """Give, per quasi-identifier, how many records would be in large enough groups if nobody knew it."""
+    return {
+        name.removeprefix(_WITHOUT): found.records_below_k - _sizes(measurement, name).rows_below(found.wanted)
+        for name in measurement.tables
+        if name.startswith(_WITHOUT)
+    }
+
+
+def _figures(found: KAnonymity) -> dict[str, Json]:
+    return {
+        "rows": found.rows,
+        "classes": found.classes,
+        "k": found.k,
+        "sample_uniques": found.sample_uniques,
+        "records_below_k": found.records_below_k,
+        "classes_below_k": found.classes_below_k,
+        "highest_risk": found.highest_risk,
+        "average_risk": found.average_risk,
+        "histogram": [list(bar) for bar in found.histogram],
+    }
+
+
+CHECK: Final[type[Check]] = KAnonymityCheck

@@ -1,0 +1,143 @@
+"""Compile once, fill in later: SQL text with holes for what changes from run to run, and for what a person wrote.
+
+A hole is an expression that no table can contain, compiled like any other, whose text is then replaced. It is filled
+with text that Ibis or sqlglot wrote, never with text from outside.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import ClassVar, Protocol
+from zoneinfo import ZoneInfo
+
+import ibis
+import ibis.expr.types as ir
+
+from checks._clocks import latest_wall_clock
+from sources import Source
+
+_FAR_YEAR = 2999
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
+
+
+class Compiler(Protocol):
+    """Gives the SQL text of an expression in one dialect."""
+
+    def compile(self, expression: ir.Expr) -> str:
+        """Give the SQL text of an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A hole for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
+
+    hole: str
+    shift: timedelta
+    zone: str | None
+    naive: bool
+
+    def at(self, now: datetime) -> datetime:
+        """Give the time that belongs into the hole, to the second."""
+        moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
+        if self.zone is not None:
+            return latest_wall_clock(moment, ZoneInfo(self.zone))
+        return moment.replace(tzinfo=None) if self.naive else moment
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A compiled statement with holes for times."""
+
+    sql: str
+    moments: tuple[Moment, ...] = ()
+
+    def fill(self, now: datetime, literals: "Literals") -> str:
+        """Give the statement as it is run at a time."""
+        text = self.sql
+        for moment in self.moments:
+            text = text.replace(moment.hole, literals.of(moment.at(now)))
+        return text
+
+
+class Literals:
+    """Writes times, to the second, as one engine does: compiling each would take longer than asking a small table.
+
+    How an engine writes them is learnt from one compiled example and tried on a second one with parts of one digit; an
+    engine whose way is not understood has every time compiled.
+    """
+
+    _learnt: ClassVar[dict[tuple[str, bool], str | None]] = {}
+    _example: ClassVar = datetime(2789, 11, 26, 17, 48, 53)  # noqa: DTZ001 - no part stands in another one
+    _other: ClassVar = datetime(2801, 2, 3, 4, 5, 6)  # noqa: DTZ001 - as above
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def of(self, moment: datetime) -> str:
+        """Give a time as SQL text."""
+        key = (self._source.dialect, moment.tzinfo is None)
+        if key not in self._learnt:
+            self._learnt[key] = self._learn(moment.tzinfo)
+        form = self._learnt[key]
+        return self._compiled(moment) if form is None else _fill_form(form, moment)
+
+    def _learn(self, zone: tzinfo | None) -> str | None:
+        text = self._compiled(self._example.replace(tzinfo=zone))
+        for padded in (True, False):
+            form = text.replace("{", "{{").replace("}", "}}")
+            for part in _PARTS:
+                width = "" if not padded else "04" if part == "year" else "02"
+                form = form.replace(str(getattr(self._example, part)), f"{{{part}:{width}}}")
+            if _fill_form(form, self._other) == self._compiled(self._other.replace(tzinfo=zone)):
+                return form
+        return None
+
+    def _compiled(self, moment: datetime) -> str:
+        return _literal_sql(ibis.literal(moment), self._source)
+
+
+def _fill_form(form: str, moment: datetime) -> str:
+    return form.format(**{part: getattr(moment, part) for part in _PARTS})
+
+
+class Holes:
+    """Make expressions that stand for what is filled in later, and find their text in compiled SQL."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, Moment]] = {}
+        self._filters: dict[str, tuple[str, ir.BooleanValue]] = {}
+
+    def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
+        """Give a hole for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
+        key = (shift, zone)
+        if key not in self._moments:
+            # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
+            naive = zone is not None or self._source.dialect == "sqlite"
+            stand_in = datetime(_FAR_YEAR, 12, 31, 23, 59, 59, len(self._moments) + 1, tzinfo=None if naive else UTC)
+            expression = ibis.literal(stand_in)
+            self._moments[key] = (expression, Moment(_literal_sql(expression, self._source), shift, zone, naive))
+        return self._moments[key][0]
+
+    def filter(self, sql: str) -> ir.BooleanValue:
+        """Give a hole for a predicate; the same one for the same text."""
+        if sql not in self._filters:
+            expression = ibis.literal(f"tablewatch where {len(self._filters)}") == ibis.literal("tablewatch")
+            self._filters[sql] = (_literal_sql(expression, self._source), expression)
+        return self._filters[sql][1]
+
+    def compile(self, expression: ir.Expr) -> Template:
+        """Compile an expression that may hold such holes.
+
+        Raises:
+            QueryFailed: the engine has no such operation.
+        """
+        sql = self._source.compile(expression)
+        for text, (hole, _) in self._filters.items():
+            sql = sql.replace(hole, f"({text})")
+        return Template(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
+
+
+def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:
+    """Give how a dialect writes an expression without columns, cut out of `SELECT <it> AS "x"`."""
+    sql = compiler.compile(expression.name("x"))
+    return sql[sql.index("SELECT") + len("SELECT") : sql.rindex(" AS ")].strip()

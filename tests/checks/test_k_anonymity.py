@@ -1,0 +1,173 @@
+"""Every record hides among k."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from checks import ColumnClass, Status, UnknownReason
+from checks.k_anonymity import KAnonymityCheck
+from checks.risk._spelling import normal_form
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+
+PEOPLE = {"age": "text", "city": "text"}
+BINS = [
+    ("[-25]", "東京都"), ("[-25]", None), ("[-25]", "東京都"), ("[30-50]", None), ("[30-50]", None), ("[30-50]", None),
+    ("[50-]", None), ("[50-]", None),
+]  # fmt: skip
+
+
+def test_null_is_a_value_and_as_a_wildcard_it_is_shown_beside(dialect):
+    """Eight rows, of which some have no prefecture: k is 1, and 2 for whoever takes a missing value for any."""
+    with place(dialect, t=Rows(PEOPLE, BINS)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
+    assert outcome.status is Status.FAIL
+    assert (outcome.observed["k"], outcome.observed["k_wildcard"], outcome.observed["k_normalised"]) == (1, 2, 1)
+    assert outcome.observed["records_below_k"] == 1
+    assert outcome.observed["sample_uniques"] == 1
+    assert outcome.observed["classes_below_k"] == 1
+    assert (outcome.observed["highest_risk"], outcome.observed["average_risk"]) == (1.0, 0.5)
+    assert outcome.observed["histogram"] == [[1, 1, 1], [2, 2, 4], [3, 1, 3]]
+
+
+def test_the_column_that_does_the_damage_is_named(dialect):
+    """The one without which most records would be in large enough groups."""
+    rows = [("f", str(number)) for number in range(6)] + [("m", "0"), ("m", "0")]
+    with place(dialect, t=Rows({"sex": "text", "born": "text"}, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("sex", "born"), k=2), here)
+    assert str(outcome.message) == "6 of 8 records are in groups smaller than 2; born does most of the damage"
+    assert outcome.observed["damage"] == {"born": 6, "sex": 1}
+    assert outcome.observed["quasi_identifiers"] == ["sex", "born"]
+
+
+def test_one_quasi_identifier_alone(dialect):
+    """Without the only one, all records are alike."""
+    with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("b", "x"), ("b", "y")])) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age",), k=2), here)
+    assert outcome.observed["damage"] == {"age": 1}
+
+
+def test_spellings_are_shown_beside_and_never_decide(dialect):
+    """Full-width, upper case, spaces and `1.0` are read as one beside; exported as they are, they tell people apart."""
+    rows = [
+        ("1", "Tokyo"),
+        ("1.0", "tokyo "),
+        ("1", "\N{FULLWIDTH LATIN CAPITAL LETTER T}okyo"),
+        ("01", "kyoto"),
+        ("01", "kyoto"),
+    ]
+    with place(dialect, t=Rows(PEOPLE, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
+        alone = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2, other_readings=False), here)
+    assert outcome.status is Status.FAIL
+    assert (outcome.observed["k"], outcome.observed["k_normalised"], outcome.observed["k_wildcard"]) == (1, 2, 1)
+    assert (alone.observed["k_normalised"], alone.observed["k_wildcard"]) == (None, None)
+    assert alone.observed["k"] == 1
+
+
+def test_a_table_that_hides_everybody(dialect):
+    """Passing says how many others there are at least."""
+    with place(dialect, t=Rows(PEOPLE, [("a", "x")] * 3 + [("b", None)] * 4)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=3), here)
+    assert (outcome.status, str(outcome.message)) == (Status.PASS, "every record is alike with at least 2 others")
+    assert outcome.observed["damage"] == {}
+
+
+def test_a_softer_limit_warns(dialect):
+    """`warn: {k: 5}` is a warning where k is 3 or 4."""
+    with place(dialect, t=Rows(PEOPLE, [("a", "x")] * 4)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age",), k=3, warn={"k": 5}), here)
+    assert outcome.status is Status.WARN
+    assert "4 of 4 records are in groups smaller than 5; age" in str(outcome.message)
+
+
+def test_the_average_risk_has_a_limit_of_its_own(dialect):
+    """Groups per record: the share of records that guessing names right."""
+    with place(dialect, t=Rows(PEOPLE, [("a", "x")] * 2 + [("b", "x")] * 2)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age",), k=2, max_average_risk=0.25), here)
+    assert outcome.status is Status.FAIL
+    assert str(outcome.message) == "the average risk of a record is 50%, at most 25% expected"
+
+
+def test_a_floating_point_quasi_identifier_is_a_warning(dialect):
+    """Its values are hardly ever alike, so a table that passes by luck says so."""
+    with place(dialect, t=Rows({"height": "float"}, [(1.5,), (1.5,)])) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("height",), k=2), here)
+    assert outcome.status is Status.WARN
+    assert str(outcome.message).startswith("height: a floating point number as a quasi-identifier")
+
+
+@pytest.mark.parametrize(("rows", "k"), [([("a", "x")], 1), ([(None, None)] * 3, 3), ([(None, "x"), (None, "y")], 1)])
+def test_few_rows_and_nothing_known(dialect, rows, k):
+    """One row is a group of one; rows of which nothing is known are alike."""
+    with place(dialect, t=Rows(PEOPLE, rows)) as here:
+        assert ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here).observed["k"] == k
+
+
+def test_an_empty_table_is_not_anonymous(dialect):
+    """Without a row nothing is known; filtered to nothing too."""
+    with place(dialect, t=Rows(PEOPLE, [])) as here:
+        assert ask(KAnonymityCheck(quasi_identifiers=("age",), k=2), here).reason is UnknownReason.NO_DATA
+    with place(dialect, t=Rows(PEOPLE, [("a", "x")])) as here:
+        nothing = KAnonymityCheck(quasi_identifiers=("age",), k=2, where="age = 'z'")
+        assert ask(nothing, here).reason is UnknownReason.NO_DATA
+
+
+def test_the_classification_of_the_table_names_them(dialect):
+    """Where a check names none, the columns that the table classifies as quasi-identifiers are meant."""
+    classified = {"age": ColumnClass.QUASI_IDENTIFIER, "city": ColumnClass.OTHER}
+    with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("a", "y")])) as here:
+        assert ask(KAnonymityCheck(k=2), here, classified=classified).observed["k"] == 2
+
+
+def test_what_is_wrong_is_said():
+    """No quasi-identifier, an unknown column and a k below 2 have each their words, and none a value."""
+    with place("duckdb", t=Rows(PEOPLE, BINS)) as here:
+        with pytest.raises(Exception, match="no quasi-identifier: name them with 'quasi_identifiers'"):
+            ask(KAnonymityCheck(k=2), here)
+        with pytest.raises(Exception, match="column 'agee' not found; did you mean 'age'"):
+            ask(KAnonymityCheck(quasi_identifiers=("agee",), k=2), here)
+    with pytest.raises(ValidationError, match="greater than or equal to 2"):
+        KAnonymityCheck(quasi_identifiers=("age",), k=1)
+
+
+def test_no_value_of_the_table_is_in_what_is_judged(dialect):
+    """The spellings that were compared end where they were measured."""
+    with place(dialect, t=Rows(PEOPLE, [("canary", "x"), ("Canary", "x")])) as here:
+        found = Question(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here).measure()
+    assert "anary" not in repr(found)
+
+
+def _fits(one, other):
+    return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "A ", "b", None]),
+            st.sampled_from(["x", "\N{FULLWIDTH LATIN SMALL LETTER X}", None]),
+            st.integers(0, 1),
+        ),
+        min_size=1,
+        max_size=14,
+    )
+)
+def test_agrees_with_counting_in_python(rows):
+    """Every engine and every reading counts what a Counter and two loops over the same rows count."""
+    sizes = Counter(rows)
+    alike = Counter(tuple(normal_form(v) if isinstance(v, str) else v for v in row) for row in rows)
+    for dialect in ENGINES:
+        with place(dialect, t=Rows({"a": "text", "b": "text", "c": "int"}, rows)) as here:
+            seen = ask(KAnonymityCheck(quasi_identifiers=("a", "b", "c"), k=3), here).observed
+        assert seen["k"] == min(sizes.values())
+        assert seen["records_below_k"] == sum(size for size in sizes.values() if size < 3)
+        assert seen["k_normalised"] == min(alike.values())
+        assert seen["k_wildcard"] == min(sum(_fits(row, other) for other in rows) for row in rows)
+        for place_of, name in enumerate("abc") if seen["records_below_k"] else ():
+            others = Counter(row[:place_of] + row[place_of + 1 :] for row in rows)
+            still = sum(size for size in others.values() if size < 3)
+            assert seen["damage"][name] == seen["records_below_k"] - still
