@@ -102,6 +102,7 @@ class Project:
             loaded_at=table.loaded_at,
             relations={name: known[name] for name in referred},  # not of the whole source: it goes to the workers
             frame_rows=source.expectation_rows,
+            classified=table.columns,
         )
         return Target(
             subject=subject,

@@ -17,6 +17,7 @@ from monitor.config._files import Files
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
+from monitor.config._releases import taken_ids, with_release_checks
 from monitor.config._secrets import hide_secrets
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
@@ -77,8 +78,11 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     config, errors = _validate(tree, workshop)
     problems += [*workshop.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
     problems += foreign_sources(tree, workshop.built)
+    if config is not None:
+        problems += taken_ids(tree, config)
     if problems or config is None:
         raise _error(problems, files, redactor)
+    config = with_release_checks(config)
     notes = [
         *outside_references(tree, workshop.built),
         *_unpriced_tiers(config),
@@ -178,5 +182,5 @@ def _unheard(config: Config) -> Iterator[Problem]:
 def _unevaluated(config: Config) -> Iterator[Problem]:
     if config.releases:
         names = ", ".join(config.releases)
-        message = f"releases are read and checked, but not evaluated by this version: {names}"
+        message = f"the limits of releases are checked; remedies and approval are for a later version: {names}"
         yield Problem("config.not_evaluated", message)

@@ -7,13 +7,13 @@ a new check needs no change here.
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import Field, SerializeAsAny, model_validator
 
-from checks import Check
+from checks import Check, ColumnClass
 from monitor.config._alerts import Alerts
 from monitor.config._scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Weekdays, Zone
 from monitor.config._section import Section
@@ -176,6 +176,9 @@ class Table(Section):
     timezones: dict[str, Zone] = Field(
         {}, description="Zones of naive time columns, by column, where the source's does not hold."
     )
+    columns: dict[str, ColumnClass] = Field(
+        {}, description="What columns say of persons; a check that needs quasi-identifiers finds them here."
+    )
     checks: tuple[SerializeAsAny[Any], ...] = ()  # each a Check of the catalogue; `load` builds them beforehand
 
     def check_id(self, check: Check) -> str:
@@ -242,13 +245,45 @@ class Daemon(Section):
     )
 
 
+class Limits(Section):
+    """What a release must keep to; each limit becomes a check of its table."""
+
+    k: Annotated[int, Ge(2)] | None = Field(None, description="The smallest group of records that are alike.")
+    l: Annotated[float, Gt(1)] | None = Field(  # noqa: E741 - its name in the literature
+        None, description="Distinct sensitive values in each group, at least."
+    )
+    t: Annotated[float, Gt(0), Le(1)] | None = Field(
+        None, description="Distance of each group's sensitive values from those of the table, at most."
+    )
+    max_average_risk: Annotated[float, Gt(0), Le(1)] | None = Field(
+        None, description="Mean probability of finding a record again, at most."
+    )
+    max_population_unique_fraction: Annotated[float, Ge(0), Le(1)] | None = Field(
+        None, description="Share of the population that may be unique in it."
+    )
+    sampling_fraction: Annotated[float, Gt(0), Le(1)] = Field(
+        1.0, description="Which share of the population the table is a sample of; 1, all of it, is the strictest."
+    )
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.max_average_risk is not None and self.k is None:
+            raise ValueError("'max_average_risk' goes with 'k'")
+        return self
+
+
+ReleaseName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
+
+
 class Release(Section):
-    """A table that is to be given to somebody. Read and checked here; assessed by a later capability."""
+    """A table that is to be given to somebody: which columns, and within which limits."""
 
     table: str
     audience: str | None = None
-    columns: dict[str, Literal["direct-identifier", "quasi-identifier", "sensitive", "other"]] = {}
-    limits: dict[str, float] = {}
+    columns: dict[str, ColumnClass] = Field(
+        {}, description="What each column says of persons; one that is left out breaks the release."
+    )
+    limits: Limits = Limits()
     person_key: str | None = None
     legal_basis: str | None = None
     remedies: tuple[dict[str, Any], ...] = ()
@@ -276,7 +311,7 @@ class Config(Section):
     cost: Cost = Cost()
     tables: tuple[Table, ...]
     maintenance: tuple[Maintenance, ...] = ()
-    releases: dict[str, Release] = {}
+    releases: dict[ReleaseName, Release] = {}
     alerts: Alerts = Alerts()
     report: Report = Report()
     daemon: Daemon = Daemon()

@@ -19,6 +19,11 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"columns": ["nowhere"]},
     ],
     "unique": [{"columns": ["id"]}, {"columns": ["email"]}, {"columns": ["name", "seen"], "nulls": "equal"}],
+    "classification": [
+        {"columns": {"name": "direct-identifier", "id": "other"}},
+        {"columns": {"name": "sensitive"}},
+        {},
+    ],
     "k_anonymity": [
         {"quasi_identifiers": ["name", "fee", "born"], "k": 2, "warn": {"k": 3}},
         {"quasi_identifiers": ["name", "email"], "k": 2, "max_average_risk": 0.1},

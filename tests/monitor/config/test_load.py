@@ -210,8 +210,13 @@ def test_the_shop_example_is_loaded(examples: Path) -> None:
     loaded = load(examples / "shop.yaml", environment={})
     assert loaded.config.locale == "ja"
     assert str(loaded.config.tables[1].schedule) == "cron: 0 6 * * mon-fri"
-    assert loaded.config.releases["research-extract"].limits["k"] == 5
+    assert [check.name for check in loaded.config.tables[1].checks][2:] == [
+        "research-extract-classification",
+        "research-extract-k-anonymity",
+        "research-extract-l-diversity",
+        "research-extract-population-uniqueness",
+    ]
     assert [note.message.split(":")[0] for note in loaded.notes] == [
         "owner 'crm-data' hears nothing on slack-crm",
-        "releases are read and checked, but not evaluated by this version",
+        "the limits of releases are checked; remedies and approval are for a later version",
     ]

@@ -1,0 +1,70 @@
+"""Every column is classified: nobody gives away a column that nobody looked at."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from checks._contract import (
+    Check,
+    CheckParameters,
+    ColumnClass,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+)
+from checks._message import Message
+
+_ALL: Final = Message("every column is classified")
+_UNCLASSIFIED: Final = Message(
+    "not classified: {columns}; say of each whether it is a direct-identifier, quasi-identifier, sensitive or other"
+)
+_GONE: Final = Message("classified, but not in the table: {columns}")
+
+
+class Classification(CheckParameters):
+    """Every column of the table is a direct identifier, a quasi-identifier, sensitive or other, and said to be so."""
+
+    summary: ClassVar[str] = "Every column is classified by what it says of persons."
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+    takes_where: ClassVar[bool] = False
+    judges_empty: ClassVar[bool] = True
+    looks_again: ClassVar[bool] = True
+
+    type: Literal["classification"] = "classification"
+    columns: dict[str, ColumnClass] = Field(
+        {}, description="What each column says of persons; by default what the table's `columns` say."
+    )
+
+    def wants(self, context: Context) -> Wants:
+        """Ask for the names of the columns only."""
+        if not self.columns and not context.classified:
+            raise Misconfigured("nothing is classified; say with 'columns' what the columns say of persons")
+        return Wants(schema=True)
+
+    def look_again(self, context: Context, measurement: Measurement) -> Measurement:
+        """Take along which columns are classified."""
+        return replace(measurement, values={"classified": sorted(self.columns or context.classified)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when a column is not classified; a classified one that is not there is a warning."""
+        classified = set(measurement.values["classified"])
+        unclassified = [name for name in measurement.columns if name not in classified]
+        gone = sorted(classified - set(measurement.columns))
+        observed: dict[str, Json] = {"unclassified": unclassified, "gone": gone}
+        expected: dict[str, Json] = {"unclassified": []}
+        if unclassified:
+            return Outcome(Status.FAIL, _UNCLASSIFIED.given(columns=unclassified), observed, expected)
+        if gone:
+            return Outcome(Status.WARN, _GONE.given(columns=gone), observed, expected)
+        return Outcome(Status.PASS, _ALL, observed, expected)
+
+
+CHECK: Final[type[Check]] = Classification

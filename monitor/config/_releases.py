@@ -1,0 +1,75 @@
+"""Turn the limits of a release into checks of its table, so that they are watched like anything else."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from checks import Check, ColumnClass
+from checks._catalog import load_catalog
+from monitor.config._checks import child, entries
+from monitor.config._messages import problem_at
+from monitor.config._model import Config, Release
+from monitor.config._yaml import Node
+from monitor.frame.problem import Problem
+
+
+def with_release_checks(config: Config) -> Config:
+    """Give the configuration with the checks of each release among those of its table."""
+    if not config.releases:
+        return config
+    tables = [
+        table.model_copy(update={"checks": (*table.checks, *_checks_on(config, table.name))}) for table in config.tables
+    ]
+    return config.model_copy(update={"tables": tuple(tables)})
+
+
+def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find checks whose id a release needs for its own."""
+    taken_in = {table.name: {check.name for check in table.checks} for table in config.tables}
+    for name, node in entries(child(tree, "releases")).items():
+        release = config.releases[name]
+        taken = taken_in.get(release.table, set())
+        for check in release_checks(name, release):
+            if check.name in taken:
+                message = f"table '{release.table}' has a check '{check.name}', which is what the release calls its own"
+                yield problem_at(node.place, "config.duplicate_check", message, "give one of them another name")
+
+
+def release_checks(name: str, release: Release) -> Sequence[Check]:
+    """Give the checks that a release asks of its table: that each column is classified, and each limit."""
+    if not release.columns:
+        return ()
+    quasi = _classified(release, ColumnClass.QUASI_IDENTIFIER)
+    sensitive = _classified(release, ColumnClass.SENSITIVE)
+    limits = release.limits
+    wanted: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
+    if quasi and limits.k is not None:
+        wanted["k_anonymity"] = {"k": limits.k, "max_average_risk": limits.max_average_risk}
+    if quasi and sensitive and limits.l is not None:
+        wanted["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
+    if quasi and sensitive and limits.t is not None:
+        wanted["t_closeness"] = {"sensitive": sensitive, "t": limits.t}
+    if quasi and limits.max_population_unique_fraction is not None:
+        wanted["population_uniqueness"] = {
+            "max_population_unique_fraction": limits.max_population_unique_fraction,
+            "sampling_fraction": limits.sampling_fraction,
+        }
+    return [_check(name, release, kind, given, quasi) for kind, given in wanted.items()]
+
+
+def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi: Sequence[str]) -> Check:
+    of: dict[str, Any] = {} if kind == "classification" else {"quasi_identifiers": quasi}
+    who = "" if release.audience is None else f" to {release.audience}"
+    why = f"the release {name} gives this table{who}"
+    model: Any = load_catalog()[kind]
+    made: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
+    return made
+
+
+def _classified(release: Release, word: ColumnClass) -> tuple[str, ...]:
+    return tuple(column for column, found in release.columns.items() if found is word)
+
+
+def _checks_on(config: Config, table: str) -> Iterator[Check]:
+    for name, release in config.releases.items():
+        if release.table == table:
+            yield from release_checks(name, release)

@@ -1,0 +1,68 @@
+"""The limits of a release are checks of its table."""
+
+from pathlib import Path
+
+import pytest
+
+from checks import ColumnClass
+from monitor.config import ConfigError, load
+from monitor.wiring import Project
+
+_TEXT = """
+version: 1
+project: p
+sources: {lake: {files: "*.csv"}}
+tables:
+  - name: people
+    source: lake
+    columns: {born: quasi-identifier}
+    checks: [{type: not_null, columns: [id]}, {type: k_anonymity, k: 3}]
+releases:
+  extract:
+    table: people
+    audience: A university
+    columns: {id: direct-identifier, born: quasi-identifier, sex: quasi-identifier}
+    limits: {k: 5, max_average_risk: 0.2}
+"""
+
+
+def _load(tmp_path: Path, text: str = _TEXT) -> Project:
+    (tmp_path / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    return Project(load(tmp_path / "tablewatch.yaml"))
+
+
+def test_each_limit_is_a_check_of_the_table(tmp_path: Path) -> None:
+    """Beside the table's own, under ids that name the release, and found by whoever asks for the table."""
+    project = _load(tmp_path)
+    (target,) = project.targets(["people"])
+    checks = dict(target.subject.checks)
+    assert list(checks) == [
+        "people.not-null",
+        "people.k-anonymity",
+        "people.extract-classification",
+        "people.extract-k-anonymity",
+    ]
+    ours = checks["people.extract-k-anonymity"]
+    assert (ours.k, ours.max_average_risk, ours.quasi_identifiers) == (5, 0.2, ("born", "sex"))  # type: ignore[attr-defined] - of this check
+    assert ours.why == "the release extract gives this table to A university"
+    assert target.subject.classified == {"born": ColumnClass.QUASI_IDENTIFIER}
+    assert len(project.config.table("people").checks) == 4  # type: ignore[union-attr] - it is there
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{type: k_anonymity, k: 3}", "{type: k_anonymity, id: extract-k-anonymity, k: 3}", "calls its own"),
+        ("limits: {k: 5", "limits: {k: 1", "takes at least 2, not 1"),
+        ("limits: {k: 5", "limits: {kk: 5", "kk"),
+        ("limits: {k: 5, max", "limits: {max", "goes with 'k'"),
+        ("sex: quasi-identifier", "sex: quasi", "direct-identifier"),
+        ("  extract:", "  an extract:", "an extract"),
+        ("table: people", "table: peeple", "unknown table"),
+    ],
+)
+def test_what_is_wrong_with_a_release_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """A taken id, an impossible or unknown limit, an unknown word, a name that no id can begin with."""
+    with pytest.raises(ConfigError) as error:
+        _load(tmp_path, _TEXT.replace(old, new))
+    assert said in " ".join(f"{one.message} {one.hint}" for one in error.value.problems)
