@@ -1,16 +1,24 @@
 """Disclosure risk as mathematics: arrays and pandas frames in, frozen dataclasses out. What the checks judge by."""
 
 from checks.risk._k_anonymity import KAnonymity, k_anonymity
+from checks.risk._linkage import Linkage, linkage
 from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+from checks.risk._presence import JournalistRisk, Presence, delta_presence, journalist_risk
 from checks.risk._sizes import ClassSizes, class_sizes
 
 __all__ = [
     "ClassSizes",
     "Estimate",
+    "JournalistRisk",
     "KAnonymity",
+    "Linkage",
     "PopulationModel",
     "PopulationUniqueness",
+    "Presence",
     "class_sizes",
+    "delta_presence",
+    "journalist_risk",
     "k_anonymity",
+    "linkage",
     "population_uniqueness",
 ]
