@@ -5,6 +5,7 @@ from checks.risk._linkage import Linkage, linkage
 from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
 from checks.risk._presence import JournalistRisk, Presence, delta_presence, journalist_risk
 from checks.risk._sizes import ClassSizes, class_sizes
+from checks.risk._subsets import Separation, separations
 
 __all__ = [
     "ClassSizes",
@@ -15,10 +16,12 @@ __all__ = [
     "PopulationModel",
     "PopulationUniqueness",
     "Presence",
+    "Separation",
     "class_sizes",
     "delta_presence",
     "journalist_risk",
     "k_anonymity",
     "linkage",
     "population_uniqueness",
+    "separations",
 ]

@@ -34,6 +34,8 @@ OBSERVED = {
     "metric": {"value", "baseline"},
     "reconcile": {"value", "baseline"},
     "classification": {"unclassified", "gone"},
+    "reidentification_by_subset": {"rows", "sets"},
+    "population_uniqueness": {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision"},
     "k_anonymity": {
         "rows",
         "classes",

@@ -24,6 +24,10 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"columns": {"name": "sensitive"}},
         {},
     ],
+    "reidentification_by_subset": [
+        {"quasi_identifiers": ["name", "fee", "born"], "max_unique_fraction": 0},
+        {"quasi_identifiers": ["age", "nowhere"], "max_unique_fraction": 1},
+    ],
     "k_anonymity": [
         {"quasi_identifiers": ["name", "fee", "born"], "k": 2, "warn": {"k": 3}},
         {"quasi_identifiers": ["name", "email"], "k": 2, "max_average_risk": 0.1},

@@ -1,0 +1,133 @@
+"""No few columns, known together, single out more records than allowed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+import ibis.expr.types as ir
+from annotated_types import Interval
+from pydantic import Field
+
+from checks._classes import SIZE, ClassTables, quasi_identifiers_of
+from checks._columns import ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    ClassQuestion,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+)
+from checks._message import Message
+from checks.risk._subsets import Separation, level_of, refuse_too_many
+
+_FEW: Final = Message("no {known} columns together make more than {share:ratio} of the records unique")
+_MANY: Final = Message("who knows {columns} singles out {uniques:count} of {rows:count} records")
+_MOST_SHOWN: Final = 50
+
+
+class ReidentificationBySubset(CheckParameters):
+    """No set of up to `known` quasi-identifiers makes more than a share of the records unique."""
+
+    summary: ClassVar[str] = "No few quasi-identifiers, known together, single out more records than allowed."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+    looks_again: ClassVar[bool] = True
+
+    type: Literal["reidentification_by_subset"] = "reidentification_by_subset"
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns to take sets of; by default those the table classifies as quasi-identifiers."
+    )
+    known: Annotated[int, Interval(ge=1, le=5)] = Field(3, description="How many of them somebody knows at most.")
+    max_unique_fraction: Annotated[float, Interval(ge=0, le=1)] = Field(
+        description="Largest share of the records that a set may single out."
+    )
+
+    def wants(self, context: Context) -> Wants:
+        """Ask about the largest sets."""
+        names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
+        try:
+            refuse_too_many(len(names), self.known)
+        except ValueError as error:
+            raise Misconfigured(str(error)) from None
+        return self._level(names, min(self.known, len(names)), {})
+
+    def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
+        """Ask about the next smaller sets, as far as they are part of one that singles somebody out."""
+        names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
+        found = _separations(measurement, names)
+        smallest = min(len(one) for one in found)
+        if smallest > 1:
+            wants = self._level(names, smallest - 1, found)
+            if wants.classes:
+                return wants
+        rows = int(next(iter(measurement.tables.values()))[0]["rows"] or 0)
+        return replace(measurement, values={"rows": rows, "names": names})
+
+    def _level(self, names: Sequence[str], level: int, found: dict[tuple[str, ...], Separation]) -> Wants:
+        sets = level_of(names, level, found)
+        return Wants(
+            classes={_label(names, one): ClassQuestion(tuple(names), partial(_told_apart, one)) for one in sets}
+        )
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when a set singles out more than the share allowed; the smallest such set is named."""
+        rows, names = measurement.number("rows"), measurement.values["names"]
+        found = _separations(measurement, names)
+        ordered = sorted(found.items(), key=lambda item: (len(item[0]), -item[1].uniques, item[0]))
+        sets: list[Json] = [
+            {
+                "columns": list(one),
+                "uniques": separation.uniques,
+                "distinction": separation.distinction,
+                "separation": separation.separation,
+            }
+            for one, separation in ordered[:_MOST_SHOWN]
+        ]
+        observed: dict[str, Json] = {"rows": rows, "sets": sets}
+        expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
+        for one, separation in ordered:
+            if separation.uniques > self.max_unique_fraction * rows:
+                many = _MANY.given(columns=one, uniques=separation.uniques, rows=rows)
+                return Outcome(Status.FAIL, many, observed, expected)
+        few = _FEW.given(known=min(self.known, len(names)), share=self.max_unique_fraction)
+        return Outcome(Status.PASS, few, observed, expected)
+
+
+def _label(names: Sequence[str], one: Sequence[str]) -> str:
+    return ",".join(str(names.index(name)) for name in one)
+
+
+def _told_apart(one: Sequence[str], tables: ClassTables) -> ir.Table:
+    """Answer, for a set of columns: `rows`, `classes`, `uniques`, and `alike`, the sum of size x (size - 1)."""
+    classes, keys = tables.classes, [tables.key(name) for name in one]
+    groups = classes.group_by(keys).aggregate(size=classes[SIZE].sum().cast("int64"))
+    size = groups["size"]
+    return groups.aggregate(
+        rows=size.sum().cast("int64"),
+        classes=groups.count(),
+        uniques=(size == 1).sum().cast("int64"),
+        alike=(size * (size - 1)).sum().cast("int64"),
+    )
+
+
+def _separations(measurement: Measurement, names: Sequence[str]) -> dict[tuple[str, ...], Separation]:
+    return {
+        tuple(names[int(place)] for place in label.split(",")): _separation(rows[0])
+        for label, rows in measurement.tables.items()
+    }
+
+
+def _separation(row: Any) -> Separation:
+    counts = {name: int(row[name] or 0) for name in ("rows", "classes", "uniques", "alike")}
+    return Separation.of(**counts)
+
+
+CHECK: Final[type[Check]] = ReidentificationBySubset

@@ -1,0 +1,86 @@
+"""Which few columns single out how many records."""
+
+from itertools import combinations
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks import ColumnClass, Misconfigured, Status, UnknownReason
+from checks.reidentification_by_subset import ReidentificationBySubset
+from checks.risk import class_sizes, separations
+from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+
+STATES = Rows(
+    {"age": "int", "sex": "text", "state": "text"},
+    [(20, "F", "CA"), (30, "F", "CA"), (40, "F", "TX"), (20, "M", "NY"), (40, "M", "CA")],
+)
+
+
+def _check(**given):
+    return ReidentificationBySubset(quasi_identifiers=("age", "sex", "state"), **{"max_unique_fraction": 0, **given})
+
+
+def test_distinction_and_separation(dialect):
+    """Five rows of Motwani & Xu: how many values, and how many pairs of rows, each set of columns tells apart."""
+    with place(dialect, t=STATES) as here:
+        outcome = ask(_check(known=2), here)
+    found = {
+        tuple(one["columns"]): (one["distinction"], round(one["separation"], 9)) for one in outcome.observed["sets"]
+    }
+    assert found[("sex",)] == (0.4, 0.6)
+    assert found[("state",)] == (0.6, 0.7)
+    assert found[("age",)] == (0.6, 0.8)
+    assert found[("sex", "state")] == (0.8, 0.9)
+
+
+def test_the_smallest_set_that_does_the_damage_is_named(dialect):
+    """One column that singles somebody out is worse than two that do."""
+    with place(dialect, t=STATES) as here:
+        strict, loose = ask(_check(), here), ask(_check(max_unique_fraction=0.5), here)
+        none = ask(_check(max_unique_fraction=1), here)
+    assert str(strict.message) == "who knows state singles out 2 of 5 records"
+    assert str(loose.message) == "who knows age, sex singles out 5 of 5 records"
+    assert str(none.message) == "no 3 columns together make more than 100% of the records unique"
+    assert (strict.status, loose.status, none.status) == (Status.FAIL, Status.FAIL, Status.PASS)
+
+
+def test_parts_of_a_set_that_singles_nobody_out_are_not_looked_at(dialect):
+    """A set never makes fewer records unique than a part of it does."""
+    with place(dialect, t=Rows(STATES.types, [(20, "F", "CA")] * 2 + [(30, "F", "TX")] * 2)) as here:
+        outcome = ask(_check(), here)
+    assert [one["columns"] for one in outcome.observed["sets"]] == [["age", "sex", "state"]]
+    assert outcome.status is Status.PASS
+
+
+def test_bad_input(dialect):
+    """Nothing to look at, no column, too many sets: each has its words."""
+    with place(dialect, t=Rows(STATES.types)) as here:
+        assert ask(_check(), here).reason is UnknownReason.NO_DATA
+        with pytest.raises(Misconfigured, match="no quasi-identifier"):
+            ask(ReidentificationBySubset(max_unique_fraction=0), here)
+        classified = {"sex": ColumnClass.QUASI_IDENTIFIER}
+        assert ask(ReidentificationBySubset(max_unique_fraction=0), here, classified=classified).reason is not None
+    many = {f"c{number}": "int" for number in range(24)}
+    with place(dialect, t=Rows(many, [tuple(range(24))])) as here, pytest.raises(Misconfigured, match="at most 2,000"):
+        ask(ReidentificationBySubset(quasi_identifiers=tuple(many), max_unique_fraction=0), here)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(st.tuples(*[st.sampled_from(["x", "y", None])] * 2, st.integers(0, 3)), min_size=1, max_size=12))
+def test_agrees_with_the_library_and_with_counting_all(rows):
+    """Engines and library agree, and what pruning leaves out has no uniques."""
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"])
+    found = separations(frame, ["a", "b", "c"])
+    for size in (1, 2, 3):
+        for one in combinations("abc", size):
+            uniques = class_sizes(frame, one).uniques
+            assert found[one].uniques == uniques if one in found else uniques == 0
+    for dialect in ENGINES:
+        with place(dialect, t=Rows({"a": "text", "b": "text", "c": "int"}, rows)) as here:
+            seen = ask(ReidentificationBySubset(quasi_identifiers=("c", "a", "b"), max_unique_fraction=1), here)
+        sets = {tuple(one["columns"]): one for one in seen.observed["sets"]}
+        assert {one: (it["uniques"], it["distinction"], it["separation"]) for one, it in sets.items()} == {
+            one: (it.uniques, it.distinction, it.separation) for one, it in found.items()
+        }
