@@ -72,10 +72,8 @@ class ReidentificationBySubset(CheckParameters):
         return replace(measurement, values={"rows": rows, "names": names})
 
     def _level(self, names: Sequence[str], level: int, found: dict[tuple[str, ...], Separation]) -> Wants:
-        sets = level_of(names, level, found)
-        return Wants(
-            classes={_label(names, one): ClassQuestion(tuple(names), partial(_told_apart, one)) for one in sets}
-        )
+        asked = {_label(names, one): partial(_told_apart, one) for one in level_of(names, level, found)}
+        return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in asked.items()})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a set singles out more than the share allowed; the smallest such set is named."""

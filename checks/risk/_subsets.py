@@ -20,8 +20,8 @@ MOST_SUBSETS: Final = 2_000
 class Separation:
     """How well a set of columns tells the rows of a table apart. Shares of no row, or no pair of rows, are None.
 
-    `uniques`: rows that are alone. `distinction`: distinct combinations per row. `separation`: the share of all pairs of
-    rows that differ in at least one of the columns. Both from 0 (all alike) to 1 (all different).
+    `uniques`: rows that are alone. `distinction`: distinct combinations per row. `separation`: the share of all pairs
+    of rows that differ in at least one of the columns. Both from 0 (all alike) to 1 (all different).
     """
 
     uniques: int
@@ -37,9 +37,8 @@ class Separation:
     @classmethod
     def of_sizes(cls, sizes: ClassSizes) -> Separation:
         """Take the sizes of the classes."""
-        alike = sum(
-            size * (size - 1) * count for size, count in zip(*map(_ints, (sizes.sizes, sizes.classes)), strict=True)
-        )
+        counted = zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)  # Python's whole numbers are exact
+        alike = sum(size * (size - 1) * classes for size, classes in counted)
         return cls.of(rows=sizes.rows, classes=sizes.count, uniques=sizes.uniques, alike=alike)
 
 
@@ -70,7 +69,7 @@ def separations(table: pd.DataFrame, columns: Sequence[str], *, known: int = 3) 
 def level_of(
     columns: Sequence[str], level: int, found: Mapping[tuple[str, ...], Separation]
 ) -> Iterator[tuple[str, ...]]:
-    """Give the sets of a size that may make a row unique: those that are part of a larger one that does, if any is known."""
+    """Give the sets of a size that may make a row unique: parts of a larger one that does, if any is known."""
     larger = [set(one) for one, separation in found.items() if len(one) == level + 1 and separation.uniques]
     is_first = not any(len(one) > level for one in found)
     for one in combinations(columns, level):
@@ -90,7 +89,3 @@ def refuse_too_many(columns: int, known: int) -> None:
             f"{columns} columns have {sets:,} sets of up to {known}; at most {MOST_SUBSETS:,} are measured: name fewer "
             "columns, or let 'known' be smaller"
         )
-
-
-def _ints(values: object) -> list[int]:
-    return [int(value) for value in values]  # type: ignore[attr-defined]  # exact whole numbers, however large
