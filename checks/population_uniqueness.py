@@ -1,0 +1,136 @@
+"""Few people are unique in the population that the table is a sample of."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from annotated_types import Interval
+from pydantic import Field, model_validator
+
+from checks._classes import sizes_question
+from checks._columns import ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._judge import without_rows
+from checks._message import Message
+from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
+from checks.risk._sizes import ClassSizes
+
+_FEW: Final = Message(
+    "an estimated {share:ratio} of the population is unique, at most {limit:ratio} allowed ({model}); "
+    "of the sample it is {sample:ratio}"
+)
+_MANY: Final = Message(
+    "an estimated {share:ratio} of the population is unique, more than {limit:ratio} ({model}); "
+    "of the sample it is {sample:ratio}"
+)
+_UNSETTLED: Final = Message("how much of the population is unique is not settled by the model of {model}: {problem}")
+_TOO_SMALL: Final = Message(
+    "the table has {rows:count} rows, more than the population of {size:count} that is configured"
+)
+_NAMES: Final = {
+    PopulationModel.ZAYATZ: "Zayatz",
+    PopulationModel.PITMAN: "Pitman",
+    PopulationModel.SNB: "slide negative binomial",
+    PopulationModel.POISSON_GAMMA: "Poisson-gamma",
+}
+
+
+class PopulationUniquenessCheck(CheckParameters):
+    """At most a share of the population, of which the table is a sample, is unique in the quasi-identifiers."""
+
+    summary: ClassVar[str] = "Few people are unique in the population that the table is a sample of."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_population_unique_fraction"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+
+    type: Literal["population_uniqueness"] = "population_uniqueness"
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns that together may single a person out; by default those the table classifies so."
+    )
+    sampling_fraction: Annotated[float, Interval(ge=1e-9, le=1)] | None = Field(
+        None, description="The share of the population whose rows are in the table, up to 1. This or 'population_size'."
+    )
+    population_size: Annotated[int, Interval(ge=1, le=10**18)] | None = Field(
+        None, description="How many rows a table of the whole population would have. This or 'sampling_fraction'."
+    )
+    max_population_unique_fraction: Annotated[float, Interval(ge=0, le=1)] = Field(
+        description="Largest share of the population that may be unique, 0 to 1."
+    )
+    model: Literal["decision", "zayatz", "pitman", "snb", "poisson_gamma"] = Field(
+        "decision", description="The model whose estimate is judged; 'decision' chooses one by the sampling fraction."
+    )
+
+    @model_validator(mode="after")
+    def _knows_the_population(self) -> Self:
+        if (self.sampling_fraction is None) == (self.population_size is None):
+            raise ValueError("exactly one of 'sampling_fraction' and 'population_size'")
+        return self
+
+    def wants(self, context: Context) -> Wants:
+        """Ask how many classes there are of each size."""
+        return Wants(classes={"sizes": sizes_question(context, self.quasi_identifiers)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when the estimate is above the limit; below it, it must be one to rely on."""
+        sizes = ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables["sizes"])
+        if not sizes.count:
+            return without_rows(self)
+        if self.population_size is not None and self.population_size < sizes.rows:
+            seen: dict[str, Json] = {"rows": sizes.rows, "population_size": self.population_size}
+            too_small = _TOO_SMALL.given(rows=sizes.rows, size=self.population_size)
+            return unknown(UnknownReason.MISCONFIGURED, too_small, seen)
+        found = population_uniqueness(
+            sizes, sampling_fraction=self.sampling_fraction, population_size=self.population_size
+        )
+        model = found.decision if self.model == "decision" else PopulationModel(self.model)
+        estimate, limit = found.of(model), self.max_population_unique_fraction
+        observed = _figures(found, model)
+        values = {"share": estimate.fraction_of_population, "limit": limit, "model": _NAMES[model]}
+        values["sample"] = found.sample_unique_fraction
+        expected: dict[str, Json] = {"max_population_unique_fraction": limit}
+        if estimate.fraction_of_population > limit:
+            return Outcome(Status.FAIL, _MANY.given(**values), observed, expected)
+        if estimate.degenerate:
+            unsettled = _UNSETTLED.given(model=_NAMES[model], problem=estimate.problem)
+            return unknown(UnknownReason.MISCONFIGURED, unsettled, observed)
+        return Outcome(Status.PASS, _FEW.given(**values), observed, expected)
+
+
+def _figures(found: PopulationUniqueness, model: PopulationModel) -> dict[str, Json]:
+    return {
+        "rows": found.rows,
+        "population_size": found.population_size,
+        "sampling_fraction": found.sampling_fraction,
+        "sample_uniques": found.sample_uniques,
+        "sample_unique_fraction": found.sample_unique_fraction,
+        **{str(each): _estimate(found.of(each)) for each in PopulationModel},
+        "dis": found.dis,
+        "decision": str(found.decision),
+        "decision_reason": found.reason,
+        "model": str(model),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Json]:
+    return {
+        "population_uniques": estimate.population_uniques,
+        "fraction_of_population": estimate.fraction_of_population,
+        "p_unique_given_sample_unique": estimate.p_unique_given_sample_unique,
+        "fit": estimate.fit,
+        "degenerate": estimate.degenerate,
+        "problem": estimate.problem,
+    }
+
+
+CHECK: Final[type[Check]] = PopulationUniquenessCheck
