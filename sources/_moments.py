@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -38,6 +38,11 @@ _ISO_WITHOUT_OFFSET: Final = f"^{_DAY}(?:[Tt ]{_CLOCK})?$"
 
 _SQLITE_MOMENT: Final = "tablewatch_moment"
 _SQLITE_OFFSET: Final = "tablewatch_has_offset"
+_SQLITE_MICROSECONDS: Final = "tablewatch_microseconds"
+
+_START: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall clocks are counted as they are written
+_FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)  # noqa: DTZ001 - as above
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,29 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
     return Moment(column, never, None, aware=kind.timezone is not None)
 
 
+def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
+    """Give whole microseconds since 1970, of a moment in UTC and of a wall clock as if it were UTC's.
+
+    NULL where the moment is NULL or outside the years 1 to 9999.
+    """
+    import ibis
+
+    value = moment.value
+    if dialect == "sqlite":
+        return _functions().sqlite_microseconds(value)
+    if dialect == "spark":
+        return _functions().spark_microseconds(value.cast("timestamp('UTC')"))
+    first, last = (ibis.literal(end).cast(value.type()) for end in (_FIRST, _LAST))
+    seconds = value.truncate("s").epoch_seconds().cast("int64")
+    counted = seconds * 1_000_000 + value.microsecond().cast("int64")
+    return value.between(first, last).ifelse(counted, ibis.null("int64"))
+
+
 def register(connection: sqlite3.Connection) -> None:
-    """Offer a SQLite connection the functions that `as_moment` calls."""
+    """Offer a SQLite connection the functions that `as_moment` and `microseconds` call."""
     connection.create_function(_SQLITE_MOMENT, 1, _read, deterministic=True)
     connection.create_function(_SQLITE_OFFSET, 1, _has_offset, deterministic=True)
+    connection.create_function(_SQLITE_MICROSECONDS, 1, _count_microseconds, deterministic=True)
 
 
 def _of_sqlite(column: ir.Column) -> Moment:
@@ -130,6 +154,8 @@ class _Functions(NamedTuple):
     sqlite_offset: Callable[[ir.StringValue], ir.BooleanValue]
     postgres_matches: Callable[[ir.StringValue, str], ir.BooleanValue]
     spark_naive: Callable[[str, str, ir.TimestampValue], ir.TimestampValue]
+    sqlite_microseconds: Callable[[ir.TimestampValue], ir.IntegerValue]
+    spark_microseconds: Callable[[ir.TimestampValue], ir.IntegerValue]
 
 
 @cache  # one definition per process: two of the same function would not be equal, and equal wants are measured once
@@ -148,7 +174,15 @@ def _functions() -> _Functions:
     @ibis.udf.scalar.builtin(name="convert_timezone", signature=(("string", "string", "timestamp"), "timestamp"))
     def spark_naive(seen, wanted, moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as above
 
-    return _Functions(sqlite_moment, sqlite_offset, postgres_matches, spark_naive)
+    @ibis.udf.scalar.builtin(name=_SQLITE_MICROSECONDS, signature=(("timestamp",), "int64"))
+    def sqlite_microseconds(moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
+
+    @ibis.udf.scalar.builtin(name="unix_micros", signature=(("timestamp",), "int64"))
+    def spark_microseconds(moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
+
+    return _Functions(
+        sqlite_moment, sqlite_offset, postgres_matches, spark_naive, sqlite_microseconds, spark_microseconds
+    )
 
 
 _matches_iso: Final = re.compile(_ISO).fullmatch
@@ -172,3 +206,8 @@ def _read(text: object) -> str | None:
 @lru_cache(maxsize=64)  # as above
 def _has_offset(text: object) -> bool | None:
     return None if text is None else isinstance(text, str) and _matches_offset(text) is not None
+
+
+@lru_cache(maxsize=64)  # as above
+def _count_microseconds(moment: str | None) -> int | None:
+    return None if moment is None else (datetime.fromisoformat(moment) - _START) // _MICROSECOND

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sources import Moment, NotTemporal, Source, SourceSpec, as_moment, open_source
-from sources._moments import _has_offset, _read
+from sources._moments import _has_offset, _read, microseconds
 from tests.sources.texts import hold
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # Spark's bridge to Java
@@ -94,10 +94,16 @@ def read(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
             if aggregates is not None:
                 [row] = source.fetch(source.compile(table.aggregate(**aggregates(table, moment))))
                 return row
-            wanted = table.select("id", value=moment.value, unparsed=moment.unparsed, offset=moment.offset)
+            told = {"value": moment.value, "unparsed": moment.unparsed, "offset": moment.offset}
+            wanted = table.select("id", **told, us=microseconds(moment, source.dialect))
             return source.fetch(source.compile(wanted.order_by("id")))
 
     return of
+
+
+def since_1970(moment: datetime) -> int:
+    """Give whole microseconds, of a wall clock as if it were UTC's."""
+    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - as above
 
 
 def normal(value: Any) -> str | None:
@@ -112,6 +118,7 @@ def test_each_spelling_is_read(read: Callable[..., Any]) -> None:
     """Each spelling of ISO 8601 is one moment on every engine, to the microsecond, in UTC where it has an offset."""
     rows = read([*READABLE, None])
     assert [normal(row["value"]) for row in rows] == [*READABLE.values(), None]
+    assert [row["us"] for row in rows] == [*(since_1970(datetime.fromisoformat(v)) for v in READABLE.values()), None]
     assert not any(row["unparsed"] for row in rows)
     carries = [text[10:].strip("Tt 0123456789:.") != "" for text in READABLE]
     assert [row["offset"] if row["offset"] is None else bool(row["offset"]) for row in rows] == [*carries, None]
@@ -259,6 +266,7 @@ def _check_native(source: Source, *, table: str = "t", without_clock: bool = Fal
     assert {name: moment.aware for name, moment in moments.items()} == {"day": False, "wall": False, "moment": True}
     assert all(moment.offset is None for moment in moments.values())
     values = {name: moment.value.max() for name, moment in moments.items()}
+    counted = {f"us_{name}": microseconds(moment, source.dialect).max() for name, moment in moments.items()}
     unparsed = {f"no_{name}": rows.count(where=moment.unparsed) for name, moment in moments.items()}
     limits = {
         "day": datetime.fromisoformat("2026-03-01"),
@@ -272,8 +280,9 @@ def _check_native(source: Source, *, table: str = "t", without_clock: bool = Fal
     missed = {
         f"missed_{name}": rows.count(where=moments[name].value <= ibis.literal(at)) for name, at in just_before.items()
     }
-    [row] = source.fetch(source.compile(rows.aggregate(**values, **unparsed, **reached, **missed)))
+    [row] = source.fetch(source.compile(rows.aggregate(**values, **counted, **unparsed, **reached, **missed)))
     assert {name: row[name] for name in limits} == limits
+    assert {name: row[f"us_{name}"] for name in limits} == {name: since_1970(at) for name, at in limits.items()}
     assert [row[f"no_{name}"] for name in limits] == [0, 0, 0]
     assert [row[f"reached_{name}"] for name in limits] == [1, 1, 1]
     assert [row[f"missed_{name}"] for name in limits] == [0, 0, 0]
