@@ -28,11 +28,11 @@ from checks.risk._population import Estimate, PopulationModel, PopulationUniquen
 from checks.risk._sizes import ClassSizes
 
 _FEW: Final = Message(
-    "an estimated {share:ratio} of the population is unique, at most {limit:ratio} allowed ({model}); "
+    "an estimated {share:ratio} of the population is unique, at most {limit:number}% allowed ({model}); "
     "of the sample it is {sample:ratio}"
 )
 _MANY: Final = Message(
-    "an estimated {share:ratio} of the population is unique, more than {limit:ratio} ({model}); "
+    "an estimated {share:ratio} of the population is unique, more than {limit:number}% ({model}); "
     "of the sample it is {sample:ratio}"
 )
 _UNSETTLED: Final = Message("how much of the population is unique is not settled by the model of {model}: {problem}")
@@ -96,7 +96,7 @@ class PopulationUniquenessCheck(CheckParameters):
         model = found.decision if self.model == "decision" else PopulationModel(self.model)
         estimate, limit = found.of(model), self.max_population_unique_fraction
         observed = _figures(found, model)
-        values = {"share": estimate.fraction_of_population, "limit": limit, "model": _NAMES[model]}
+        values = {"share": estimate.fraction_of_population, "limit": 100 * limit, "model": _NAMES[model]}
         values["sample"] = found.sample_unique_fraction
         expected: dict[str, Json] = {"max_population_unique_fraction": limit}
         if estimate.fraction_of_population > limit:
