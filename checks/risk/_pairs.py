@@ -1,0 +1,98 @@
+"""Which sensitive values each equivalence class holds, and how often: what l-diversity and t-closeness start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Whole: TypeAlias = npt.NDArray[np.int64]
+_N = TypeVar("_N", np.int64, np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassPairs:
+    """A row for each value that occurs in a class, sorted by class and then by value. NULL is a value of its own.
+
+    `starts`: where each class begins, int64 of shape (classes,). `value`: the place of the value among all values,
+    int64 of shape (pairs,). `copies`: in how many records, int64 of shape (pairs,), at least 1.
+    """
+
+    starts: Whole
+    value: Whole
+    copies: Whole
+
+    @classmethod
+    def of(cls, classes: Whole, values: Whole) -> ClassPairs:
+        """Take, for each record, the number of its class and of its value, both counted from 0 without gaps."""
+        width = int(values.max()) + 1 if len(values) else 1
+        found, copies = np.unique(classes * width + values, return_counts=True)
+        starts = np.flatnonzero(np.diff(found // width, prepend=-1))
+        return cls(starts.astype(np.int64), found % width, copies.astype(np.int64))
+
+    @property
+    def sizes(self) -> Whole:
+        """Count the records of each class."""
+        return self.sums(self.copies)
+
+    @property
+    def distinct(self) -> Whole:
+        """Count the values of each class."""
+        return np.diff(self.starts, append=len(self.copies))
+
+    @property
+    def owner(self) -> Whole:
+        """Give the class of each pair."""
+        return np.repeat(np.arange(len(self.starts)), self.distinct)
+
+    def sums(self, of: npt.NDArray[_N]) -> npt.NDArray[_N]:
+        """Add up, in each class, what each pair has."""
+        found: npt.NDArray[_N] = np.add.reduceat(of, self.starts) if len(self.starts) else of[:0]
+        return found
+
+
+def sensitive_columns(quasi_identifiers: Sequence[str], sensitive: str | Sequence[str]) -> tuple[str, ...]:
+    """Give the sensitive columns.
+
+    Raises:
+        ValueError: there is no quasi-identifier or no sensitive column, or a column is both.
+    """
+    names = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    if not quasi_identifiers:
+        raise ValueError("no quasi-identifier: name at least one column")
+    if not names:
+        raise ValueError("no sensitive column: name at least one")
+    both = sorted(set(names) & set(quasi_identifiers))
+    if both:
+        raise ValueError(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
+    return names
+
+
+def class_numbers(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> Whole:
+    """Number the equivalence class of each record from 0.
+
+    Raises:
+        KeyError: the frame has no such column.
+    """
+    if not len(table):
+        return np.empty(0, dtype=np.int64)
+    grouped = table.groupby(list(quasi_identifiers), dropna=False, observed=True, sort=False)
+    return grouped.ngroup().to_numpy().astype(np.int64)
+
+
+def value_numbers(column: pd.Series[Any], *, ordered: bool = False) -> Whole:
+    """Number the value of each record from 0; if `ordered`, by the order of the values, with NULL after the last.
+
+    Raises:
+        TypeError: the values have no order.
+    """
+    import pandas as pd
+
+    codes, known = pd.factorize(column, sort=ordered, use_na_sentinel=True)
+    return np.where(codes < 0, len(known), codes).astype(np.int64)
