@@ -6,13 +6,13 @@ from pathlib import Path
 
 import ibis
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from checks import CheckParameters, Context, Kind, Measurement, Misconfigured, Severity, Status, Zones
 from checks._catalog import CatalogError, load_catalog
 from checks._judge import judge
 from checks._scalars import SchemaOfText
+from monitor.config._yaml import plain_data, read_yaml
 from tests.checks.ask import NOW, Question, Rows, place
 
 HOUSE = Path(__file__).resolve().parents[2]
@@ -34,6 +34,8 @@ OBSERVED = {
     "metric": {"value", "baseline"},
     "reconcile": {"value", "baseline"},
     "classification": {"unclassified", "gone"},
+    "delta_presence": {"rows", "population_rows", "delta_min", "delta_max", "records_outside_population"},
+    "linkage": {"rows", "matched", "uniquely_matched", "uniquely_matched_both_ways", "fraction", "candidates"},
     "reidentification_by_subset": {"rows", "sets"},
     "population_uniqueness": {"zayatz", "pitman", "snb", "poisson_gamma", "dis", "decision"},
     "k_anonymity": {
@@ -68,6 +70,10 @@ OTHERS = {
     "crm.customers": ibis.table({"customer_id": "int64"}, name="customers"),
     "shop.lines": ibis.table({"customer": "int64", "number": "int64"}, name="lines"),
     "finance.ledger": ibis.table({"total": "decimal(18, 2)"}, name="ledger"),
+    "public.voters": ibis.table({"born": "int64", "zip": "string", "sex": "string"}, name="voters"),
+    "public.reviews": ibis.table(
+        {"reviewer": "string", "shop": "int64", "paid": "decimal(18, 2)", "ordered_at": "timestamp"}, name="reviews"
+    ),
 }
 
 
@@ -86,7 +92,7 @@ def _section(text, name):
 def examples(name):
     """Give the checks that the documentation of a check shows."""
     blocks = re.findall(r"```yaml\n(.*?)```", section(name), flags=re.DOTALL)
-    shown = [one for block in blocks for one in yaml.safe_load(block)]
+    shown = [one for block in blocks for one in plain_data(read_yaml(block, "checks.md")[0])]
     assert shown, f"docs/checks.md shows no {name}"
     return [CATALOG[one["type"]].model_validate(one) for one in shown]
 
@@ -211,6 +217,10 @@ def test_observes_what_is_published(name, dialect):
     tables |= {
         "shop.lines": Rows({"customer": "int", "number": "int"}),
         "finance.ledger": Rows({"total": "decimal"}, [(15,)]),
+        "public.voters": Rows({"born": "int", "zip": "text", "sex": "text"}, [person[:3]] * 5),
+        "public.reviews": Rows(
+            {"reviewer": "text", "shop": "int", "paid": "decimal", "ordered_at": "timestamp"}, [("x", 1, 4, at)]
+        ),
     }
     with place(dialect, **tables) as here:
         for check in examples(name):

@@ -88,6 +88,24 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"column": "name", "references": "{other}.age"},
         {"column": "born", "references": "{other}.nowhere"},
     ],
+    "linkage": [
+        {"auxiliary": "{other}", "on": ["id", "name"]},
+        {"auxiliary": "{other}", "on": ["twin"], "max_unique_fraction": 1},
+        {"auxiliary": "{other}", "on": {"born": "seen"}, "tolerance": {"born": "3650d"}, "where": "age > 5"},
+        {"auxiliary": "{other}", "on": ["age", "wage"], "tolerance": {"age": 1000000, "wage": 0.5}},
+        {"auxiliary": "{other}", "on": ["fee"], "tolerance": {"fee": 1e300}, "entity": "name"},
+        {"auxiliary": "{other}", "on": ["age"], "entity": {"name": "email"}, "at_least": 1},
+        {"auxiliary": "{other}", "on": ["name"], "tolerance": {"name": "1d"}},
+        {"auxiliary": "{other}", "on": ["name"], "tolerance": {"name": 1}},
+        {"auxiliary": "{other}", "on": {"name": "age"}},
+        {"auxiliary": "{other}", "on": ["nowhere"]},
+    ],
+    "delta_presence": [
+        {"population": "{other}", "quasi_identifiers": ["name", "born"], "max": 0.5},
+        {"population": "{other}", "quasi_identifiers": ["code"], "max": 1, "where": "CAST(code AS INTEGER) > 5"},
+        {"population": "{other}", "quasi_identifiers": ["name"], "population_columns": {"name": "age"}, "min": 0.1},
+        {"population": "{other}", "max": 0.5},
+    ],
     "metric": [
         {"aggregate": aggregate, "column": column, **limits}
         for aggregate in ("sum", "mean", "min", "max", "stddev")

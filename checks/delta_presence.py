@@ -1,0 +1,108 @@
+"""Nobody can tell who of a population is in the table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from annotated_types import Interval, MinLen
+from pydantic import Field, model_validator
+
+from checks._classes import quasi_identifiers_of
+from checks._columns import ColumnName, ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    ClassQuestion,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._message import Message
+from checks._population import Population
+
+_EMPTY: Final = Message("{table} has no row")
+_NO_POPULATION: Final = Message(
+    "at least {outside:count} rows are not in {table}: it is no population of this table",
+    one="at least {outside:count} row is not in {table}: it is no population of this table",
+    counted="outside",
+)
+_TOLD: Final = Message(
+    "of some people in {table} one can tell with {high:ratio} that they are in, at most {max:ratio} allowed"
+)
+_TOLD_ABSENT: Final = Message(
+    "of some people in {table} one can tell that they are absent: {low:ratio} are in, at least {min:ratio} expected"
+)
+_HIDDEN: Final = Message("of everybody in {table} the chance to be in the table is {low:ratio} to {high:ratio}")
+
+
+class DeltaPresence(CheckParameters):
+    """For everybody in the population, the probability of being in the table lies between two limits."""
+
+    summary: ClassVar[str] = "Nobody can tell with much certainty who of a population is in the table, or is not."
+    limits: ClassVar[frozenset[str]] = frozenset({"min", "max"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+
+    type: Literal["delta_presence"] = "delta_presence"
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns that an attacker knows; by default those the table classifies as quasi-identifiers."
+    )
+    population: Annotated[str, MinLen(1)] = Field(
+        description="The table of everybody who may be in, one row each, generalised alike, of the same source."
+    )
+    population_columns: Mapping[ColumnName, ColumnName] = Field(
+        {}, description="Quasi-identifier: its name in the population table, where the two differ."
+    )
+    min: Annotated[float, Interval(ge=0, le=1)] | None = Field(
+        None, description="Smallest probability allowed; above 0, every class of the population is in the table."
+    )
+    max: Annotated[float, Interval(ge=0, le=1)] | None = Field(None, description="Largest probability allowed.")
+
+    @model_validator(mode="after")
+    def _has_limits(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("at least one of 'min' and 'max'")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("'min' is larger than 'max'")
+        return self
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the population table."""
+        return (self.population,)
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows of each class in the table and in the population, and sum that up in one row."""
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        population = Population.of(context, self.population, names, self.population_columns)
+        return Wants({"rows": context.rows}, classes={"presence": ClassQuestion(names, population.presence)})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when somebody is in, or absent, with more certainty than allowed."""
+        found = measurement.tables["presence"][0]
+        observed: dict[str, Json] = {"rows": measurement.number("rows")}
+        observed |= {key: int(found[key] or 0) for key in ("population_rows", "classes", "population_classes")}
+        outside = observed["records_outside_population"] = int(found["outside"] or 0)
+        observed |= {"delta_min": None, "delta_max": None}
+        expected: dict[str, Json] = {"min": self.min, "max": self.max}
+        if not observed["population_rows"]:
+            return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.population), observed)
+        if outside:
+            message = _NO_POPULATION.given(outside=outside, table=self.population)
+            return unknown(UnknownReason.MISCONFIGURED, message, observed)
+        low, high = float(found["delta_min"]), float(found["delta_max"])
+        observed |= {"delta_min": low, "delta_max": high}
+        values = {"table": self.population, "low": low, "high": high, "min": self.min, "max": self.max}
+        if self.max is not None and high > self.max:
+            return Outcome(Status.FAIL, _TOLD.given(**values), observed, expected)
+        if self.min is not None and low < self.min:
+            return Outcome(Status.FAIL, _TOLD_ABSENT.given(**values), observed, expected)
+        return Outcome(Status.PASS, _HIDDEN.given(**values), observed, expected)
+
+
+CHECK: Final[type[Check]] = DeltaPresence

@@ -1,0 +1,187 @@
+"""Records cannot be found by someone who holds another table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+import ibis.expr.types as ir
+from annotated_types import Ge, Le, MinLen
+from pydantic import Field, model_validator
+
+from checks._columns import ColumnName, ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Misconfigured,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._linkage import complete, linked_persons, linked_records
+from checks._message import Message
+from checks._shared_columns import SharedColumn, Tolerance, shared_column, unreadable
+from checks.risk._linkage import Linkage
+
+_NOBODY: Final = Message("{table} has no row in which all shared columns are known: it tells an attacker nothing")
+_ROWS: Final = Message(
+    "{unique:count} of {asked:count} rows match one and only one row of {table} ({share:ratio})",
+    one="{unique:count} of {asked:count} rows matches one and only one row of {table} ({share:ratio})",
+    counted="unique",
+)
+_PERSONS: Final = Message(
+    "{unique:count} of {asked:count} persons of {table} fit one and only one person ({share:ratio})",
+    one="{unique:count} of {asked:count} persons of {table} fits one and only one person ({share:ratio})",
+    counted="unique",
+)
+
+
+class LinkageCheck(CheckParameters):
+    """At most a share of the records match one and only one record of an auxiliary table."""
+
+    summary: ClassVar[str] = "Few records match one and only one record of another table on the columns they share."
+    limits: ClassVar[frozenset[str]] = frozenset({"max_unique_fraction"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+
+    type: Literal["linkage"] = "linkage"
+    auxiliary: Annotated[str, MinLen(1)] = Field(description="The table that an attacker may hold, of the same source.")
+    on: ColumnNames | Annotated[Mapping[ColumnName, ColumnName], MinLen(1)] = Field(
+        description="The columns both tables share; or own column: its name in the auxiliary table.",
+        examples=[["postcode", "born"], {"postcode": "zip"}],
+    )
+    tolerance: Mapping[ColumnName, Tolerance] = Field(
+        {}, description="How far two values may be apart, by own column; without one they are equal."
+    )
+    entity: ColumnName | Annotated[Mapping[ColumnName, ColumnName], MinLen(1)] | None = Field(
+        None, description="The column that tells persons apart where one has many rows; or own column: its name there."
+    )
+    at_least: Annotated[int, Ge(1)] | None = Field(
+        None, description="How many known rows of a person must be found; all of them, if not given."
+    )
+    max_unique_fraction: Annotated[float, Ge(0), Le(1)] = Field(
+        0.0, description="Largest share that may match one and only one, 0 to 1."
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        strange = sorted(set(self.tolerance) - set(self._pairs))
+        if strange:
+            raise ValueError(f"'tolerance' is of a column in 'on'; not there: {', '.join(strange)}")
+        if self.at_least is not None and self.entity is None:
+            raise ValueError("'at_least' counts the known rows of a person: it needs 'entity'")
+        if isinstance(self.entity, Mapping) and len(self.entity) > 1:
+            raise ValueError("'entity' is one column, or one own column and its name in the auxiliary table")
+        return self
+
+    @property
+    def _pairs(self) -> Mapping[str, str]:
+        return self.on if isinstance(self.on, Mapping) else {name: name for name in self.on}
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the auxiliary table."""
+        return (self.auxiliary,)
+
+    def wants(self, context: Context) -> Wants:
+        """Count the rows, those that are complete, and by one join how many have one match, two, and so on."""
+        there = Context(context.references[self.auxiliary], context.dialect, context.now)
+        columns = [self._shared(context, there, names) for names in self._pairs.items()]
+        own, other, people = context.filtered, there.table, {}
+        if self.entity is not None:
+            ((mine, theirs),) = ({self.entity: self.entity} if isinstance(self.entity, str) else self.entity).items()
+            people = {"person": context.column(mine), "target": self._theirs(there, theirs)}
+        known = complete((own, other), columns, **people)
+        links = linked_records(known) if self.entity is None else linked_persons(known, self.at_least)
+        return Wants(
+            {
+                "rows": context.rows,
+                "complete": context.count(_all_known([column.own.known for column in columns])),
+                **_evidence("own", [column.own.evidence for column in columns]),
+            },
+            {"auxiliary": self._auxiliary(there, columns, people.get("target")), "links": links},
+        )
+
+    def _shared(self, context: Context, there: Context, names: tuple[str, str]) -> SharedColumn:
+        context.column(names[0])
+        self._theirs(there, names[1])
+        return shared_column(context, there, names, self.tolerance.get(names[0]))
+
+    def _theirs(self, there: Context, name: str) -> ir.Column:
+        try:
+            return there.column(name)
+        except Misconfigured as error:
+            raise Misconfigured(f"{self.auxiliary}: {error}") from None
+
+    def _auxiliary(self, there: Context, columns: Sequence[SharedColumn], target: ir.Column | None) -> ir.Table:
+        counted = {"rows": there.rows, "complete": there.count(_all_known([column.other.known for column in columns]))}
+        persons = {} if target is None else {"persons": target.nunique()}
+        return there.table.aggregate(
+            **counted, **persons, **_evidence("other", [column.other.evidence for column in columns])
+        )
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when more than the share allowed has one and only one match."""
+        there = measurement.tables["auxiliary"][0]
+        for at, names in enumerate(self._pairs.items()):
+            problem = unreadable(_told(measurement.values, f"own{at}_"), _told(there, f"other{at}_"), names)
+            if problem is not None:
+                return problem
+        rows, complete_rows = measurement.number("rows"), measurement.number("complete")
+        observed: dict[str, Json] = {"rows": rows, "null_rows": rows - complete_rows}
+        observed |= {"auxiliary_rows": int(there["rows"] or 0)}
+        asked = rows if self.entity is None else int(there["persons"] or 0)
+        if not int(there["complete"] or 0) or not asked:
+            return unknown(UnknownReason.NO_DATA, _NOBODY.given(table=self.auxiliary), observed)
+        counted = [tuple(int(row[key]) for key in _COUNTS) for row in measurement.tables["links"]]
+        found = Linkage.of(((one[0], one[1], one[2]) for one in counted), rows=asked)
+        observed |= _observe(found) | ({} if self.entity is None else {"auxiliary_persons": asked})
+        expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
+        share = found.uniquely_matched / asked
+        values = {"unique": found.uniquely_matched, "asked": asked, "table": self.auxiliary, "share": share}
+        status = Status.PASS if share <= self.max_unique_fraction else Status.FAIL
+        return Outcome(status, self._say(values), observed, expected)
+
+    def _say(self, values: Mapping[str, Any]) -> Message:
+        return replace(_ROWS if self.entity is None else _PERSONS, values=values)
+
+
+_COUNTS: Final = ("candidates", "found", "both_ways")
+
+
+def _all_known(known: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
+    first, *rest = known
+    for one in rest:
+        first &= one
+    return first
+
+
+def _evidence(side: str, found: Sequence[Mapping[str, ir.Value]]) -> dict[str, ir.Value]:
+    return {f"{side}{at}_{name}": value for at, counts in enumerate(found) for name, value in counts.items()}
+
+
+def _told(values: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+
+
+def _observe(found: Linkage) -> dict[str, Json]:
+    """Give the counts; candidates only as none, one, a few and many: how many exactly may tell more than it helps."""
+    few = sum(count for number, count in found.candidates.items() if 1 < number < _MANY)
+    many = sum(count for number, count in found.candidates.items() if number >= _MANY)
+    return {
+        "matched": found.matched,
+        "uniquely_matched": found.uniquely_matched,
+        "uniquely_matched_both_ways": found.uniquely_matched_both_ways,
+        "fraction": found.fraction,
+        "candidates": {"0": found.candidates.get(0, 0), "1": found.uniquely_matched, "2-4": few, "5+": many},
+    }
+
+
+_MANY: Final = 5
+
+CHECK: Final[type[Check]] = LinkageCheck
