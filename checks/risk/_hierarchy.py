@@ -59,10 +59,15 @@ class Hierarchy:
         """Read ARX's form: a line for each value without a head, the value first, then its ancestors.
 
         Raises:
-            ValueError: as `of`.
+            ValueError: as `of`, or no line has an ancestor.
         """
-        lines = csv.reader(io.StringIO(text.removeprefix("\N{BYTE ORDER MARK}")), delimiter=delimiter)
-        return cls._of_paths(line for line in lines if line)
+        cells = csv.reader(io.StringIO(text.removeprefix("\N{BYTE ORDER MARK}")), delimiter=delimiter)
+        lines = [line for line in cells if line]
+        if lines and all(len(line) == 1 for line in lines):
+            raise ValueError(
+                f"no line of a hierarchy has an ancestor; expected 'value{delimiter}ancestor{delimiter}...'"
+            )
+        return cls._of_paths(lines)
 
     @classmethod
     def _of_paths(cls, paths: Iterable[Path]) -> Hierarchy:

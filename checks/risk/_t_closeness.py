@@ -68,8 +68,8 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
 
     Li, Li & Venkatasubramanian 2007 (ICDE), definition 2, with the Earth Mover's Distance as there. `equal`: all values
     are equally far apart, D = 1/2 sum |p_i - q_i| (the variational distance). `ordered`: values i and j of the m
-    values of both distributions, sorted, are |i - j|/(m - 1) apart, D = 1/(m - 1) sum_i |sum_(j<=i) (p_j - q_j)|; NULL stands
-    after the largest. With a hierarchy: two values are as far apart as the level is high at which they meet,
+    values of both distributions, sorted, are |i - j|/(m - 1) apart, D = 1/(m - 1) sum_i |sum_(j<=i) (p_j - q_j)|; NULL
+    stands after the largest. With a hierarchy: two values are as far apart as the level is high at which they meet,
     D = 1/H sum over the nodes below the root of max(p - q, 0); NULL meets no value below the root.
 
     It protects neither against finding a record (see `k_anonymity`), nor does it say that a class has several values: a

@@ -35,6 +35,22 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["nowhere"], "k": 2},
         {"k": 2},
     ],
+    "l_diversity": [
+        {"quasi_identifiers": ["name", "fee"], "sensitive": ["email", "born"], "l": 2, "warn": {"l": 3}},
+        {"quasi_identifiers": ["name"], "sensitive": ["fee"], "l": 1.5, "variant": "entropy"},
+        {"quasi_identifiers": ["age"], "sensitive": ["name"], "l": 2, "variant": "recursive", "c": 2},
+        {"quasi_identifiers": ["age"], "sensitive": ["name"], "l": 2, "where": "CAST(code AS INTEGER) > 5"},
+        {"quasi_identifiers": ["name"], "sensitive": ["name"], "l": 2},
+        {"quasi_identifiers": ["name"], "l": 2},
+    ],
+    "t_closeness": [
+        {"quasi_identifiers": ["age", "code"], "sensitive": ["name", "fee"], "t": 0.1, "warn": {"t": 0}},
+        {"quasi_identifiers": ["name"], "sensitive": ["fee"], "t": 0.1, "distance": "ordered"},
+        {"quasi_identifiers": ["name"], "sensitive": ["born"], "t": 1, "distance": "ordered"},
+        {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "distance": "ordered"},
+        {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"], "bob": ["*"]}},
+        {"quasi_identifiers": ["age"], "sensitive": ["born"], "t": 0.1, "where": "CAST(code AS INTEGER) > 5"},
+    ],
     "not_null": [
         {"columns": ["id", "name", "born"]},
         {"columns": ["email"], "max_ratio": 0.5, "warn": {"max_ratio": 0}},

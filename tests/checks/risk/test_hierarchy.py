@@ -34,6 +34,7 @@ def test_unknown_values_are_counted():
     [
         ("", "without a value"),
         ("\n\n", "without a value"),
+        ("a,A\nb,A\n", "expected 'value;ancestor;...'"),
         ("a;*\na;*\n", "1 values come more than once"),
         ("a;A;*\nb;*\nc;C;*\n", "1 of 3 values of a hierarchy have another number of ancestors than 2"),
         ("a;A;X\nb;A;Y\n", "at level 1 of a hierarchy there are 1 more parents than nodes"),

@@ -1,0 +1,145 @@
+"""Every group of records that are alike has several sensitive values: who finds a group does not learn one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from annotated_types import Gt
+from pydantic import Field, model_validator
+
+from checks._classes import quasi_identifiers_of
+from checks._columns import ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    ClassQuestion,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    Wants,
+)
+from checks._diversity import DiversityLimit, Variant, diversity_of, entropy_l
+from checks._message import Message
+from checks._sensitive import broken_in, sensitive_of, worst_of
+from checks.risk._l_diversity import ratio_of
+
+_DIVERSE: Final[Mapping[Variant, Message]] = {
+    Variant.DISTINCT: Message("every group has at least {l:number} values of {columns}"),
+    Variant.ENTROPY: Message("every group has an entropy l of at least {l:number} in {columns}"),
+    Variant.RECURSIVE: Message("every group is recursively ({c:number}, {l:number})-diverse in {columns}"),
+}
+_UNIFORM: Final[Mapping[Variant, Message]] = {
+    Variant.DISTINCT: Message(
+        "{bad:count} of {rows:count} records are in groups with fewer than {l:number} values of {column}"
+    ),
+    Variant.ENTROPY: Message(
+        "{bad:count} of {rows:count} records are in groups with an entropy l below {l:number} in {column}"
+    ),
+    Variant.RECURSIVE: Message(
+        "{bad:count} of {rows:count} records are in groups that are not recursively ({c:number}, {l:number})-diverse "
+        "in {column}"
+    ),
+}
+
+
+class LDiversityCheck(CheckParameters):
+    """Every group of records that are alike in the quasi-identifiers is diverse in its sensitive values."""
+
+    summary: ClassVar[str] = "Every group of records that are alike has at least l different sensitive values."
+    limits: ClassVar[frozenset[str]] = frozenset({"l", "c"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+    looks_again: ClassVar[bool] = True
+
+    type: Literal["l_diversity"] = "l_diversity"
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns that together may single a person out; by default those the table classifies so."
+    )
+    sensitive: ColumnNames | tuple[()] = Field(
+        (), description="Columns that nobody should learn, each on its own; by default those the table classifies so."
+    )
+    l: Annotated[int | float, Gt(1)] = Field(  # noqa: E741 - its name in the literature
+        description="The least diversity allowed of a group."
+    )
+    variant: Variant = Field(
+        Variant.DISTINCT,
+        description="What counts: distinct values, exp of their entropy, or recursive (c, l)-diversity.",
+    )
+    c: float | None = Field(
+        None,
+        description="Of recursive diversity: the most frequent value is rarer than c times the l-th and later ones.",
+    )
+
+    @model_validator(mode="after")
+    def _c_is_of_recursive(self) -> Self:
+        if (self.variant is Variant.RECURSIVE) != (self.c is not None):
+            raise ValueError("'c' goes with 'variant: recursive', and that with it")
+        if self.c is not None:
+            ratio_of(self.c)
+        return self
+
+    @property
+    def _limit(self) -> DiversityLimit:
+        return DiversityLimit(self.variant, self.l, self.c)
+
+    def wants(self, context: Context) -> Wants:
+        """Ask of each sensitive column how diverse the groups are."""
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        softer = self.softened()
+        wanted = [self._limit, *([] if softer is None else [softer._limit])]  # noqa: SLF001 - the same check
+        return Wants(
+            classes={
+                name: ClassQuestion(names, diversity_of(name, list(dict.fromkeys(wanted))), (name,))
+                for name in sensitive_of(context, self.sensitive, names)
+            }
+        )
+
+    def look_again(self, context: Context, measurement: Measurement) -> Measurement:
+        """Say how many rows there are, and which columns were meant."""
+        rows = next(iter(measurement.tables.values()))[0]["rows"]
+        names = quasi_identifiers_of(context, self.quasi_identifiers)
+        return replace(measurement, values={"rows": rows or 0, "quasi_identifiers": names})
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when a group has less than the wanted diversity in one of the columns."""
+        found = {name: self._figures(rows[0]) for name, rows in measurement.tables.items()}
+        worst = worst_of(found, "records_below_l")
+        one = next(iter(measurement.tables.values()))[0]
+        observed: dict[str, Json] = {
+            "rows": measurement.number("rows"),
+            "classes": int(one["classes"]),
+            **{name: _smallest(found, name) for name in ("l_distinct", "l_entropy", "l_recursive")},
+            **{name: found[worst][name] for name in ("records_below_l", "classes_below_l")},
+            "sensitive": found,
+            "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
+        }
+        expected: dict[str, Json] = {"l": self.l, "variant": self.variant.value}
+        said: dict[str, Any] = {"l": self.l, "columns": list(found), "column": worst}
+        if self.c is not None:
+            expected["c"] = said["c"] = self.c
+        bad = observed["records_below_l"]
+        if bad:
+            exposed = _UNIFORM[self.variant].given(bad=bad, rows=observed["rows"], **said)
+            return Outcome(Status.FAIL, exposed, observed, expected)
+        return Outcome(Status.PASS, _DIVERSE[self.variant].given(**said), observed, expected)
+
+    def _figures(self, row: Mapping[str, Any]) -> dict[str, Json]:
+        records, classes = broken_in(row, self._limit.name)
+        depth = row[self._limit.depth] if self.c is not None else None
+        return {
+            "l_distinct": None if row["distinct"] is None else int(row["distinct"]),
+            "l_entropy": entropy_l(row["entropy"]),
+            "l_recursive": None if depth is None else int(depth),
+            "records_below_l": records,
+            "classes_below_l": classes,
+        }
+
+
+def _smallest(found: Mapping[str, Mapping[str, Any]], name: str) -> Json:
+    return min((one[name] for one in found.values() if one[name] is not None), default=None)
+
+
+CHECK: Final[type[Check]] = LDiversityCheck

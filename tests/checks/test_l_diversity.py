@@ -1,0 +1,143 @@
+"""Every group has several sensitive values."""
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from checks import ColumnClass, Status, UnknownReason
+from checks.l_diversity import LDiversityCheck
+from checks.risk import l_diversity
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+
+TYPES = {"q": "int", "s": "text"}
+
+
+def rows(*classes):
+    """Give rows of classes, each a text of one letter per record."""
+    return [(number, letter) for number, letters in enumerate(classes) for letter in letters]
+
+
+def diversity(**given):
+    """Give the check of `s` among those alike in `q`, with these parameters."""
+    return LDiversityCheck(**{"quasi_identifiers": ("q",), "sensitive": ("s",), "l": 2} | given)
+
+
+def test_classes_of_four(dialect):
+    """Of three classes one has a single value: the table is 1-diverse, and four records are at risk."""
+    with place(dialect, t=Rows(TYPES, rows("HHVV", "CHVV", "CCCC"))) as here:
+        outcome = ask(diversity(), here)
+    assert outcome.status is Status.FAIL
+    assert str(outcome.message) == "4 of 12 records are in groups with fewer than 2 values of s"
+    assert (outcome.observed["l_distinct"], outcome.observed["l_entropy"], outcome.observed["rows"]) == (1, 1.0, 12)
+    assert (outcome.observed["records_below_l"], outcome.observed["classes_below_l"]) == (4, 1)
+    assert (outcome.observed["classes"], outcome.observed["l_recursive"]) == (3, None)
+    assert outcome.observed["quasi_identifiers"] == ["q"]
+
+
+def test_entropy_of_values_that_are_equally_frequent_is_their_number(dialect):
+    """The limit itself is allowed, though it is a sum of logarithms."""
+    with place(dialect, t=Rows(TYPES, rows("HHVV", "CHVV"))) as here:
+        enough = ask(diversity(variant="entropy"), here)
+        more = ask(diversity(variant="entropy", l=2.5), here)
+    assert (enough.status, enough.observed["l_entropy"]) == (Status.PASS, pytest.approx(2.0, rel=1e-12))
+    assert str(enough.message) == "every group has an entropy l of at least 2 in s"
+    assert str(more.message) == "4 of 8 records are in groups with an entropy l below 2.5 in s"
+
+
+def test_recursive_diversity(dialect):
+    """Counts 5, 3, 2: r_1 < c (r_l + ... + r_m) with tails 10, 5, 2; softer limits are counted apart."""
+    with place(dialect, t=Rows(TYPES, rows("aaaaabbbcc"))) as here:
+        passed = ask(diversity(variant="recursive", c=1.1), here)
+        failed = ask(diversity(variant="recursive", c=1), here)
+        warned = ask(diversity(variant="recursive", c=2.5, warn={"l": 3}), here)
+        softer = ask(diversity(variant="recursive", c=2.6, warn={"c": 1}), here)
+    assert (passed.status, passed.observed["l_recursive"]) == (Status.PASS, 2)
+    assert str(passed.message) == "every group is recursively (1.1, 2)-diverse in s"
+    assert (failed.status, failed.observed["l_recursive"]) == (Status.FAIL, 1)
+    assert "not recursively (1, 2)-diverse in s" in str(failed.message)
+    assert (warned.status, warned.observed["records_below_l"]) == (Status.WARN, 10)
+    assert (softer.status, softer.observed["l_recursive"]) == (Status.WARN, 1)
+
+
+def test_the_least_diverse_column_is_named(dialect):
+    """Several columns are looked at one by one; NULL is a value of its own, of the quasi-identifiers too."""
+    table = [(None, "x", "u"), (None, None, "u"), (1, "x", None), (1, "y", None)]
+    with place(dialect, t=Rows({"q": "int", "s": "text", "r": "text"}, table)) as here:
+        outcome = ask(diversity(sensitive=("s", "r")), here)
+    assert str(outcome.message) == "4 of 4 records are in groups with fewer than 2 values of r"
+    assert {name: one["l_distinct"] for name, one in outcome.observed["sensitive"].items()} == {"s": 2, "r": 1}
+    assert outcome.observed["sensitive"]["s"]["records_below_l"] == 0
+
+
+def test_the_classification_of_the_table_names_them(dialect):
+    """Where a check names none, the columns that the table classifies are meant."""
+    classified = {"q": ColumnClass.QUASI_IDENTIFIER, "s": ColumnClass.SENSITIVE}
+    with place(dialect, t=Rows(TYPES, rows("ab", "cd"))) as here:
+        outcome = ask(LDiversityCheck(l=2), here, classified=classified)
+    assert (outcome.status, str(outcome.message)) == (Status.PASS, "every group has at least 2 values of s")
+
+
+def test_an_empty_table_is_not_diverse(dialect):
+    """Without a row nothing is known; filtered to nothing too."""
+    with place(dialect, t=Rows(TYPES, [])) as here:
+        assert ask(diversity(variant="recursive", c=1), here).reason is UnknownReason.NO_DATA
+    with place(dialect, t=Rows(TYPES, rows("ab"))) as here:
+        assert ask(diversity(where="q = 7"), here).reason is UnknownReason.NO_DATA
+        assert ask(diversity(where="q = 0"), here).observed["rows"] == 2
+
+
+def test_what_is_wrong_is_said():
+    """Columns that are not there or both kinds, limits that say nothing, and a c without its variant."""
+    with place("duckdb", t=Rows(TYPES, rows("ab"))) as here:
+        for wrong, said in (
+            ({"quasi_identifiers": ()}, "no quasi-identifier: name them"),
+            ({"sensitive": ()}, "no sensitive column: name them with 'sensitive'"),
+            ({"sensitive": ("ss",)}, "column 'ss' not found; did you mean 's'"),
+            ({"sensitive": ("q",)}, "both quasi-identifier and sensitive: q; a column is one of them"),
+        ):
+            with pytest.raises(Exception, match=said):
+                ask(diversity(**wrong), here)
+    for wrong, said in (
+        ({"l": 1}, "greater than 1"),
+        ({"c": 2}, "'c' goes with 'variant: recursive'"),
+        ({"variant": "recursive"}, "'c' goes with 'variant: recursive'"),
+        ({"variant": "recursive", "c": -1}, "expected a number above 0"),
+        ({"variant": "recursive", "c": 1, "warn": {"c": 0}}, "in 'warn'"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            diversity(**wrong)
+
+
+def test_no_value_of_the_table_is_in_what_is_measured(dialect):
+    """Only counts come back."""
+    with place(dialect, t=Rows(TYPES, [(1, "canary")])) as here:
+        assert "canary" not in repr(Question(diversity(), here).measure())
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 1), st.sampled_from(["x", "y", "z", None])),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sampled_from([0.5, 1.0, 1.25, 2.0, 3.25]),
+)
+def test_agrees_with_the_library(table, c):
+    """Every engine measures what the library measures of a frame of the same rows."""
+    frame = pd.DataFrame(table, columns=["a", "b", "s"])
+    found = l_diversity(frame, ["a", "b"], "s", c=c, l=2)
+    own = found.columns["s"]
+    broken = {"distinct": own.distinct, "entropy": own.entropy, "recursive": own.recursive}
+    for dialect in ENGINES:
+        with place(dialect, t=Rows({"a": "text", "b": "int", "s": "text"}, table)) as here:
+            for variant, counted in broken.items():
+                given = {"variant": variant, "c": c if variant == "recursive" else None}
+                seen = ask(diversity(quasi_identifiers=("a", "b"), **given), here).observed
+                assert (seen["rows"], seen["classes"]) == (found.rows, found.classes)
+                assert seen["l_distinct"] == found.l_distinct
+                assert seen["l_entropy"] == pytest.approx(found.l_entropy, rel=1e-12)
+                assert (seen["records_below_l"], seen["classes_below_l"]) == (counted.records, counted.classes)
+                assert seen["l_recursive"] == (found.l_recursive if variant == "recursive" else None)

@@ -1,0 +1,179 @@
+"""Sensitive values are spread in every group as in the table."""
+
+from datetime import date, datetime
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from checks import ColumnClass, Status, UnknownReason
+from checks.risk import Hierarchy, t_closeness
+from checks.t_closeness import TClosenessCheck
+from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+
+SALARIES = [(1, 3), (1, 4), (1, 5), (2, 6), (2, 8), (2, 11), (3, 7), (3, 9), (3, 10)]
+TREE = {"0": ["low", "*"], "1": ["low", "*"], "2": ["high", "*"], "3": ["high", "*"]}
+DEEP = {"0": ["a", "A", "*"], "1": ["a", "A", "*"], "2": ["b", "A", "*"], "3": ["c", "C", "*"]}
+KEYS = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 1))
+
+
+def closeness(**given):
+    """Give the check of `s` among those alike in `q`, with these parameters."""
+    return TClosenessCheck(**{"quasi_identifiers": ("q",), "sensitive": ("s",), "t": 0.3} | given)
+
+
+def test_salaries_in_order(dialect):
+    """The lowest three of nine salaries are 0.375 away, every third one less."""
+    with place(dialect, t=Rows({"q": "int", "s": "int"}, SALARIES)) as here:
+        ordered = ask(closeness(distance="ordered"), here)
+        equal = ask(closeness(t=0.7), here)
+        limit = ask(closeness(distance="ordered", t=0.375), here)
+    assert ordered.status is Status.FAIL
+    assert str(ordered.message) == "3 of 9 records are in groups whose s is farther than 0.3 from the table's"
+    assert (ordered.observed["t"], ordered.observed["classes_above_t"]) == (0.375, 1)
+    assert (ordered.observed["rows"], ordered.observed["classes"], ordered.observed["reference"]) == (9, 3, "table")
+    assert (equal.status, equal.observed["t"]) == (Status.PASS, pytest.approx(2 / 3))
+    assert str(equal.message) == "in every group s are spread as in the table, to within 0.7"
+    assert limit.status is Status.PASS
+
+
+def test_a_softer_limit_warns(dialect):
+    """`warn: {t: 0.1}` is a warning where t is between; the worst column is named."""
+    table = [(1, 1, 1), (1, 2, 1), (2, 2, 1), (2, 1, 2)]
+    with place(dialect, t=Rows({"q": "int", "s": "int", "r": "int"}, table)) as here:
+        outcome = ask(closeness(sensitive=("s", "r"), warn={"t": 0.1}), here)
+    assert outcome.status is Status.WARN
+    assert str(outcome.message) == "4 of 4 records are in groups whose r is farther than 0.1 from the table's"
+    assert {name: one["t"] for name, one in outcome.observed["sensitive"].items()} == {"s": 0.0, "r": 0.25}
+
+
+def test_a_hierarchy_is_a_distance(dialect):
+    """Values that meet below the root are nearer; numbers and text are found in it by their text, NULL has its own."""
+    table = [(1, 0), (2, 1)]
+    with place(dialect, t=Rows({"q": "int", "s": "int"}, table)) as here:
+        near = ask(closeness(hierarchy={0: ["low", "*"], 1: ["low", "*"], 2: ["high", "*"]}), here)
+    with place(dialect, t=Rows({"q": "int", "s": "text"}, [(1, "0"), (2, None)])) as here:
+        far = ask(closeness(hierarchy="0;low;*\n1;low;*\n2;high;*\n"), here)
+    assert (near.status, near.observed["t"], near.observed["distance"]) == (Status.PASS, 0.25, "hierarchical")
+    assert (far.status, far.observed["t"]) == (Status.FAIL, 0.5)
+
+
+def test_values_outside_the_hierarchy_are_counted(dialect):
+    """What it does not know makes the check unknown, and is not shown."""
+    with place(dialect, t=Rows({"q": "int", "s": "text"}, [(1, "0"), (2, "canary"), (2, None), (2, "canary")])) as here:
+        outcome = ask(closeness(hierarchy=TREE), here)
+    assert (outcome.status, outcome.reason) == (Status.UNKNOWN, UnknownReason.MISCONFIGURED)
+    assert str(outcome.message) == "s: 1 value is not in the hierarchy"
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ("date", date(2026, 1, 9), date(2026, 1, 10)),
+        ("timestamp", datetime(2026, 1, 9, 5), datetime(2026, 1, 9, 20)),  # noqa: DTZ001 - a wall clock
+        ("float", -2.5, 10.0),
+    ],
+)
+def test_times_and_fractions_have_an_order(dialect, kind, low, high):
+    """Three values, of which the class of the lower two is a third of the line away, on average."""
+    table = [(1, low), (1, high), (2, None), (2, None)]
+    with place(dialect, t=Rows({"q": "int", "s": kind}, table)) as here:
+        assert ask(closeness(distance="ordered"), here).observed["t"] == pytest.approx(0.375)
+
+
+def test_text_has_no_order():
+    """Its places in an alphabet are no distance; SQLite's text in a column of numbers is counted."""
+    said = "column 's' is of type string; 'ordered' takes numbers, dates and times"
+    with place("duckdb", t=Rows({"q": "int", "s": "text"}, [(1, "x")])) as here, pytest.raises(Exception, match=said):
+        ask(closeness(distance="ordered"), here)
+    for kind in ("int", "timestamp"):
+        with place("sqlite", t=Rows({"q": "int", "s": kind}, [(1, "canary"), (1, None)])) as here:
+            outcome = ask(closeness(distance="ordered"), here)
+        assert outcome.reason is UnknownReason.MISCONFIGURED
+        assert str(outcome.message).startswith("s: 1 value has no place in the order")
+
+
+def test_sqlite_puts_times_in_order_however_they_are_written():
+    """With T or a space, with an offset or without, the moment counts."""
+    table = [(1, "2026-01-02 00:30:00+09:00"), (2, "2026-01-01T16:00:00Z"), (2, "2026-01-01 17:00:00+00:00")]
+    with place("sqlite", t=Rows({"q": "int", "s": "timestamp"}, table)) as here:
+        assert ask(closeness(distance="ordered"), here).observed["t"] == pytest.approx(0.5)
+
+
+def test_the_classification_of_the_table_names_them(dialect):
+    """Where a check names none, the columns that the table classifies are meant."""
+    classified = {"q": ColumnClass.QUASI_IDENTIFIER, "s": ColumnClass.SENSITIVE}
+    with place(dialect, t=Rows({"q": "int", "s": "int"}, [(1, 7), (2, 7)])) as here:
+        assert ask(TClosenessCheck(t=0), here, classified=classified).observed["t"] == 0
+        assert ask(TClosenessCheck(t=0, distance="ordered"), here, classified=classified).status is Status.PASS
+
+
+def test_an_empty_table_is_not_close(dialect):
+    """Without a row nothing is known; filtered to nothing too."""
+    for distance in ({}, {"distance": "ordered"}, {"hierarchy": TREE}):
+        with place(dialect, t=Rows({"q": "int", "s": "int"}, [])) as here:
+            assert ask(closeness(**distance), here).reason is UnknownReason.NO_DATA
+        with place(dialect, t=Rows({"q": "int", "s": "int"}, [(1, 2)])) as here:
+            assert ask(closeness(where="q = 7", **distance), here).reason is UnknownReason.NO_DATA
+
+
+def test_what_is_wrong_is_said():
+    """Two distances at once, a tree for two columns or for fractions, and what is no tree; none with a value."""
+    with place("duckdb", t=Rows({"q": "int", "s": "float", "r": "int"}, [(1, 1.5, 2)])) as here:
+        for wrong, said in (
+            ({"sensitive": ("s", "r"), "hierarchy": TREE}, "a hierarchy is of one sensitive column"),
+            ({"hierarchy": TREE}, "column 's' is of type float64; a hierarchy is of text, whole numbers or dates"),
+            ({"sensitive": ("nowhere",)}, "column 'nowhere' not found"),
+            ({"sensitive": ("q",)}, "both quasi-identifier and sensitive: q"),
+        ):
+            with pytest.raises(Exception, match=said):
+                ask(closeness(**wrong), here)
+    for wrong, said in (
+        ({"t": 1.5}, "less than or equal to 1"),
+        ({"distance": "ordered", "hierarchy": TREE}, "'hierarchy' is itself the distance"),
+        ({"hierarchy": {"x": ["A"], "y": ["A", "*"]}}, "1 of 2 values of a hierarchy have another number of ancestors"),
+        ({"hierarchy": "x,A,*"}, "no line of a hierarchy has an ancestor"),
+        ({"hierarchy": {"x": "A"}}, "valid tuple"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            closeness(**wrong)
+
+
+def test_no_value_of_the_table_is_in_what_is_measured(dialect):
+    """Only counts and distances come back."""
+    with place(dialect, t=Rows({"q": "text", "s": "text"}, [("canary", "canary")])) as here:
+        assert "canary" not in repr(Question(closeness(), here).measure())
+
+
+def _agrees(table, types, expected, **given):
+    for dialect in ENGINES:
+        with place(dialect, t=Rows({"a": "text", "b": "int", **types}, table)) as here:
+            seen = ask(closeness(quasi_identifiers=("a", "b"), **given), here).observed
+        above = expected.columns["s"].above
+        assert (seen["rows"], seen["classes"]) == (expected.rows, expected.classes)
+        assert seen["t"] == pytest.approx(expected.t, rel=1e-12)
+        assert (seen["records_above_t"], seen["classes_above_t"]) == (above.records, above.classes)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(st.tuples(KEYS, st.sampled_from(["0", "1", "2", "3", None])), min_size=1, max_size=30))
+def test_values_without_order_agree_with_the_library(found):
+    """Every engine finds the equal and the hierarchical distance that the library finds."""
+    table = [(*keys, value) for keys, value in found]
+    frame = pd.DataFrame(table, columns=["a", "b", "s"])
+    _agrees(table, {"s": "text"}, t_closeness(frame, ["a", "b"], "s", t=0.3))
+    for tree in (TREE, DEEP):
+        expected = t_closeness(frame, ["a", "b"], "s", hierarchy=Hierarchy.of(tree), t=0.3)
+        _agrees(table, {"s": "text"}, expected, hierarchy=tree)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers(-4, 12))), min_size=1, max_size=40))
+def test_values_in_order_agree_with_the_library(found):
+    """Every engine finds the ordered distance that the library finds."""
+    table = [(*keys, value) for keys, value in found]
+    frame = pd.DataFrame(table, columns=["a", "b", "s"]).astype({"s": "Int64"})
+    expected = t_closeness(frame, ["a", "b"], "s", distance="ordered", t=0.3)
+    _agrees(table, {"s": "int"}, expected, distance="ordered")
