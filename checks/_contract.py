@@ -170,6 +170,11 @@ class CheckParameters(BaseModel):
         """Name the other tables this check looks at."""
         return ()
 
+    @property
+    def keeps(self) -> bool:
+        """Say whether the store keeps counts or releases for this check."""
+        return False
+
     @field_validator("where")
     @classmethod
     def _where_is_taken(cls, value: str | None) -> str | None:
@@ -260,6 +265,10 @@ class Check(Protocol):
     @property
     def refers_to(self) -> tuple[str, ...]:
         """Other tables this check looks at."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the store keeps counts or releases for this check."""
 
     def offending_keys(self, context: Context) -> ir.Table | None:
         """The keys that break the check, for the terminal only; None where it is not about keys."""

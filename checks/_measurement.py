@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from checks._counts import Kept, KeptAnswer
 from checks._outcome import Status
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class Wants:
     `aggregates`: scalars over the table, merged with those of all other checks into one statement (one scan).
     `queries`: tables of aggregates that need a statement of their own (a GROUP BY); equal ones are run once.
     `classes`: questions about equivalence classes, merged into one statement per set of quasi-identifiers.
+    `kept`: what is counted into, or compared with, what the store keeps. The sizes of kept classes come back as the
+    table `sizes` (columns `size`, `classes`), earlier releases as the table `releases`.
     `statements`: text in the source's dialect, run only as `SELECT count(*) FROM (<one SELECT>) q`.
     `schema`: names and types of the columns, from the catalogue, without a scan.
     """
@@ -99,6 +102,7 @@ class Wants:
     queries: Mapping[str, ir.Table] = field(default_factory=dict)
     classes: Mapping[str, ClassQuestion] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
+    kept: Kept | None = None
     schema: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None
@@ -110,8 +114,9 @@ class Measurement:
 
     `values`: per aggregate its value, per statement its count (both by the names of `Wants`).
     `tables`: per query, and per question about classes, its rows. `columns`: name to type, in order, when `schema` was
-    wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `zones` and `loaded_at`:
-    as in `Context`. A SUM over no rows is None: look at the row count first.
+    wanted. `frame_result`: what the Great Expectations worker found, when a frame was wanted. `kept`: signatures and
+    counts for the store, which has put the tables they lead to in their place when `judge` sees it. `zones` and
+    `loaded_at`: as in `Context`. A SUM over no rows is None: look at the row count first.
     """
 
     measured_at: datetime
@@ -119,6 +124,7 @@ class Measurement:
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     frame_result: Mapping[str, Any] = field(default_factory=dict)
+    kept: KeptAnswer | None = None
     zones: Zones = Zones()
     loaded_at: str | None = None
 

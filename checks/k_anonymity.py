@@ -9,11 +9,10 @@ import ibis.expr.types as ir
 from annotated_types import Ge, Interval
 from pydantic import Field
 
-from checks._classes import ClassTables, quasi_identifiers_of, sizes_of
+from checks._classes import ClassTables, quasi_identifiers_of
 from checks._columns import ColumnNames
 from checks._contract import (
     Check,
-    CheckParameters,
     ClassQuestion,
     Context,
     Json,
@@ -24,6 +23,7 @@ from checks._contract import (
     Status,
     Wants,
 )
+from checks._incremental import SIZES, SizesParameters
 from checks._message import Message
 from checks._readings import (
     MOST_MERGED,
@@ -46,11 +46,15 @@ _CONTINUOUS: Final = Message(
 _EXPOSED: Final = Message(
     "{bad:count} of {rows:count} records are in groups smaller than {k}; {column} does most of the damage",
 )
+_EXPOSED_BY_ALL: Final = Message(
+    "{bad:count} of {rows:count} records are in groups smaller than {k}; no single column does the damage",
+)
+_EXPOSED_BY_SOME: Final = Message("{bad:count} of {rows:count} records are in groups smaller than {k}")
 _RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
 _VALUES, _WITHOUT = "values:", "without:"
 
 
-class KAnonymityCheck(CheckParameters):
+class KAnonymityCheck(SizesParameters):
     """No combination of quasi-identifiers belongs to fewer than k records."""
 
     summary: ClassVar[str] = "Every record is alike, in the quasi-identifiers, with at least k - 1 others."
@@ -73,18 +77,24 @@ class KAnonymityCheck(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Ask how many groups there are of each size, and what the other readings need to know."""
+        wants = self.wanted_sizes(context, self.quasi_identifiers)
+        if self.incremental is not None:
+            return wants
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        asked: dict[str, Callable[[ClassTables], ir.Table]] = {"sizes": sizes_of}
+        asked: dict[str, Callable[[ClassTables], ir.Table]] = {}
         if self.other_readings:
             asked["patterns"] = patterns_of
             texts = (name for name in names if context.column(name).type().is_string())
             asked |= {f"{_VALUES}{name}": values_of(name) for name in texts}
-        return Wants(classes=_questions(names, asked))
+        return replace(wants, classes={**wants.classes, **_questions(names, asked)})
 
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Ask which column does the damage, and for the other readings where they can differ; then drop the values."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        tables, sizes = measurement.tables, _sizes(measurement, "sizes")
+        floats = [name for name in names if context.column(name).type().is_floating()]
+        if self.incremental is not None:  # who counts what changed must not look at all rows for the rest
+            return replace(measurement, values={**measurement.values, "quasi_identifiers": names, "floats": floats})
+        tables, sizes = measurement.tables, _sizes(measurement, SIZES)
         asked: dict[str, Callable[[ClassTables], ir.Table]] = {}
         if self._is_broken(sizes):
             asked |= {f"{_WITHOUT}{name}": sizes_without(name) for name in names}
@@ -98,7 +108,6 @@ class KAnonymityCheck(CheckParameters):
         if wanted:
             return Wants(classes=_questions(names, wanted))
         kept = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
-        floats = [name for name in names if context.column(name).type().is_floating()]
         values = {"rows": sizes.rows, "quasi_identifiers": names, "floats": floats, "spelled": merged is not None}
         return replace(measurement, tables=kept, values=values)
 
@@ -109,22 +118,21 @@ class KAnonymityCheck(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning."""
-        found = KAnonymity.of(_sizes(measurement, "sizes"), self.k)
+        found = KAnonymity.of(_sizes(measurement, SIZES), self.k)
         damage = _damage(measurement, found)
         observed: dict[str, Json] = {
             **_figures(found),
             **self._other_readings(measurement, found),
             "damage": dict(damage),
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
+            **self.counting(measurement),
         }
         expected: dict[str, Json] = {"k": self.k}
         if self.max_average_risk is not None:
             expected["max_average_risk"] = self.max_average_risk
         outcome = partial(Outcome, observed=observed, expected=expected)
         if found.records_below_k:
-            worst = max(damage, key=lambda name: damage[name])
-            exposed = _EXPOSED.given(bad=found.records_below_k, rows=found.rows, k=self.k, column=worst)
-            return outcome(Status.FAIL, exposed)
+            return outcome(Status.FAIL, _exposed(found, damage))
         risk = found.average_risk or 0.0
         if self.max_average_risk is not None and risk > self.max_average_risk:
             return outcome(Status.FAIL, _RISKY.given(risk=risk, limit=self.max_average_risk))
@@ -134,7 +142,7 @@ class KAnonymityCheck(CheckParameters):
 
     def _other_readings(self, measurement: Measurement, found: KAnonymity) -> dict[str, Json]:
         """Give k as the other readings have it; None where it was not measured."""
-        if not self.other_readings:
+        if not self.other_readings or self.incremental is not None:
             return {"k_wildcard": None, "k_normalised": None}
         has_null = any(row["pattern"] for row in measurement.tables["patterns"])
         wildcard = found.k if not has_null else None
@@ -176,6 +184,14 @@ def _damage(measurement: Measurement, found: KAnonymity) -> Mapping[str, int]:
         for name in measurement.tables
         if name.startswith(_WITHOUT)
     }
+
+
+def _exposed(found: KAnonymity, damage: Mapping[str, int]) -> Message:
+    values = {"bad": found.records_below_k, "rows": found.rows, "k": found.wanted}
+    if not damage:  # counts that are kept do not tell columns apart
+        return _EXPOSED_BY_SOME.given(**values)
+    worst = max(damage, key=lambda name: damage[name])
+    return (_EXPOSED if damage[worst] else _EXPOSED_BY_ALL).given(**values, column=worst)
 
 
 def _figures(found: KAnonymity) -> dict[str, Json]:

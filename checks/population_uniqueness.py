@@ -6,11 +6,9 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Interval
 from pydantic import Field, model_validator
 
-from checks._classes import sizes_question
 from checks._columns import ColumnNames
 from checks._contract import (
     Check,
-    CheckParameters,
     Context,
     Json,
     Kind,
@@ -22,6 +20,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
+from checks._incremental import SIZES, SizesParameters
 from checks._judge import without_rows
 from checks._message import Message
 from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
@@ -47,7 +46,7 @@ _NAMES: Final = {
 }
 
 
-class PopulationUniquenessCheck(CheckParameters):
+class PopulationUniquenessCheck(SizesParameters):
     """At most a share of the population, of which the table is a sample, is unique in the quasi-identifiers."""
 
     summary: ClassVar[str] = "Few people are unique in the population that the table is a sample of."
@@ -79,11 +78,11 @@ class PopulationUniquenessCheck(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Ask how many classes there are of each size."""
-        return Wants(classes={"sizes": sizes_question(context, self.quasi_identifiers)})
+        return self.wanted_sizes(context, self.quasi_identifiers)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the estimate is above the limit; below it, it must be one to rely on."""
-        sizes = ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables["sizes"])
+        sizes = ClassSizes.of((int(row["size"]), int(row["classes"])) for row in measurement.tables[SIZES])
         if not sizes.count:
             return without_rows(self)
         if self.population_size is not None and self.population_size < sizes.rows:
@@ -95,7 +94,7 @@ class PopulationUniquenessCheck(CheckParameters):
         )
         model = found.decision if self.model == "decision" else PopulationModel(self.model)
         estimate, limit = found.of(model), self.max_population_unique_fraction
-        observed = _figures(found, model)
+        observed = {**_figures(found, model), **self.counting(measurement)}
         values = {"share": estimate.fraction_of_population, "limit": 100 * limit, "model": _NAMES[model]}
         values["sample"] = found.sample_unique_fraction
         expected: dict[str, Json] = {"max_population_unique_fraction": limit}

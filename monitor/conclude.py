@@ -10,6 +10,7 @@ from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownR
 from checks._judge import judge
 from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
 from monitor.boundary import attempt
+from monitor.keeping import judge_unkept, keep
 from monitor.looked import Looked, Measured
 from store import Book, Lease, Result, Run, Store, StoreError
 
@@ -39,8 +40,10 @@ def conclude(batch: Sequence[Looked], *, store: Store, policy: Policy) -> Sequen
     Raises:
         StoreError: nothing of the batch was remembered.
     """
+    kept = keep(batch, store)
     with store.writing() as book:
-        return _Decision(book, policy).make([(_new_id(), looked) for looked in batch])
+        kept.settle(book, kept.batch)
+        return _Decision(book, policy).make([(_new_id(), looked) for looked in kept.batch])
 
 
 def conclude_slots(
@@ -54,9 +57,14 @@ def conclude_slots(
         StoreError: nothing of the batch was remembered, and no slot ended.
     """
     ids = {lease.id: _new_id() for lease, _ in batch}
+    kept = keep([looked for _, looked in batch], store)
     with store.writing() as book:
         held = book.finish([lease for lease, _ in batch], now=book.clock(now), run_ids=ids)
-        return _Decision(book, policy).make([(ids[lease.id], looked) for lease, looked in batch if lease.id in held])
+        counting = [
+            (ids[lease.id], looked) for (lease, _), looked in zip(batch, kept.batch, strict=True) if lease.id in held
+        ]
+        kept.settle(book, [looked for _, looked in counting])
+        return _Decision(book, policy).make(counting)
 
 
 def judge_only(batch: Sequence[Looked], *, store: Store | None) -> Sequence[CheckResult]:
@@ -65,6 +73,7 @@ def judge_only(batch: Sequence[Looked], *, store: Store | None) -> Sequence[Chec
     Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
     that asks for it could not be evaluated.
     """
+    batch = judge_unkept(batch)
     history = {} if store is None else _read_history(store, _wanted_history(batch))
     return [result for looked in batch for result in _judge_table(looked, history)]
 

@@ -20,6 +20,7 @@ from threading import Event, Thread
 from incidents import Policy
 from monitor.clock import Clock
 from monitor.conclude import CheckResult, conclude, judge_only
+from monitor.keeping import Key, with_keepers
 from monitor.looked import Looked
 from monitor.looker import look
 from monitor.planner import Plan
@@ -46,6 +47,8 @@ class Engine:
     store: Store | None = None
     policy: Policy = field(default_factory=Policy)
     plans: dict[str, tuple[Subject, Plan]] = field(default_factory=dict)
+    key: Key | None = None
+    """Gives the key of signatures; without one, or without a store, no counts are kept."""
 
     def run(self, targets: Sequence[Target], on_table: Callable[[str], None] = lambda _: None) -> Sequence[CheckResult]:
         """Make one pass over tables and give what every check found, in the order of the targets.
@@ -58,7 +61,7 @@ class Engine:
         """
         found: dict[str, CheckResult] = {}
         failure: StoreError | None = None
-        for batch in self._look(targets):
+        for batch in self._look(self._with_keepers(targets)):
             results = None
             if self.store is not None and failure is None:
                 try:
@@ -74,6 +77,11 @@ class Engine:
         if failure is not None:
             raise NotRemembered(every, failure)
         return every
+
+    def _with_keepers(self, targets: Sequence[Target]) -> Sequence[Target]:
+        if self.store is None or self.key is None:
+            return targets
+        return with_keepers(targets, store=self.store, key=self.key)
 
     def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[Looked]]:
         by_source: dict[str, list[Target]] = {}

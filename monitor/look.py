@@ -27,7 +27,9 @@ def look(
         retire(project, store)
     problem: str | None
     try:
-        results = Engine(clock, store, project.policy).run(project.targets(selection.tables), on_table)
+        results = Engine(clock, store, project.policy, key=project.signature_key).run(
+            project.targets(selection.tables), on_table
+        )
     except NotRemembered as error:
         results, problem = error.results, f"not all of this was remembered: {error}"
     else:

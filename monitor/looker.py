@@ -67,7 +67,7 @@ class _Looker:
     def look_at(self, target: Target) -> Looked | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
         started_at = self._clock.now()
-        measured = attempt(lambda: self._measure(target.subject, started_at))
+        measured = attempt(lambda: self._measure(target, started_at))
         if not isinstance(measured, Outcome):
             return Looked(target, started_at, self._clock.now(), measured)
         if measured.reason is UnknownReason.UNREACHABLE:
@@ -75,15 +75,16 @@ class _Looker:
         self._plans.pop(target.subject.name, None)
         return not_looked(target, measured, self._clock.now())
 
-    def _measure(self, subject: Subject, now: datetime) -> Sequence[Measured]:
+    def _measure(self, target: Target, now: datetime) -> Sequence[Measured]:
+        subject, keeper = target.subject, target.keeper
         known = self._plans.get(subject.name)
         if known is not None and known[0] == subject:
-            measured = measure(known[1], self._source, now, self._literals)
+            measured = measure(known[1], self._source, now, self._literals, keeper)
             if not any(_is_misconfigured(one) for one in measured):
                 return measured
         fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
-        return measure(fresh, self._source, now, self._literals)
+        return measure(fresh, self._source, now, self._literals, keeper)
 
 
 def _is_misconfigured(measured: Measured) -> bool:

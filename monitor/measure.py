@@ -12,10 +12,13 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
+from checks._counts import Kept
 from checks._gx import GxRequest, evaluate
 from monitor.holes import Literals, Template
+from monitor.kept_look import KeptLook
 from monitor.looked import Measured, misconfigured, not_evaluated
 from monitor.planner import Plan, Query, Relatives, plan, plan_again
+from monitor.target import Keeper
 from sources import Source, SourceError
 
 T = TypeVar("T")
@@ -24,9 +27,14 @@ _MOST_LOOKS = 8
 """How often a check may look again at one measurement."""
 
 
-def measure(plan: Plan, source: Source, now: datetime, literals: Literals) -> Sequence[Measured]:
-    """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions."""
-    return _Run(plan, source, now, literals).measure()
+def measure(
+    plan: Plan, source: Source, now: datetime, literals: Literals, keeper: Keeper | None = None
+) -> Sequence[Measured]:
+    """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions.
+
+    `keeper`: what is known of counts that are kept; None where nothing is kept.
+    """
+    return _Run(plan, source, now, literals, keeper).measure()
 
 
 @dataclass
@@ -35,6 +43,7 @@ class _Run:
     source: Source
     now: datetime
     literals: Literals
+    keeper: Keeper | None = None
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -65,6 +74,9 @@ class _Run:
 
     def _answer(self, check_id: str, check: Check) -> Measured:
         found = self._found(check_id)
+        kept = self.plan.wants[check_id].kept if check_id in self.plan.wants else None
+        if kept is not None and isinstance(found, Measurement):
+            found = self._count(check_id, kept, found)
         if check.looks_again and isinstance(found, Measurement):
             found = self._look_again(check_id, found)
         wants = self.plan.wants.get(check_id)
@@ -84,6 +96,17 @@ class _Run:
                 loaded_at=self.plan.subject.loaded_at,
             )
         )
+
+    def _count(self, check_id: str, kept: Kept, found: Measurement) -> Measurement | Outcome:
+        """Count into what the store keeps."""
+        looked = self._attempt([check_id], partial(self._counting(check_id).count, kept, found))
+        return self.failed[check_id] if looked is None else looked
+
+    def _counting(self, check_id: str) -> KeptLook:
+        return KeptLook(self.plan.subject, check_id, self.source, self.keeper, self._fill)
+
+    def _fill(self, template: Template) -> str:
+        return template.fill(self.now, self.literals)
 
     def _look_again(self, check_id: str, found: Measurement) -> Measurement | Outcome:
         """Measure what a check wants besides, until it wants nothing more."""
@@ -189,7 +212,7 @@ class _Run:
         return self._fetch(template)[0]
 
     def _fetch(self, template: Template) -> Sequence[Mapping[str, Any]]:
-        return self.source.fetch(template.fill(self.now, self.literals))
+        return self.source.fetch(self._fill(template))
 
     def _attempt(self, asking: Sequence[str], action: Callable[[], T]) -> T | None:
         started = perf_counter()

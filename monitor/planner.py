@@ -5,7 +5,7 @@ milliseconds and running a small table costs microseconds, so the SQL text is ke
 time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import ibis.expr.types as ir
@@ -102,6 +102,16 @@ def plan_again(subject: Subject, check_id: str, measurement: Measurement, source
     return desk.plan({})
 
 
+def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], Template]]:
+    """Give what a check that keeps counts may know of its table, and the way to compile what is asked on the way.
+
+    Raises:
+        Misconfigured, SourceError: as `plan`.
+    """
+    desk = _Desk(subject, source)
+    return desk.context(dict(subject.checks)[check_id]), desk.compile
+
+
 class _Desk:
     """Where a plan is made: the table, the holes, and what was wanted so far."""
 
@@ -128,6 +138,9 @@ class _Desk:
             counts=_counts(wants, self._source.dialect),
             families=tuple(Relatives(holes.compile(one.statement), one.parts) for one in families(self._asked)),
         )
+
+    def compile(self, expression: ir.Expr) -> Template:
+        return self._holes.compile(expression)
 
     def offending_keys(self, check: Check, *, limit: int) -> Template | None:
         keys = check.offending_keys(self.context(check))

@@ -9,10 +9,17 @@ LASTING = (State.OPEN, State.ACKNOWLEDGED)
 
 
 def retire(project: Project, store: Store) -> int:
-    """Close the incidents of checks that are no longer configured, as `no-action`; give how many."""
+    """Close the incidents of checks that are no longer configured, as `no-action`; give how many.
+
+    The class counts that were kept for them are given up; releases stay remembered.
+    """
     configured = {table.check_id(check) for table in project.config.tables for check in table.checks}
     with store.reading() as view:
         lasting = view.incidents(IncidentFilter(states=LASTING))
+        forgotten = view.counted_subjects() - configured
+    if forgotten:
+        with store.writing() as book:
+            book.keep_counts_of(configured)
     gone = [incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured]
     if not gone:
         return 0

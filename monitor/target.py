@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from checks import Check, ColumnClass, Zones
+from checks._counts import KnownCounts
 from sources import SourceSpec
 
 
@@ -27,13 +28,27 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeper:
+    """What a look needs to count into the store: the key of signatures, and what is known by check id.
+
+    `problem` says why there is no key.
+    """
+
+    key: bytes = field(default=b"", repr=False)
+    known: Mapping[str, KnownCounts] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A table to look at in a pass, where it lives and who answers for it.
 
-    `period` is the longest time between two scheduled runs, None without a schedule.
+    `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
+    counts are kept; None where nothing is kept: then they count everything, and keep nothing.
     """
 
     subject: Subject
     source: SourceSpec
     owner: str | None = None
     period: timedelta | None = None
+    keeper: Keeper | None = field(default=None, compare=False, repr=False)

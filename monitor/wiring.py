@@ -12,7 +12,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.target import Subject, Target
 from sources import CsvOptions, SourceSpec
-from store import Store, StoreError, open_store
+from store import Store, StoreError, open_store, signature_key
 
 if TYPE_CHECKING:
     from incidents import Maintenance, Pricing
@@ -83,6 +83,14 @@ class Project:
         except StoreError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
         return store
+
+    def signature_key(self) -> bytes:
+        """Give the key of the store's signatures, making it where it is a file and missing.
+
+        Raises:
+            StoreError: there is none, and none can be made.
+        """
+        return signature_key(self.config.storage.url, self.config.storage.signature_key)
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""

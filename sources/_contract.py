@@ -16,7 +16,7 @@ says what was tried in our words, plus the class of the driver's error.
 # Ibis and pandas are only named in annotations, so that `import sources` stays cheap.
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -103,6 +103,15 @@ class Source(Protocol):
         Raises:
             TimedOut, PermissionDenied, Unreachable, QueryFailed: in our words, without a value. Unreachable means the
                 whole source; a file of many that went away since it was found is TableNotFound.
+        """
+
+    def pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Run one SELECT and give its rows as tuples, many at a time: for answers too large to be held as a whole.
+
+        Take all of it before asking anything else. The time that the taker needs counts as the source's.
+
+        Raises:
+            As `fetch`, when the first piece is taken or a later one.
         """
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:

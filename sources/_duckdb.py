@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import ibis
@@ -19,7 +19,7 @@ from ibis.backends.sql import SQLBackend
 
 from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
-from sources._engine import EngineSource, Rows
+from sources._engine import PIECE, EngineSource, Rows
 
 _NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -55,6 +55,11 @@ class DuckdbSource(EngineSource):
         cursor = self._execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         return Rows(columns, cursor.fetchall())
+
+    def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        cursor = self._execute(sql)
+        while rows := cursor.fetchmany(PIECE):
+            yield rows
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         with warnings.catch_warnings():  # for times with a zone, DuckDB drops a column in a way that pandas 3 warns of

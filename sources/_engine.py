@@ -1,11 +1,11 @@
 """What all kinds of source share: names found in the catalogue, expressions compiled, rows and frames read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import ibis.expr.types as ir
 import pandas as pd
@@ -15,6 +15,9 @@ from ibis.common.exceptions import IbisError
 from sources._contract import QueryFailed, TableNotFound, Unreachable
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
+
+PIECE: Final = 50_000
+"""Rows that are held at a time of an answer that is taken in pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,11 @@ class EngineSource(ABC):
             rows = self._run(sql)
         return [dict(zip(rows.columns, row, strict=True)) for row in rows.cells]
 
+    def pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Run one SELECT and give its rows as tuples, many at a time."""
+        with self._talking():
+            yield from self._run_pieces(sql)
+
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
         """Give named columns as a frame of at most `max_rows` + 1 rows."""
         found = self.table(table)
@@ -121,6 +129,9 @@ class EngineSource(ABC):
     @abstractmethod
     def _run(self, sql: str) -> Rows:
         """Run one SELECT, refuse anything else. Called while asking."""
+
+    def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        yield self._run(sql).cells
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         rows = self._run(sql)

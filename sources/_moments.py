@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sources._contract import NotTemporal
@@ -39,6 +40,7 @@ _ISO_WITHOUT_OFFSET: Final = f"^{_DAY}(?:[Tt ]{_CLOCK})?$"
 _SQLITE_MOMENT: Final = "tablewatch_moment"
 _SQLITE_OFFSET: Final = "tablewatch_has_offset"
 _SQLITE_MICROSECONDS: Final = "tablewatch_microseconds"
+_SQLITE_HASH: Final = "tablewatch_hash"
 
 _START: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall clocks are counted as they are written
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)  # noqa: DTZ001 - as above
@@ -103,10 +105,17 @@ def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Offer a SQLite connection the functions that `as_moment` and `microseconds` call."""
+    """Offer a SQLite connection the functions that `as_moment` and `microseconds` call, and a hash of values."""
     connection.create_function(_SQLITE_MOMENT, 1, _read, deterministic=True)
     connection.create_function(_SQLITE_OFFSET, 1, _has_offset, deterministic=True)
     connection.create_function(_SQLITE_MICROSECONDS, 1, _count_microseconds, deterministic=True)
+    connection.create_function(_SQLITE_HASH, -1, _hash, deterministic=True)
+
+
+def _hash(*values: object) -> int:
+    """Hash values to 63 bits, which every process does alike; `checks._counting` adds the hashes of rows up."""
+    text = "\0".join(f"{type(value).__name__[0]}{value!r}" for value in values)
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def _of_sqlite(column: ir.Column) -> Moment:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import ibis
@@ -14,7 +14,7 @@ from ibis.backends.sql import SQLBackend
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._engine import EngineSource, Entry, Rows
+from sources._engine import PIECE, EngineSource, Entry, Rows
 from sources._postgres_columns import table_of
 from sources._select import refuse_other_words
 
@@ -92,6 +92,13 @@ class Postgresql(EngineSource):
     def _run(self, sql: str) -> Rows:
         refuse_other_words(sql, self.name)
         return self._ask(sql)
+
+    def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        refuse_other_words(sql, self.name)
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(sql, prepare=True)
+            while rows := cursor.fetchmany(PIECE):
+                yield rows
 
     def _ask(self, sql: str) -> Rows:
         with self._connection.transaction(), self._connection.cursor() as cursor:

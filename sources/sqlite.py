@@ -6,9 +6,9 @@ before they are believed (`cell_size_check=ON`), and a statement that runs for t
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any, Final
 from urllib.parse import quote
 
 import ibis
@@ -17,7 +17,7 @@ from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
-from sources._engine import EngineSource, Entry, Rows
+from sources._engine import PIECE, EngineSource, Entry, Rows
 from sources._moments import register
 from sources._place import file_of
 from sources._select import refuse_other_words
@@ -75,6 +75,12 @@ class Sqlite(EngineSource):
         refuse_other_words(sql, self.name)  # the driver takes a single statement, and the session only reads
         cursor = self._connection.execute(sql)
         return Rows([column[0] for column in cursor.description], cursor.fetchall())
+
+    def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
+        refuse_other_words(sql, self.name)
+        with closing(self._connection.execute(sql)) as cursor:
+            while rows := cursor.fetchmany(PIECE):
+                yield rows
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

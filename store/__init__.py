@@ -2,6 +2,8 @@
 
 from store._backup import Backup, backup
 from store._book import Book
+from store._class_counts import Staged
+from store._counting import StoredCounts
 from store._engines import store_file
 from store._errors import (
     NotRecorded,
@@ -34,6 +36,7 @@ from store._open import open_store
 from store._rebuild import Discrepancy
 from store._restore import Restored, restore
 from store._retention import Pruned
+from store._signature_key import signature_key
 from store._store import Store
 from store._values import Counts, IncidentFilter, Result, Run
 from store._view import View
@@ -70,6 +73,7 @@ __all__ = [
     "SkipReason",
     "Slot",
     "SlotState",
+    "Staged",
     "Store",
     "StoreBusy",
     "StoreConflict",
@@ -79,6 +83,7 @@ __all__ = [
     "StoreHeld",
     "StoreNewer",
     "StoreUnavailable",
+    "StoredCounts",
     "Subject",
     "Told",
     "Transition",
@@ -89,5 +94,6 @@ __all__ = [
     "open_store",
     "reached",
     "restore",
+    "signature_key",
     "store_file",
 ]

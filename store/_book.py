@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, text
 
 from incidents import Change, Gap, Incident, Opened, State, Watch
 from store import _incidents
+from store._class_counts import ClassCountBook
 from store._columns import columns_of
 from store._daemons import DaemonBook
 from store._deliveries import DeliveryBook
@@ -17,6 +18,7 @@ from store._given import any_of, given
 from store._histories import Folded, History, fold
 from store._measurements import message_as_json
 from store._outbox import OutboxBook
+from store._releases import ReleaseBook
 from store._retention import Pruned, prune
 from store._rows import (
     CheckStateRow,
@@ -45,7 +47,7 @@ _GAP: Final = GapRow.__table__
 _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
 
 
-class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
+class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCountBook, ReleaseBook, View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:
@@ -185,7 +187,8 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, View):
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Forget a batch of what is older than it has to be kept; see `Store.prune`."""
-        return prune(self._connection, measured_before=now - keep_measurements, incidents_before=now - keep_incidents)
+        measured, incidents = now - keep_measurements, now - keep_incidents
+        return prune(self._connection, measured_before=measured, incidents_before=incidents, now=now)
 
     def _announce(self, folded: Folded) -> None:
         self._add_transitions(((folded.incident.id, change) for change in folded.news), folded.recorded_at)

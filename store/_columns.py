@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from sqlalchemy import CheckConstraint, Column, Index, Label, MetaData, Table, text
 from sqlmodel import Field, SQLModel
 
-from store._types import WHOLE, Flag, Json, Line, UtcTime, Whole, Word
+from store._types import WHOLE, Blob, Flag, Json, Line, UtcTime, Whole, Word
 
 STRICT: Final = {"sqlite_strict": True}
 _NAMES: Final = {
@@ -70,6 +70,11 @@ def whole(*, optional: bool = False) -> Any:
 def flag() -> Any:
     """Hold true or false."""
     return Field(default=None, sa_column=Column(Flag(), nullable=False))
+
+
+def blob(*, key: bool = False) -> Any:
+    """Hold bytes."""
+    return Field(default=None, sa_column=Column(Blob(), nullable=False, primary_key=key))
 
 
 def json(*, optional: bool = False) -> Any:

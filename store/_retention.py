@@ -18,6 +18,7 @@ from sqlalchemy import (
     union,
 )
 
+from store._class_retention import prune_counts
 from store._given import any_of
 from store._measurements import accepted, measured_checks, newest
 from store._notice_rows import DeliveryRow, SilenceRow, ToldRow, TransitionRow
@@ -54,6 +55,7 @@ class Pruned:
     transitions: int = 0
     deliveries: int = 0
     silences: int = 0
+    class_counts: int = 0
 
     def __add__(self, other: Self) -> "Pruned":
         """Add two steps."""
@@ -61,7 +63,7 @@ class Pruned:
         return Pruned(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-def prune(connection: Connection, *, measured_before: datetime, incidents_before: datetime) -> Pruned:
+def prune(connection: Connection, *, measured_before: datetime, incidents_before: datetime, now: datetime) -> Pruned:
     """Forget one batch of each kind; all zero when nothing is left to forget."""
     runs, measurements = _prune_runs(connection, measured_before)
     return Pruned(
@@ -81,6 +83,7 @@ def prune(connection: Connection, *, measured_before: datetime, incidents_before
             _DELIVERY.c.state != DeliveryState.WAITING,
         ),
         silences=_prune_batch(connection, _SILENCE, _SILENCE.c.until_at < incidents_before),
+        class_counts=prune_counts(connection, now=now),
     )
 
 

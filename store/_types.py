@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Text, TypeDecorator
 
 from incidents import from_us, to_us
 from store._errors import RowRefused
@@ -132,6 +132,19 @@ class Money(TypeDecorator[Decimal]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Give it with the digits it was written with."""
         return None if value is None else Decimal(value)
+
+
+class Blob(TypeDecorator[bytes]):
+    """Bytes as they are."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Refuse what is not bytes."""
+        if value is not None and not isinstance(value, bytes):
+            raise RowRefused(f"a column of bytes was given a {type(value).__name__}")
+        return value
 
 
 class Json(TypeDecorator[Mapping[str, Any]]):

@@ -9,11 +9,13 @@ from sqlalchemy import Table, func, select
 from checks import Earlier, Past, Status
 from incidents import Event, Gap, Incident, Spans, State, Watch
 from store import _incidents, _measurements
+from store._class_counts import ClassCountView
 from store._columns import columns_of
 from store._daemons import DaemonView
 from store._deliveries import DeliveryView
 from store._given import any_of
 from store._outbox import OutboxView
+from store._releases import ReleaseView
 from store._rows import (
     CheckStateRow,
     EpisodeRow,
@@ -33,7 +35,7 @@ _STATE: Final = CheckStateRow.__table__.c
 _GAP: Final = GapRow.__table__.c
 
 
-class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView):
+class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCountView, ReleaseView):
     """What the store knew when this was first asked. Gives core values, never rows."""
 
     def project(self) -> str | None:

@@ -28,6 +28,10 @@ class Storage(Section):
     )
     keep_measurements: PositiveDuration = Field(timedelta(days=90), description="How long measurements are kept.")
     keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="How long incidents are kept.")
+    signature_key: Annotated[str, MinLen(16)] | None = Field(
+        None,
+        description="The secret under which class counts and releases are kept; needed on PostgreSQL, elsewhere a file.",
+    )
 
     @model_validator(mode="after")
     def _known_engine(self) -> Self:
@@ -261,7 +265,7 @@ class Limits(Section):
     max_population_unique_fraction: Annotated[float, Ge(0), Le(1)] | None = Field(
         None, description="Share of the population that may be unique in it."
     )
-    sampling_fraction: Annotated[float, Gt(0), Le(1)] = Field(
+    sampling_fraction: Annotated[float, Ge(1e-9), Le(1)] = Field(
         1.0, description="Which share of the population the table is a sample of; 1, all of it, is the strictest."
     )
 

@@ -30,6 +30,9 @@ def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
     heartbeat = child(child(tree, "daemon"), "heartbeat_url")
     if heartbeat is not None:
         yield heartbeat, True
+    secret = child(child(tree, "storage"), "signature_key")
+    if secret is not None:
+        yield secret, False
 
 
 def _hide(node: Node, *, address: bool) -> Iterator[str]:

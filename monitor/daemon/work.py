@@ -23,6 +23,7 @@ from monitor.daemon.crashes import Crashes
 from monitor.daemon.held import Held
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
+from monitor.keeping import with_keepers
 from monitor.looked import Looked
 from monitor.target import Target
 from monitor.wiring import Project
@@ -113,6 +114,7 @@ class Work:
         self._claims.adopt(project)  # from here on nothing can fail: all of it is used, or nothing
         self._workers = project.config.daemon.workers
         self._policy = project.policy
+        self._key = project.signature_key
         self._targets: dict[str, Target] = targets
         self._jobs.adopt(project)
         self._concurrency = {name: source.concurrency for name, source in project.config.sources.items()}
@@ -219,6 +221,7 @@ class Work:
         if target is None:  # left by a daemon with another configuration
             self._claims.give_up(lease)
             return
+        (target,) = with_keepers([target], store=self._store, key=self._key)
         held = Held(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
         held.given_up |= held.answers(self._crashes.resting(target))
         if lease.attempt > _MOST_ATTEMPTS:

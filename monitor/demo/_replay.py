@@ -43,7 +43,9 @@ class Replay:
 
     def __post_init__(self) -> None:
         self._clock = SimulatedClock(self.shop.start)
-        self._engine = Engine(clock=self._clock, store=self.store, policy=self.project.policy)
+        self._engine = Engine(
+            clock=self._clock, store=self.store, policy=self.project.policy, key=self.project.signature_key
+        )
         self._serial = 0
 
     def play(self, on_day: Callable[[], None] = lambda: None) -> None:

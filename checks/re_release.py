@@ -1,0 +1,116 @@
+"""Nobody is exposed by this table together with an earlier release of it."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from annotated_types import Ge
+from pydantic import Field
+
+from checks._classes import quasi_identifiers_of
+from checks._columns import ColumnNames
+from checks._contract import (
+    Check,
+    CheckParameters,
+    Context,
+    Json,
+    Kind,
+    Measurement,
+    Outcome,
+    Past,
+    Status,
+    UnknownReason,
+    Wants,
+    unknown,
+)
+from checks._counts import PersonClasses
+from checks._message import Message
+from checks._releases import NAME, PERSONS, SIZE
+
+_HIDDEN: Final = Message(
+    "with each of {releases:count} earlier releases, every person is alike with at least {others:count} others"
+)
+_EXPOSED: Final = Message(
+    "{bad:count} persons are in groups smaller than {k} when this table is laid beside release {name}",
+)
+_NONE: Final = Message(
+    "no earlier release of this table is remembered; remember one with 'tablewatch risk remember TABLE --as NAME'"
+)
+_OTHERWISE: Final = Message(
+    "release {name} cannot be compared: its persons were told apart by other columns, or under another signature key"
+)
+_NOBODY: Final = Message("no row says whose it is: the person columns are NULL throughout")
+
+
+class ReReleaseCheck(CheckParameters):
+    """No person is in a group smaller than k when the table is laid beside an earlier release of it."""
+
+    summary: ClassVar[str] = "Every person hides among k others in this table and each earlier release together."
+    limits: ClassVar[frozenset[str]] = frozenset({"k"})
+    kind: ClassVar[Kind] = Kind.DISCLOSURE
+
+    type: Literal["re_release"] = "re_release"
+    person: ColumnNames = Field(description="Columns that say whose row it is, in every release alike.")
+    quasi_identifiers: ColumnNames | tuple[()] = Field(
+        (), description="Columns that together may single a person out; by default those the table classifies so."
+    )
+    k: Annotated[int, Ge(2)] = Field(description="The smallest group of persons allowed.")
+
+    @property
+    def keeps(self) -> bool:
+        """Say that releases are remembered for it."""
+        return True
+
+    def wants(self, context: Context) -> Wants:
+        """Ask for the class of each person, as signatures."""
+        person = tuple(context.column(name).get_name() for name in self.person)
+        return Wants(kept=PersonClasses(quasi_identifiers_of(context, self.quasi_identifiers), person))
+
+    def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
+        """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""
+        found = _by_release(measurement.tables.get("releases", ()))
+        rows, unnamed = measurement.number("rows"), measurement.number("unnamed")
+        observed: dict[str, Json] = {
+            "rows": rows,
+            "rows_without_person": unnamed,
+            "releases": [_figures(name, sizes, self.k) for name, sizes in found.items()],
+            "exposed": max((_below(sizes, self.k) for sizes in found.values()), default=0),
+        }
+        outcome = partial(Outcome, observed=observed, expected={"k": self.k, "exposed": 0})
+        worst = max(found, key=lambda name: _below(found[name], self.k), default=None)
+        if worst is not None and _below(found[worst], self.k):
+            return outcome(Status.FAIL, _EXPOSED.given(bad=_below(found[worst], self.k), k=self.k, name=worst))
+        otherwise = next((name for name, sizes in found.items() if None in sizes), None)
+        if otherwise is not None:
+            return unknown(UnknownReason.MISCONFIGURED, _OTHERWISE.given(name=otherwise), observed)
+        if not found:
+            return unknown(UnknownReason.NO_DATA, _NONE, observed)
+        if unnamed == rows:
+            return unknown(UnknownReason.NO_DATA, _NOBODY, observed)
+        return outcome(Status.PASS, _HIDDEN.given(releases=len(found), others=self.k - 1))
+
+
+def _by_release(rows: Sequence[Any]) -> dict[str, dict[int | None, int]]:
+    """Give, per release, how many persons are in groups of which size."""
+    found: dict[str, dict[int | None, int]] = {}
+    for row in rows:
+        found.setdefault(str(row[NAME]), {})[row[SIZE]] = int(row[PERSONS])
+    return found
+
+
+def _below(sizes: dict[int | None, int], k: int) -> int:
+    return sum(persons for size, persons in sizes.items() if size is not None and size < k)
+
+
+def _figures(name: str, sizes: dict[int | None, int], k: int) -> Json:
+    comparable = None not in sizes
+    groups = [size for size in sizes if size]
+    return {
+        "name": name,
+        "persons_in_both": sum(sizes.values()) if comparable else None,
+        "exposed": _below(sizes, k) if comparable else None,
+        "smallest_group": min(groups) if groups else None,
+    }
+
+
+CHECK: Final[type[Check]] = ReReleaseCheck

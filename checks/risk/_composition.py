@@ -1,0 +1,149 @@
+"""Composition: what two releases of the same people say together, though each of them hides everybody among k.
+
+Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy" (KDD), section 3,
+the intersection attack: who knows that a person is in two releases, and the person's quasi-identifiers in both, looks
+up the person's class in each; only people who are in both classes remain. Two 3-anonymous releases of nine people can
+leave six of them, even all nine, in groups smaller than three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Classes: TypeAlias = "npt.ArrayLike | pd.Series[Any] | pd.DataFrame"
+
+_SIGNATURE = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition:
+    """How large the groups are that remain when two releases are intersected.
+
+    `groups`: for each person who is in both, int64 of shape (persons,), how many people are alike with the person in
+    both, the person included; the smallest number where somebody has several rows. `wanted`: the k that is asked for.
+    """
+
+    groups: npt.NDArray[np.int64]
+    wanted: int
+
+    @property
+    def persons(self) -> int:
+        """Count the persons who are in both releases."""
+        return len(self.groups)
+
+    @property
+    def exposed(self) -> int:
+        """Count the persons who are in groups smaller than k."""
+        return int((self.groups < self.wanted).sum())
+
+    @property
+    def smallest(self) -> int | None:
+        """Give the size of the smallest group; None where nobody is in both."""
+        return int(self.groups.min()) if len(self.groups) else None
+
+    @property
+    def histogram(self) -> tuple[tuple[int, int], ...]:
+        """Give how many persons are in groups of which size: (size, persons), ascending."""
+        sizes, persons = np.unique(self.groups, return_counts=True)
+        return tuple(zip(sizes.tolist(), persons.tolist(), strict=True))
+
+
+def intersect(classes_before: Classes, classes_after: Classes, k: int) -> Composition:
+    """Intersect the classes of two releases, person by person.
+
+    It says nothing about people who are in one release only, about sensitive values that an intersection gives away
+    although it is large (intersect those too), nor about releases by others. Differential privacy composes;
+    k-anonymity does not.
+
+    Args:
+        classes_before: the class of each person: labels of shape (n,), or a frame whose columns are the
+            quasi-identifiers, NULL a value of its own. Pandas objects are joined by their index, which names the
+            persons; a person may have several rows. Arrays are joined by position.
+        classes_after: the same of the later release, whatever its quasi-identifiers are.
+        k: at least 2; persons in smaller groups are exposed.
+
+    Raises:
+        ValueError: k is below 2, or two arrays differ in length.
+    """
+    if k < 2:
+        raise ValueError(f"k is {k}; expected at least 2, since a person is always alike with itself")
+    before, after = _labelled(classes_before), _labelled(classes_after)
+    if before[0] is None and after[0] is None and len(before[1]) != len(after[1]):
+        raise ValueError(
+            f"the releases have {len(before[1])} and {len(after[1])} rows; expected as many, or frames whose index "
+            "names the persons"
+        )
+    people = [np.arange(len(labels)) if index is None else index for index, labels in (before, after)]
+    joined = _codes_of([*map(list, people)])
+    return Composition(_groups(joined[0], before[1], joined[1], after[1]), k)
+
+
+def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> Composition:
+    """Intersect two releases of which signatures were kept: of persons and of their classes, 16 bytes for each row.
+
+    As `intersect` otherwise.
+    """
+    people = _codes_of_signatures(before[0], after[0])
+    (classes_before,) = _codes_of_signatures(before[1])
+    (classes_after,) = _codes_of_signatures(after[1])
+    return Composition(_groups(people[0], classes_before, people[1], classes_after), k)
+
+
+def _groups(
+    people_before: npt.NDArray[np.int64],
+    classes_before: npt.NDArray[np.int64],
+    people_after: npt.NDArray[np.int64],
+    classes_after: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """Give, for each person in both, the size of the smallest group that is alike with it in both."""
+    first = np.unique(np.stack([people_before, classes_before], axis=1), axis=0)
+    second = np.unique(np.stack([people_after, classes_after], axis=1), axis=0)
+    begin = np.searchsorted(second[:, 0], first[:, 0], side="left")
+    matches = np.searchsorted(second[:, 0], first[:, 0], side="right") - begin
+    left = np.repeat(np.arange(len(first)), matches)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(matches) - matches, matches)
+    right = np.repeat(begin, matches) + within
+    both = np.stack([first[left, 1], second[right, 1]], axis=1)
+    _, group, sizes = np.unique(both, axis=0, return_inverse=True, return_counts=True)
+    person, place = np.unique(first[left, 0], return_inverse=True)
+    smallest = np.full(len(person), np.iinfo(np.int64).max)
+    np.minimum.at(smallest, place, sizes[group.reshape(-1)])
+    return smallest
+
+
+def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.int64]]:
+    """Give the persons, None where they are known by their place, and a number for the class of each."""
+    import pandas as pd
+
+    if isinstance(classes, pd.DataFrame):
+        numbers = classes.groupby(list(classes.columns), dropna=False, observed=True, sort=False).ngroup()
+        return list(classes.index), numbers.to_numpy().astype(np.int64)
+    index = list(classes.index) if isinstance(classes, pd.Series) else None
+    codes, _ = pd.factorize(pd.Series(np.asarray(classes, dtype=object)), use_na_sentinel=False)
+    return index, codes.astype(np.int64)
+
+
+def _codes_of(people: Sequence[list[Any]]) -> list[npt.NDArray[np.int64]]:
+    """Number the persons of two releases, each alike in both."""
+    numbers: dict[Any, int] = {}
+    return [np.array([numbers.setdefault(person, len(numbers)) for person in one], dtype=np.int64) for one in people]
+
+
+def _codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:
+    """Number signatures, each alike in all of them."""
+    halves = np.frombuffer(b"".join(signatures), dtype="<u8").reshape(-1, 2)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    sorted_ = halves[order]
+    new = np.concatenate(([False], (sorted_[1:] != sorted_[:-1]).any(axis=1))) if len(halves) else np.array([], bool)
+    codes = np.empty(len(halves), dtype=np.int64)
+    codes[order] = np.cumsum(new)
+    ends = np.cumsum([len(one) // _SIGNATURE for one in signatures])[:-1]
+    return list(np.split(codes, ends))

@@ -1,0 +1,215 @@
+"""Read and write class counts, inside a transaction; `store._counting` says in how many of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, case, delete, insert, literal_column, select, update
+
+from checks._counts import ClassChange, KnownCounts, KnownPart, Unfit
+from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
+from store._connected import Connected
+from store._given import any_of
+
+Delta = tuple[bytes, bytes, int]
+"""Part (empty: all of them together), signature, difference."""
+
+WHOLE_TABLE: Final = b""
+_STATE: Final = ClassStateRow.__table__
+_PART: Final = ClassPartRow.__table__
+_SIZE: Final = ClassSizeRow.__table__
+_COUNT: Final = ClassCountRow.__table__
+_IS_CURRENT: Final = _STATE.c.is_current == literal_column("1")  # as the condition of the index has it
+_KEY: Final = (_COUNT.c.state, _COUNT.c.part, _COUNT.c.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change that is being written: of which state, from which version of it, and the versions that never held."""
+
+    state: int
+    version: int
+    number: int
+    aborted: tuple[int, ...]
+
+    @property
+    def is_first(self) -> bool:
+        """Say whether these are all counts, in a state of their own."""
+        return self.version == 0
+
+    @property
+    def value(self) -> ColumnElement[int]:
+        """What a row of the counts holds, before this draft."""
+        held = and_(_COUNT.c.draft <= self.version, _COUNT.c.draft.not_in(self.aborted))
+        return case((held, _COUNT.c.next), else_=_COUNT.c.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A change that is written, and holds once it is settled."""
+
+    subject: str
+    draft: Draft
+    change: ClassChange
+    sizes: Sequence[tuple[int, int]]
+
+
+class ClassCountView(Connected):
+    """What can be asked about class counts."""
+
+    def known_counts(self, subjects: Iterable[str]) -> dict[str, KnownCounts]:
+        """Give what a look must know of the counts that are kept, by subject."""
+        wanted = any_of(self._connection, subjects, "subject")
+        states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(wanted))
+        return {row.subject: self._known(row) for row in self._connection.execute(states)}
+
+    def counted_subjects(self) -> set[str]:
+        """Name the subjects whose counts are kept."""
+        return set(self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT)))
+
+    def class_sizes(self, state: int) -> dict[int, int]:
+        """Give how many classes there are of each size, as it holds."""
+        rows = self._connection.execute(select(_SIZE.c.size, _SIZE.c.classes).where(_SIZE.c.state == state))
+        return {row.size: row.classes for row in rows}
+
+    def _known(self, row: Any) -> KnownCounts:
+        found = self._connection.execute(select(_PART).where(_PART.c.state == row.id))
+        parts = {part.name: KnownPart(part.rows, part.fingerprint) for part in found}
+        return KnownCounts(row.id, row.version, row.digest, row.token, row.rows, parts)
+
+
+class ClassCountBook(ClassCountView):
+    """What can be written of class counts."""
+
+    def begin_counts(self, subject: str, change: ClassChange, *, now: datetime) -> Draft | Unfit:
+        """Begin a draft: of the state that the change is based on, or of a new one."""
+        base = change.base
+        if base is None:
+            row = {**_facts(change, now), "subject": subject, "mode": change.mode}
+            row |= {"version": 0, "draft": 1, "aborted": "", "is_current": False}
+            state = self._connection.scalar(insert(_STATE).values(row).returning(_STATE.c.id))
+            return Draft(int(state or 0), 0, 1, ())
+        this_one = (_STATE.c.id == base.state, _STATE.c.version == base.version, _IS_CURRENT)
+        begun = self._connection.execute(
+            update(_STATE).where(*this_one).values(draft=_STATE.c.draft + 1).returning(_STATE.c.draft, _STATE.c.aborted)
+        ).first()
+        if begun is None:
+            return Unfit.OVERTAKEN
+        return Draft(base.state, base.version, begun.draft, tuple(map(int, begun.aborted.split())))
+
+    def is_overtaken(self, draft: Draft) -> bool:
+        """Say whether somebody began another draft since."""
+        number = self._connection.scalar(select(_STATE.c.draft).where(_STATE.c.id == draft.state))
+        return bool(number != draft.number)
+
+    def part_counts(self, draft: Draft, part: bytes) -> dict[bytes, int]:
+        """Give the counts of a part as they hold."""
+        value = draft.value.label("value")
+        rows = select(_COUNT.c.signature, value).where(_COUNT.c.state == draft.state, _COUNT.c.part == part)
+        return {row.signature: row.value for row in self._connection.execute(rows.where(draft.value != 0))}
+
+    def add_counts(self, draft: Draft, deltas: Sequence[Delta]) -> Sequence[tuple[int, int]]:
+        """Write differences; gives for each row what held before and what will, in no order, nothing of a first draft.
+
+        By the driver's own words: SQLAlchemy takes ten times as long for millions of rows.
+        """
+        if draft.is_first:
+            mark = "?" if self._on_sqlite else "%s"
+            filled = f"INSERT INTO class_count VALUES ({draft.state}, {mark}, {mark}, 0, {mark}, {draft.number})"  # noqa: S608 - whole numbers of ours
+            self._connection.exec_driver_sql(filled, list(deltas))
+            return ()
+        statement, given = self._given(deltas)
+        found = self._connection.exec_driver_sql(_UPSERT.format(given=statement, **_words(draft)), given)
+        return [(was, will_be) for was, will_be in found]
+
+    def _given(self, deltas: Sequence[Delta]) -> tuple[str, tuple[Any, ...]]:
+        """Give many rows to one statement: p, s, d."""
+        if self._on_sqlite:
+            marks = ", ".join(["(?, ?, ?)"] * len(deltas))
+            rows = f"(SELECT column1 AS p, column2 AS s, column3 AS d FROM (VALUES {marks}))"  # noqa: S608 - marks only
+            return rows, tuple(chain.from_iterable(deltas))
+        columns = tuple(list(column) for column in zip(*deltas, strict=True))
+        return "unnest(%s::bytea[], %s::bytea[], %s::bigint[]) AS given(p, s, d)", columns
+
+    def add_parts(self, draft: Draft, parts: Iterable[Mapping[str, Any]]) -> None:
+        """Write what is known of parts: `name`, `rows`, `fingerprint`; in place of what was known."""
+        rows = [{"state": draft.state, **part} for part in parts]
+        if rows:
+            upsert = self._upsert(_PART)
+            new = {"rows": upsert.excluded.rows, "fingerprint": upsert.excluded.fingerprint}
+            self._connection.execute(
+                upsert.on_conflict_do_update(index_elements=list(_PART.primary_key), set_=new), rows
+            )
+
+    def settle_counts(self, staged: Iterable[Staged], *, now: datetime) -> None:
+        """Let drafts hold from now on; those that were overtaken never do."""
+        for one in staged:
+            if self._hold(one, now):
+                self._replace_sizes(one)
+
+    def abandon_counts(self, state: int) -> None:
+        """Give up counts; retention takes them, and the next look counts everything."""
+        self._connection.execute(update(_STATE).where(_STATE.c.id == state).values(is_current=False))
+
+    def keep_counts_of(self, subjects: Iterable[str]) -> None:
+        """Give up the counts of all others."""
+        kept = set(subjects)
+        current = self._connection.execute(select(_STATE.c.id, _STATE.c.subject).where(_IS_CURRENT)).all()
+        for state, subject in current:
+            if subject not in kept:
+                self.abandon_counts(state)
+
+    def _hold(self, one: Staged, now: datetime) -> bool:
+        draft = one.draft
+        this_one = [_STATE.c.id == draft.state, _STATE.c.draft == draft.number, _STATE.c.version == draft.version]
+        if draft.is_first:
+            others = (_STATE.c.subject == one.subject, _IS_CURRENT)
+            self._connection.execute(update(_STATE).where(*others).values(is_current=False))
+        else:
+            this_one.append(_IS_CURRENT)
+        never = (*draft.aborted, *range(draft.version + 1, draft.number))
+        new = {**_facts(one.change, now), "is_current": True, "version": draft.number}
+        new["aborted"] = " ".join(map(str, never))
+        if self._connection.execute(update(_STATE).where(*this_one).values(new)).rowcount == 0:
+            return False
+        if not draft.is_first:
+            gone = [part.name for part in one.change.parts if not part.rows]
+            for name in gone:
+                self._connection.execute(delete(_PART).where(_PART.c.state == draft.state, _PART.c.name == name))
+            self.add_parts(draft, part_rows(one.change))
+        return True
+
+    def _replace_sizes(self, one: Staged) -> None:
+        self._connection.execute(delete(_SIZE).where(_SIZE.c.state == one.draft.state))
+        rows = [{"state": one.draft.state, "size": size, "classes": classes} for size, classes in one.sizes]
+        self._insert(_SIZE, rows)
+
+
+def part_rows(change: ClassChange) -> list[dict[str, Any]]:
+    """Give what is known of the parts that a change replaces, but for those that have gone."""
+    return [
+        {"name": part.name, "rows": part.rows, "fingerprint": part.fingerprint} for part in change.parts if part.rows
+    ]
+
+
+def _facts(change: ClassChange, now: datetime) -> dict[str, Any]:
+    return {"digest": change.digest, "token": change.token, "rows": change.rows, "updated_at": now}
+
+
+def _words(draft: Draft) -> dict[str, str]:
+    """Give a draft's numbers as they stand in a statement."""
+    aborted = "".join(f" AND class_count.draft <> {number}" for number in draft.aborted)
+    holds = f"class_count.draft <= {draft.version}{aborted}"
+    held = f"(CASE WHEN {holds} THEN class_count.next ELSE class_count.count END)"
+    return {"state": f"{draft.state}", "draft": f"{draft.number}", "held": held}
+
+
+_UPSERT: Final = """
+INSERT INTO class_count (state, part, signature, count, next, draft)
+SELECT {state}, p, s, 0, d, {draft} FROM {given} WHERE true
+ON CONFLICT (state, part, signature)
+DO UPDATE SET count = {held}, next = {held} + excluded.next, draft = excluded.draft
+RETURNING count, next
+"""

@@ -1,0 +1,114 @@
+"""What is on disk of class counts and of earlier releases. Signatures only: no value of a watched table.
+
+A state is one whole set of counts of a subject; at most one per subject is current, others are being made or have been
+left. A count is written twice over, so that a change can be written in many short transactions and hold at once:
+
+    count   what held before the draft that last wrote the row
+    next    what holds if that draft does
+
+A draft holds once the state's `version` has come to it, unless it is among the state's `aborted` ones.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import Column, UniqueConstraint
+from sqlmodel import Field
+
+from checks._counts import Mode
+from store._columns import STRICT, Row, blob, flag, flags, key, line, one_of, only_where, time, whole, word
+from store._types import WHOLE, Whole
+
+
+def _of(name: str = "state") -> Column[int]:
+    return Column(name, WHOLE, primary_key=True, autoincrement=False)
+
+
+class ClassStateRow(Row, table=True):
+    """A set of class counts: what was asked, how far the look came, which drafts hold."""
+
+    __tablename__ = "class_state"
+    __table_args__ = (
+        only_where("uq_class_state_current", "subject", condition="is_current = 1", unique=True),
+        one_of("mode", Mode),
+        *flags("is_current"),
+        STRICT,
+    )
+
+    id: int = key()
+    subject: str = line()
+    digest: bytes = blob()
+    mode: Mode = word(Mode)
+    token: bytes = blob()
+    rows: int = whole()
+    version: int = whole()
+    draft: int = whole()
+    aborted: str = line()
+    is_current: bool = flag()
+    updated_at: datetime = time("updated_us", "updated_at")
+
+
+class ClassPartRow(Row, table=True):
+    """A part of the counts that can be replaced."""
+
+    __tablename__ = "class_part"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
+
+    state: int = Field(default=None, sa_column=_of())
+    name: bytes = blob(key=True)
+    rows: int = whole()
+    fingerprint: bytes = blob()
+
+
+class ClassSizeRow(Row, table=True):
+    """How many classes have a size: what checks judge by, kept so that nobody has to count the counts."""
+
+    __tablename__ = "class_size"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
+
+    state: int = Field(default=None, sa_column=_of())
+    size: int = Field(default=None, sa_column=Column(Whole(), primary_key=True, autoincrement=False))
+    classes: int = whole()
+
+
+class ClassCountRow(Row, table=True):
+    """How many rows a class has in a part; of all parts together where `part` is empty."""
+
+    __tablename__ = "class_count"
+    __table_args__ = (
+        only_where("ix_class_count_zero", "state", condition="next = 0"),
+        {**STRICT, "sqlite_with_rowid": False},
+    )
+
+    state: int = Field(default=None, sa_column=_of())
+    part: bytes = blob(key=True)
+    signature: bytes = blob(key=True)
+    count: int = whole()
+    next: int = whole()
+    draft: int = whole()
+
+
+class ReleaseRow(Row, table=True):
+    """A table as it was given away once. `is_whole` once all its rows are written."""
+
+    __tablename__ = "release"
+    __table_args__ = (UniqueConstraint("subject", "name"), *flags("is_whole"), STRICT)
+
+    id: int = key()
+    subject: str = line()
+    name: str = line()
+    released_at: datetime = time("released_us", "released_at")
+    rows: int = whole()
+    unnamed: int = whole()
+    digest: bytes = blob()
+    is_whole: bool = flag()
+
+
+class ReleasedRowRow(Row, table=True):
+    """Which class a person was in."""
+
+    __tablename__ = "released_row"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
+
+    release: int = Field(default=None, sa_column=_of("release"))
+    person: bytes = blob(key=True)
+    class_signature: bytes = blob(key=True)

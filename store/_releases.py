@@ -1,0 +1,76 @@
+"""Earlier releases of tables: whom they held, and in which class, as signatures."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import delete, insert, literal_column, select, update
+
+from checks._counts import PersonPairs, Release
+from store._class_rows import ReleasedRowRow, ReleaseRow
+from store._connected import Connected
+from store._errors import NotRecorded, StoreConflict
+
+_RELEASE: Final = ReleaseRow.__table__
+_ROW: Final = ReleasedRowRow.__table__
+
+
+class ReleaseView(Connected):
+    """What can be asked about releases."""
+
+    def releases(self, subject: str) -> Sequence[Release]:
+        """Give the releases that are remembered under a subject, the oldest first."""
+        whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
+        found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
+        return [Release(row.name, row.released_at, self._pairs(row.id, row.digest, row.unnamed)) for row in found]
+
+    def _pairs(self, release: int, digest: bytes, unnamed: int) -> PersonPairs:
+        rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release)
+        found = self._connection.execute(rows).all()
+        people, classes = (b"".join(column) for column in (zip(*found, strict=True) if found else ((), ())))
+        return PersonPairs(digest, people, classes, unnamed)
+
+
+class ReleaseBook(ReleaseView):
+    """What can be written of releases."""
+
+    def begin_release(self, subject: str, release: Release) -> int:
+        """Begin to remember a release; gives its number.
+
+        Raises:
+            StoreConflict: one of that name is remembered already.
+        """
+        same = (_RELEASE.c.subject == subject, _RELEASE.c.name == release.name)
+        known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.is_whole).where(*same)).first()
+        if known is not None and known.is_whole:
+            raise StoreConflict(f"a release named '{release.name}' is remembered already; give this one another name")
+        if known is not None:  # left half written by a process that ended
+            self._forget(known.id)
+        pairs = release.pairs
+        row = {"subject": subject, "name": release.name, "released_at": release.released_at, "digest": pairs.digest}
+        row |= {"rows": pairs.rows, "unnamed": pairs.unnamed, "is_whole": False}
+        return int(self._connection.scalar(insert(_RELEASE).values(row).returning(_RELEASE.c.id)) or 0)
+
+    def add_released(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write rows of a release: person and class. The same ones again change nothing."""
+        made = [{"release": release, "person": person, "class_signature": one} for person, one in rows]
+        self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), made)
+
+    def end_release(self, release: int) -> None:
+        """Say that all rows of a release are written."""
+        self._connection.execute(update(_RELEASE).where(_RELEASE.c.id == release).values(is_whole=True))
+
+    def forget_release(self, subject: str, name: str) -> None:
+        """Forget a release.
+
+        Raises:
+            NotRecorded: there is none of that name.
+        """
+        same = (_RELEASE.c.subject == subject, _RELEASE.c.name == name)
+        release = self._connection.scalar(select(_RELEASE.c.id).where(*same))
+        if release is None:
+            raise NotRecorded(f"no release named '{name}' is remembered")
+        self._forget(release)
+
+    def _forget(self, release: int) -> None:
+        self._connection.execute(delete(_ROW).where(_ROW.c.release == release))
+        self._connection.execute(delete(_RELEASE).where(_RELEASE.c.id == release))

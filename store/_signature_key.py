@@ -1,0 +1,83 @@
+"""The key of signatures. It never lies in the store: whoever gets a copy of the store alone can try no value.
+
+Of a SQLite store it is a file beside it, made when it is first needed. Daemons that share a PostgreSQL store need the
+same key, so it comes from the configuration.
+"""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from store._engines import address_of
+from store._errors import StoreUnavailable
+from store._files import make_draft, put_on_disk, remove_draft
+
+_BYTES: Final = 32
+_LEAST_GIVEN: Final = 16
+
+
+def signature_key(url: str, given: str | None = None) -> bytes:
+    """Give the key of a store's signatures: made from the one that is given, else of the file beside the store.
+
+    Args:
+        url: of the store.
+        given: what the configuration says, at least 16 characters.
+
+    Raises:
+        StoreUnavailable: PostgreSQL and none is given; the given one is short; the file cannot be read or made.
+    """
+    if given is not None:
+        if len(given) < _LEAST_GIVEN:
+            raise StoreUnavailable(
+                f"'signature_key' of the storage is short; expected {_LEAST_GIVEN} characters or more"
+            )
+        return blake2b(given.encode(), digest_size=_BYTES, person=b"signature key").digest()
+    store = address_of(url).file
+    if store is None:
+        raise StoreUnavailable(
+            "counts and releases that are kept on PostgreSQL need 'signature_key' of the storage, the same for every "
+            "daemon; give a long random text, from a file or the environment"
+        )
+    return _read(Path(f"{store}.key"))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        if not file.exists():
+            _make(file)
+        text = file.read_text(encoding="ascii").strip()
+        key = bytes.fromhex(text)
+    except OSError as error:
+        raise StoreUnavailable(f"{file}, the key of signatures, cannot be read or made ({error.strerror})") from None
+    except ValueError:
+        key = b""
+    if len(key) != _BYTES:
+        raise StoreUnavailable(
+            f"{file} is no key of signatures (expected {_BYTES} bytes in hexadecimal digits); bring it back, or remove "
+            "it to have another one made: then all classes are counted anew, and earlier releases cannot be compared"
+        )
+    return key
+
+
+def _make(file: Path) -> None:
+    """Make a key beside its place and then give it its name, so that nobody ever meets half a key, or two keys."""
+    draft = make_draft(file)
+    try:
+        with open(draft, "w", encoding="ascii", opener=_for_the_owner) as writing:
+            writing.write(token_hex(_BYTES) + "\n")
+        put_on_disk(draft)
+        try:
+            os.link(draft, file)
+        except FileExistsError:  # another process was faster
+            return
+        except OSError:  # a disk without links
+            draft.rename(file)
+        put_on_disk(file.parent)
+    finally:
+        remove_draft(draft)
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
