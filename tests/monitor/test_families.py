@@ -1,7 +1,11 @@
 """Questions about the same classes are one statement, and each check gets its own answer."""
 
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from checks import Measurement, Status
@@ -72,3 +76,47 @@ def test_a_check_that_does_not_fit_leaves_the_others(spec):
     answers = _looked(spec, _subject(a=_k("sex"), b=_k("sexx")))
     assert isinstance(answers["a"], Measurement)
     assert "column 'sexx' not found; did you mean 'sex'" in str(answers["b"].message)
+
+
+_SENSITIVE = {"quasi_identifiers": ("sex", "born"), "sensitive": ("salary",)}
+_OF_SALARIES = {
+    "k": {"type": "k_anonymity", "quasi_identifiers": ("sex", "born"), "k": 2, "other_readings": False},
+    "distinct": {"type": "l_diversity", "l": 2, **_SENSITIVE},
+    "recursive": {"type": "l_diversity", "l": 2, "variant": "recursive", "c": 2, "warn": {"l": 3}, **_SENSITIVE},
+    "equal": {"type": "t_closeness", "t": 0.5, **_SENSITIVE},
+    "ordered": {"type": "t_closeness", "t": 0.5, "distance": "ordered", **_SENSITIVE},
+    "tree": {"type": "t_closeness", "t": 0.5, "hierarchy": {"1": ["a"], "2": ["a"], "3": ["b"]}, **_SENSITIVE},
+}
+
+
+def _with_salaries(folder, kind):
+    """Give a source of that kind which holds `people` with salaries."""
+    rows = "('f', 1, 1), ('f', 1, 2), ('f', 1, 2), ('m', 1, 3), ('m', 1, NULL), (NULL, 2, 3)"
+    types = "sex TEXT, born INTEGER, salary INTEGER"
+    if kind == "sqlite":
+        with closing(sqlite3.connect(folder / "shop.db")) as connection, connection:
+            connection.execute(f"CREATE TABLE people ({types})")
+            connection.execute(f"INSERT INTO people VALUES {rows}")
+        return SourceSpec("shop", folder, url="sqlite:///shop.db")
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE people ({types})")
+        connection.execute(f"INSERT INTO people VALUES {rows}")
+    return SourceSpec("shop", folder, url="duckdb:///shop.duckdb")
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_k_l_and_t_of_one_set_are_one_statement_and_one_scan(tmp_path, kind):
+    """The classes of k are made from the pairs of the sensitive column, which l and every distance of t share."""
+    spec, subject = _with_salaries(tmp_path, kind), _subject(**{name: dict(one) for name, one in _OF_SALARIES.items()})
+    with open_source(spec) as source:
+        (family,) = plan(subject, source).families
+        assert not plan(subject, source).queries
+    assert family.wanted_by == {f"people.{name}" for name in _OF_SALARIES}
+    assert len(re.findall(r"(?:FROM|JOIN)\s+(?:\S+\.)?\"?people\b", family.template.sql)) == 1
+    answers, checks = _looked(spec, subject), dict(subject.checks)
+    seen = {name: judge(checks[f"people.{name}"], answer).observed for name, answer in answers.items()}
+    assert {one["classes"] for one in seen.values()} == {3}
+    assert (seen["k"]["k"], seen["distinct"]["l_distinct"], seen["recursive"]["l_recursive"]) == (1, 1, 1)
+    assert seen["equal"]["t"] == pytest.approx(2 / 3)
+    assert seen["ordered"]["t"] == pytest.approx((1 / 6 + 3 / 6 + 2 / 6) / 3)
+    assert seen["tree"]["t"] == pytest.approx(2 / 3)
