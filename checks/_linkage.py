@@ -16,7 +16,11 @@ _FARTHEST: Final = 2.0**62
 
 
 class Known(NamedTuple):
-    """The complete rows of both tables: columns `own0`, `own1` ... and `other0`, `other1` ..., and who they are of."""
+    """The complete rows of both tables: columns `own0`, `own1` ... and `other0`, `other1` ..., and who they are of.
+
+    With a tolerance, also the bucket of each auxiliary row (`there`), and those between which a row's matches lie
+    (`low`, `high`).
+    """
 
     own: ir.Table
     other: ir.Table
@@ -37,6 +41,13 @@ class Known(NamedTuple):
         """Give how far two values may be apart, by the place of the column."""
         return {at: column.reach for at, column in enumerate(self.columns) if column.reach is not None}
 
+    def counted(self) -> tuple[ir.Table, ir.Table]:
+        """Give the distinct rows of both tables, and how many there are of each: `own_rows`, `other_rows`."""
+        return (
+            self.own.group_by(list(self.own.columns)).aggregate(own_rows=self.own.count()),
+            self.other.group_by(list(self.other.columns)).aggregate(other_rows=self.other.count()),
+        )
+
 
 def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn], **people: ir.Column) -> Known:
     """Give the rows in which every shared column is known. `people`: `person` of the table, `target` of the other."""
@@ -46,8 +57,36 @@ def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn],
         who = {name: column for name, column in people.items() if (name == "person") == (label == "own")}
         known = reduce(and_, [side.known for side in found] + [column.notnull() for column in who.values()])
         values = {f"{label}{at}": side.values for at, side in enumerate(found)}
-        sides.append(table.filter(known).select(**values, **who))
+        sides.append(table.filter(known).select(**values, **who, **_buckets(columns, own=label == "own")))
     return Known(sides[0], sides[1], columns)
+
+
+def _buckets(columns: Sequence[SharedColumn], *, own: bool) -> Mapping[str, ir.Column]:
+    """Give the buckets by which the first column with a tolerance is joined: computed once, so that they are indexed.
+
+    A bucket is several tolerances wide: values within one lie in the same bucket or in the next.
+    """
+    for column in columns:
+        if column.reach is not None:
+            far = _distance(column)
+            if own:
+                return {
+                    "low": _bucket(column.own.values - far, column),
+                    "high": _bucket(column.own.values + far, column),
+                }
+            return {"there": _bucket(column.other.values, column)}
+    return {}
+
+
+def _bucket(value: ir.Column, column: SharedColumn) -> ir.Column:
+    width = float((column.reach or 0) * WIDTH or 1)
+    number = value.cast("float64") / ibis.literal(width, type="float64")
+    buckets = number.floor().cast("int64")
+    return buckets if value.type().is_integer() else number.between(-_FARTHEST, _FARTHEST).ifelse(buckets, 0)
+
+
+def _distance(column: SharedColumn) -> ir.Scalar:
+    return ibis.literal(column.reach, type="int64" if column.own.values.type().is_integer() else "float64")
 
 
 def linked_records(known: Known) -> ir.Table:
@@ -55,9 +94,7 @@ def linked_records(known: Known) -> ir.Table:
 
     Both sides are counted by their values first, so that what is joined is never larger than both by repetition.
     """
-    own = known.own.group_by(known.owns).aggregate(own_rows=known.own.count())
-    other = known.other.group_by(known.others).aggregate(other_rows=known.other.count())
-    pairs = _matches(known, own, other)
+    pairs = _matches(known, *known.counted())
     back = pairs["own_rows"].sum().over(ibis.window(group_by=known.others)) if known.reaches else pairs["own_rows"]
     pairs = pairs.mutate(back=back)
     if known.reaches:
@@ -70,8 +107,7 @@ def linked_records(known: Known) -> ir.Table:
 
 def linked_persons(known: Known, at_least: int | None) -> ir.Table:
     """Count auxiliary persons by how many persons of the table they may be: columns as `linked_records`."""
-    own = known.own.group_by("person", *known.owns).aggregate(own_rows=known.own.count())
-    other = known.other.group_by("target", *known.others).aggregate(other_rows=known.other.count())
+    own, other = known.counted()
     pairs = _matches(known, own, other)
     if known.reaches:  # else a fact and a person meet once
         pairs = pairs.group_by("target", *known.others, "person").aggregate(rows=pairs.count())
@@ -99,32 +135,15 @@ def _histogram(table: ir.Table, candidates: str, only: ir.BooleanColumn, weight:
 def _matches(known: Known, own: ir.Table, other: ir.Table) -> ir.Table:
     """Join what matches. Equal columns are joined first, a tolerance by buckets, so that no engine compares all pairs.
 
-    A bucket is several tolerances wide: values within one lie in the same bucket or in the next. Each row of the table
-    stands in the bucket of its lowest match and, if it is another, in that of its highest.
+    Each row of the table stands in the bucket of its lowest match and, if it is another, in that of its highest.
     """
     exact: list[ir.BooleanValue] = []
     if known.reaches:
-        first = next(iter(known.reaches))
-        spread = own.mutate(low=_bucket(known, own, first, -1), high=_bucket(known, own, first, 1))
-        lows, highs = spread.mutate(bucket=spread["low"]), spread.filter(spread["low"] != spread["high"])
+        lows, highs = own.mutate(bucket=own["low"]), own.filter(own["low"] != own["high"])
         own = ibis.union(lows, highs.mutate(bucket=highs["high"]))
-        other = other.mutate(there=_bucket(known, other, first, None))
         exact.append(own["bucket"] == other["there"])
     exact += [own[f"own{at}"] == other[f"other{at}"] for at in range(len(known.columns)) if at not in known.reaches]
-    for at, reach in known.reaches.items():
-        value, seen, far = own[f"own{at}"], other[f"other{at}"], _literal(known, at, reach)
+    for at in known.reaches:
+        value, seen, far = own[f"own{at}"], other[f"other{at}"], _distance(known.columns[at])
         exact += [seen >= value - far, seen <= value + far]
     return own.join(other, exact)
-
-
-def _bucket(known: Known, table: ir.Table, at: int, side: int | None) -> ir.Column:
-    reach = known.reaches[at]
-    value = table[f"other{at}"] if side is None else table[f"own{at}"] + side * _literal(known, at, reach)
-    number = value.cast("float64") / ibis.literal(float(reach * WIDTH or 1), type="float64")
-    buckets = number.floor().cast("int64")
-    return buckets if value.type().is_integer() else number.between(-_FARTHEST, _FARTHEST).ifelse(buckets, 0)
-
-
-def _literal(known: Known, at: int, reach: float) -> ir.Scalar:
-    whole = known.columns[at].own.values.type().is_integer()
-    return ibis.literal(reach, type="int64" if whole else "float64")

@@ -24,7 +24,7 @@ from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unk
 from checks._literals import comparable
 from checks._message import Message
 from checks._scalars import parse_duration, say
-from checks.risk._shared_columns import MICROSECOND, SLACK
+from checks.risk._shared_columns import FAR, MICROSECOND, SLACK
 from sources import NotTemporal
 from sources._moments import as_moment, microseconds
 
@@ -121,7 +121,7 @@ def shared_column(
     if not tolerance:
         return SharedColumn(_exact(context, own), _exact(other, theirs), None)
     whole = own.type().is_integer() and theirs.type().is_integer()
-    reach = math.floor(tolerance) if whole else tolerance * (1 + SLACK)
+    reach = min(math.floor(tolerance), FAR) if whole else tolerance * (1 + SLACK)
     return SharedColumn(_numbers(context, own, whole=whole), _numbers(other, theirs, whole=whole), reach)
 
 

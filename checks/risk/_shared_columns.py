@@ -23,7 +23,8 @@ Shared: TypeAlias = "Sequence[str] | Mapping[str, str]"
 SLACK: Final = 1e-9
 """By how much a tolerance between fractions is widened, as a share of it: 0.8 is within 0.1 of 0.7."""
 MICROSECOND: Final = timedelta(microseconds=1)
-_FAR: Final = 2**61
+FAR: Final = 2**61
+"""Whole numbers up to here, and tolerances, add up within 64 bits."""
 _OFFSET: Final = r"[Tt ][0-9:.]+ ?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 _DTYPES: Final[Mapping[str, str]] = {"i": "integer", "u": "integer", "f": "floating", "b": "boolean", "M": "datetime64"}
 _KINDS: Final[Mapping[str, str]] = {
@@ -115,11 +116,10 @@ def near(own: pd.Series[Any], other: pd.Series[Any], tolerance: float | timedelt
     both = pd.concat([own, other], ignore_index=True)
     known = both.notna().to_numpy()
     filled = both[known]
-    # so far from the ends of 64 bits that a tolerance does not lead beyond them
-    whole = all(one.dtype.kind == "i" for one in (own, other)) and bool(filled.between(-_FAR, _FAR).all())
+    whole = all(one.dtype.kind == "i" for one in (own, other)) and bool(filled.between(-FAR, FAR).all())
     numbers = np.zeros(len(both), dtype=np.int64 if whole else np.float64)
     numbers[known] = filled.astype(numbers.dtype)
-    return Values(numbers, known & np.isfinite(numbers)), min(math.floor(width), _FAR) if whole else width * (1 + SLACK)
+    return Values(numbers, known & np.isfinite(numbers)), min(math.floor(width), FAR) if whole else width * (1 + SLACK)
 
 
 def microseconds(own: pd.Series[Any], other: pd.Series[Any]) -> Values:

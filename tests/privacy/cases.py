@@ -32,6 +32,10 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["name", "fee", "born"], "k": 2, "warn": {"k": 3}},
         {"quasi_identifiers": ["name", "email"], "k": 2, "max_average_risk": 0.1},
         {"quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+        {"quasi_identifiers": ["name", "email"], "k": 2, "incremental": {"mode": "append", "watermark": "loaded_at"}},
+        {"quasi_identifiers": ["name", "born"], "k": 2, "incremental": {"mode": "append", "watermark": "age"}},
+        {"quasi_identifiers": ["name", "fee"], "k": 2, "incremental": {"mode": "partition", "column": "name"}},
+        {"quasi_identifiers": ["name"], "k": 2, "incremental": {"mode": "append", "watermark": "code"}},
         {"quasi_identifiers": ["nowhere"], "k": 2},
         {"k": 2},
     ],
@@ -50,6 +54,11 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "distance": "ordered"},
         {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"], "bob": ["*"]}},
         {"quasi_identifiers": ["age"], "sensitive": ["born"], "t": 0.1, "where": "CAST(code AS INTEGER) > 5"},
+    ],
+    "re_release": [
+        {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
+        {"person": ["email"], "quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+        {"person": ["nowhere"], "quasi_identifiers": ["name"], "k": 2},
     ],
     "not_null": [
         {"columns": ["id", "name", "born"]},
@@ -117,6 +126,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"auxiliary": "{other}", "on": ["nowhere"]},
     ],
     "delta_presence": [
+        {"population": "{relation}", "quasi_identifiers": ["name", "born"], "max": 0.5, "warn": {"max": 0.1}},
         {"population": "{other}", "quasi_identifiers": ["name", "born"], "max": 0.5},
         {"population": "{other}", "quasi_identifiers": ["code"], "max": 1, "where": "CAST(code AS INTEGER) > 5"},
         {"population": "{other}", "quasi_identifiers": ["name"], "population_columns": {"name": "age"}, "min": 0.1},
