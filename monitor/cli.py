@@ -26,7 +26,7 @@ _CODES = (
     "Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 could not evaluate and nothing failed, "
     "5 nothing selected, 70 bug, 130 interrupted. Options can also be given as TABLEWATCH_<COMMAND>_<OPTION>."
 )
-_PANELS = ("Watch", "Incidents and cost", "Set up")
+_PANELS = ("Watch", "Incidents and cost", "Disclosure", "Set up")
 _ONCE = frozenset({"install_completion", "show_completion"})
 """Options that Typer gives to every application, but that make sense at the root only."""
 

@@ -17,7 +17,7 @@ settings.register_profile("house", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("house")
 
 
-_RESOURCES: Final = frozenset({"postgres", "spark", "browser"})
+_RESOURCES: Final = frozenset({"postgres", "spark", "browser", "reference_data", "tracing"})
 
 
 @pytest.hookimpl(wrapper=True)
@@ -28,7 +28,7 @@ def pytest_runtest_makereport(
     """With TABLEWATCH_NO_SKIPS, fail a test that was skipped because what it needs is not here."""
     report = yield
     needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
-    if os.environ.get("TABLEWATCH_NO_SKIPS") and report.skipped and needs & (_RESOURCES | {"reference_data", "tracing"}):
+    if os.environ.get("TABLEWATCH_NO_SKIPS") and report.skipped and needs & _RESOURCES:
         report.outcome = "failed"
         report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
     return report

@@ -1,5 +1,6 @@
 """Disclosure risk as mathematics: arrays and pandas frames in, frozen dataclasses out. What the checks judge by."""
 
+from checks.risk._composition import Composition, intersect
 from checks.risk._hierarchy import Hierarchy
 from checks.risk._k_anonymity import KAnonymity, k_anonymity
 from checks.risk._l_diversity import ColumnDiversity, LDiversity, l_diversity
@@ -14,6 +15,7 @@ __all__ = [
     "ClassSizes",
     "ColumnCloseness",
     "ColumnDiversity",
+    "Composition",
     "Estimate",
     "Hierarchy",
     "JournalistRisk",
@@ -27,6 +29,7 @@ __all__ = [
     "TCloseness",
     "class_sizes",
     "delta_presence",
+    "intersect",
     "journalist_risk",
     "k_anonymity",
     "l_diversity",

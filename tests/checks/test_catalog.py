@@ -50,6 +50,7 @@ OBSERVED = {
     },
     "l_diversity": {"rows", "classes", "l_distinct", "l_entropy", "l_recursive", "records_below_l", "classes_below_l"},
     "t_closeness": {"rows", "classes", "t", "records_above_t", "classes_above_t", "distance", "reference"},
+    "re_release": {"rows", "rows_without_person", "releases", "exposed"},
 }
 """The published keys of `observed`; a check may add others."""
 

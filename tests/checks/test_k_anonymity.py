@@ -42,6 +42,13 @@ def test_the_column_that_does_the_damage_is_named(dialect):
     assert outcome.observed["quasi_identifiers"] == ["sex", "born"]
 
 
+def test_columns_that_only_together_do_the_damage(dialect):
+    """Where leaving out any one column helps nobody, none is blamed."""
+    with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("b", "y")])) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
+    assert str(outcome.message).endswith("smaller than 2; no single column does the damage")
+
+
 def test_one_quasi_identifier_alone(dialect):
     """Without the only one, all records are alike."""
     with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("b", "x"), ("b", "y")])) as here:

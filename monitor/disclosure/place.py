@@ -1,0 +1,113 @@
+"""Find what a person means by a table: one that is configured, or a file."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from typing import Final
+
+from checks import Check, ColumnClass, did_you_mean
+from monitor.clock import Clock
+from monitor.conclude import CheckResult, judge_only
+from monitor.config import ConfigError, find
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.looker import look
+from monitor.target import Subject, Target
+from monitor.wiring import Project
+from sources import SourceSpec
+
+_ENDS: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A table to ask: what the configuration says of it, or only where its file is. Its subject has no checks yet."""
+
+    target: Target
+
+    @property
+    def name(self) -> str:
+        """Give what people call it."""
+        return self.target.subject.name
+
+    def classified(self, word: ColumnClass) -> tuple[str, ...]:
+        """Give the columns that the configuration classifies so."""
+        return tuple(column for column, found in self.target.subject.classified.items() if found is word)
+
+    def ask(self, checks: Sequence[Check], clock: Clock) -> Sequence[CheckResult]:
+        """Look at the table with these checks, and judge; nothing is remembered."""
+        asked = tuple((f"{self.name}.{check.name}", check) for check in checks)
+        target = replace(self.target, subject=replace(self.target.subject, checks=asked))
+        return judge_only(list(look([target], clock=clock, plans={})), store=None)
+
+
+def place_of(said: str, invocation: Invocation) -> Place:
+    """Find a table by its name in the configuration, if there is one, else a CSV or Parquet file, or a glob of them.
+
+    Raises:
+        Stop: there is neither; or there is a configuration that has errors.
+    """
+    project = project_of(invocation)
+    if project is not None and project.config.table(said) is not None:
+        (target,) = project.targets({said: ()})
+        return Place(target)
+    if is_file(said) or (said.endswith(_ENDS) and set(said) & set("*?[")):
+        pattern = escape(said) if is_file(said) else said
+        spec = SourceSpec(name=Path(said).name, base=Path.cwd(), files=pattern, table="table")
+        return Place(Target(Subject(said, "table", ()), spec))
+    known = [] if project is None else [table.name for table in project.config.tables]
+    seen = "there is no such file" if said.endswith(_ENDS) else "it is neither a configured table nor a file"
+    hint = "name a table of the configuration, or a .csv, .tsv or .parquet file"
+    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{said}': {seen}{did_you_mean(said, known)}", hint=hint))
+
+
+@contextmanager
+def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Place, str]]:
+    """Give a table, and the name of another one within its source: of one configured source, or two files.
+
+    Raises:
+        Stop: they are not; or one of them is not found.
+    """
+    if is_file(one) and is_file(other):
+        with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
+            relations = [_linked(Path(folder), place, path) for place, path in (("a", one), ("b", other))]
+            spec = SourceSpec(name="files", base=Path(folder), files="*")
+            yield Place(Target(Subject(one, relations[0], ()), spec)), relations[1]
+        return
+    places = place_of(one, invocation), place_of(other, invocation)
+    if places[0].target.source != places[1].target.source:
+        message = f"'{one}' and '{other}' are not of one source, so no engine can compare them"
+        hint = "name two tables of one source, or two files"
+        raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
+    target, relation = places[0].target, places[1].target.subject.relation
+    yield Place(replace(target, subject=replace(target.subject, relations={other: relation}))), other
+
+
+def project_of(invocation: Invocation) -> Project | None:
+    """Give the project, if a configuration was named or lies here.
+
+    Raises:
+        Stop: it has errors.
+    """
+    if invocation.config_path is None:
+        try:
+            find(Path.cwd())
+        except ConfigError as error:
+            if error.problems[0].code == "config.not_found":
+                return None
+    return Project.of(invocation)
+
+
+def is_file(said: str) -> bool:
+    """Say whether it is the path of a file that can be read as a table."""
+    return said.endswith(_ENDS) and Path(said).is_file()
+
+
+def _linked(folder: Path, name: str, said: str) -> str:
+    """Link a file into a folder under a name of its own, and give the name of its table."""
+    end = next(end for end in sorted(_ENDS, key=len, reverse=True) if said.endswith(end))
+    (folder / f"{name}{end}").symlink_to(Path(said).resolve())
+    return name

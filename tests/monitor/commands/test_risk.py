@@ -1,0 +1,180 @@
+"""`tablewatch risk`: of a file without any configuration, and of configured tables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from monitor.cli import run
+from monitor.frame.output import Invocation
+
+PEOPLE = (
+    "sex,born,zip,ill\nf,1980,100,flu\nf,1980,100,cold\nm,1980,100,flu\nm,1981,101,\nm,1981,101,flu\nF ,1980,100,flu\n"
+)
+CONFIG = """\
+version: 1
+project: clinic
+sources: {lake: {files: "*.csv"}}
+tables:
+  - name: people
+    source: lake
+    columns: {sex: quasi-identifier, born: quasi-identifier, zip: other, ill: other}
+  - {name: voters, source: lake}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a table of six people, and no configuration."""
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _risk(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = run(["risk", *words], Invocation())
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    code, out, err = _risk(*words, "--format", "json", capsys=capsys)
+    value = json.loads(out)
+    assert err == ""
+    assert value.get("exit_code", code) == code
+    return value
+
+
+def test_a_file_without_any_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    """The verdict and the column that does the damage come first; a broken limit leaves with 1."""
+    code, out, err = _risk("people.csv", "--quasi-identifiers", "sex,born", "--k", "2", capsys=capsys)
+    assert (code, err) == (1, "")
+    assert out.splitlines()[0] == (
+        "AT RISK  people.csv: 2 of 6 records are in groups smaller than 2; sex does most of the damage"
+    )
+    assert "read with one spelling for each value, k is" not in out  # m, 1980 is alone in any spelling
+    assert "cold" not in out
+    value = _value("people.csv", "-q", "sex,born", "--k", "2", capsys=capsys)
+    assert (value["schema"], value["ok"], value["verdict"]) == ("tablewatch.risk/1", False, "fail")
+    (found,) = value["results"]
+    assert found["observed"]["damage"] == {"sex": 2, "born": 1}
+
+
+def test_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not measured is said beside a good verdict."""
+    code, out, _ = _risk("people.csv", "-q", "zip", "--k", "2", capsys=capsys)
+    assert code == 0
+    assert out.startswith("WITHIN LIMITS  people.csv: every record is alike with at least 1 others")
+    assert "Within limits is no proof of anonymity." in out
+
+
+def test_parquet_and_globs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parquet files are read too, and a glob is one table."""
+    frame = pd.read_csv(here / "people.csv")
+    for number in range(2):
+        frame.to_parquet(here / f"part-{number}.parquet")
+    assert _value("part-0.parquet", "-q", "zip", capsys=capsys)["results"][0]["observed"]["rows"] == 6
+    assert _value("part-*.parquet", "-q", "zip", capsys=capsys)["results"][0]["observed"]["rows"] == 12
+
+
+def test_all_measures_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sensitive columns and a sampling fraction add theirs; the worst comes first."""
+    value = _value(
+        *("people.csv", "-q", "zip", "-s", "ill", "--k", "2", "--l", "2", "--t", "0.9", "--sampling-fraction", "0.1"),
+        capsys=capsys,
+    )
+    kinds = {one["type"]: one["status"] for one in value["results"]}
+    assert kinds.keys() == {"k_anonymity", "l_diversity", "t_closeness", "population_uniqueness"}
+    assert value["results"][0]["status"] == value["verdict"]
+    code, out, _ = _risk(
+        "people.csv", "-q", "zip", "-s", "ill", "--k", "2", "--sampling-fraction", "0.1", capsys=capsys
+    )
+    assert code in {0, 1, 3}
+    assert "l-diversity" in out
+
+
+def test_a_configured_table_knows_its_columns(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the name in the configuration, with the columns that it classifies."""
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    value = _value("people", "--k", "2", capsys=capsys)
+    assert (value["table"], value["quasi_identifiers"]) == ("people", ["sex", "born"])
+    assert not (here / "tablewatch.db").exists()
+    _, out, _ = _risk("peeple", "--format", "json", capsys=capsys)
+    assert "it is neither a configured table nor a file; did you mean 'people'?" in out
+
+
+def test_subsets(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which columns single out how many, the fewest columns first; a limit can be set."""
+    value = _value("subsets", "people.csv", "-q", "sex,born,zip", "--known", "2", capsys=capsys)
+    assert value["ok"]
+    assert value["observed"]["sets"][0] == {
+        "columns": ["sex"],
+        "uniques": 1,
+        "distinction": 0.5,
+        "separation": pytest.approx(11 / 15),
+    }
+    code, out, _ = _risk("subsets", "people.csv", "-q", "sex,zip", "--max-unique", "0.1", capsys=capsys)
+    assert code == 1
+    assert out.startswith("who knows sex singles out 1 of 6 records")
+
+
+def test_suggest(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names come first, then how well values tell records apart; no value is shown."""
+    value = _value("suggest", "people.csv", capsys=capsys)
+    assert {one["column"]: one["suggestion"] for one in value["columns"]} == {
+        "sex": "quasi-identifier",
+        "born": "quasi-identifier",
+        "zip": "quasi-identifier",
+        "ill": "quasi-identifier",
+    }
+    assert "cold" not in json.dumps(value)
+
+
+def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The voter list attack, with columns that are called otherwise there."""
+    (here / "sub").mkdir()
+    (here / "sub" / "voters.csv").write_text("sex,year,name\nf,1980,Ann\nm,1980,Bob\nm,1990,Cid\n", encoding="utf-8")
+    value = _value("linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", capsys=capsys)
+    assert value["status"] == "fail"
+    code, out, _ = _risk("linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", capsys=capsys)
+    assert code == 1
+    assert "Ann" not in out
+    none = _value(
+        "linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", "--max-unique", "1", capsys=capsys
+    )
+    assert none["ok"]
+
+
+def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one source; a table and a file beside it are not."""
+    (here / "voters.csv").write_text("sex,born\nf,1980\nm,1980\n", encoding="utf-8")
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    assert _value("linkage", "people", "voters", "--on", "sex,born", capsys=capsys)["status"] == "fail"
+    code, out, _ = _risk("linkage", "people", "voters.csv", "--on", "sex", "--format", "json", capsys=capsys)
+    assert code == 2
+    assert "are not of one source" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("people.csv",), 2, "no quasi-identifier is named"),
+        (("subsets", "people.csv"), 2, "no quasi-identifier is named"),
+        (("nope.csv", "-q", "a"), 2, "there is no such file"),
+        (("people.csv", "-q", "sexx"), 2, "column 'sexx' not found; did you mean 'sex'"),
+        (("people.csv", "-q", "sex", "--k", "1"), 2, "k: input should be greater than or equal to 2"),
+        (("suggest", "nope"), 2, "neither a configured table nor a file"),
+        (("linkage", "people.csv", "nope.csv", "--on", "sex"), 2, "there is no such file"),
+        (("empty.csv", "-q", "sex"), 3, "there is no row to look at"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    here: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, said: str
+) -> None:
+    """Wrong usage leaves with 2, what cannot be evaluated with 3; an empty file is not anonymous."""
+    (here / "empty.csv").write_text("sex,born\n", encoding="utf-8")
+    ended, out, _ = _risk(*words, "--format", "json", capsys=capsys)
+    assert ended == code
+    assert said in out
