@@ -115,6 +115,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
     ],
     "linkage": [
         {"auxiliary": "{other}", "on": ["id", "name"]},
+        {"auxiliary": "{other}", "on": ["twin"]},
         {"auxiliary": "{other}", "on": ["twin"], "max_unique_fraction": 1},
         {"auxiliary": "{other}", "on": {"born": "seen"}, "tolerance": {"born": "3650d"}, "where": "age > 5"},
         {"auxiliary": "{other}", "on": ["age", "wage"], "tolerance": {"age": 1000000, "wage": 0.5}},
@@ -127,6 +128,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
     ],
     "delta_presence": [
         {"population": "{relation}", "quasi_identifiers": ["name", "born"], "max": 0.5, "warn": {"max": 0.1}},
+        {"population": "{relation}", "quasi_identifiers": ["name", "born"], "max": 1},
         {"population": "{other}", "quasi_identifiers": ["name", "born"], "max": 0.5},
         {"population": "{other}", "quasi_identifiers": ["code"], "max": 1, "where": "CAST(code AS INTEGER) > 5"},
         {"population": "{other}", "quasi_identifiers": ["name"], "population_columns": {"name": "age"}, "min": 0.1},
