@@ -45,14 +45,13 @@ def groups(context: Context, quasi_identifiers: Sequence[str]) -> ir.Table:
 # --- append -----------------------------------------------------------------------------------------------------------
 
 
-def watermark(context: Context, name: str) -> ir.Column:
-    """Give a column that grows with every row that arrives, in a form whose values can be written in a statement.
+def watermark(context: Context, rows: ir.Table, name: str) -> ir.Column:
+    """Give a column of rows that grows with every one that arrives, in a form whose values can be written.
 
     Raises:
         Misconfigured: there is no such column, or its values have no order that survives being written.
     """
-    column = context.column(name)
-    kind = column.type()
+    kind, column = context.column(name).type(), rows[name]
     if kind.is_timestamp() or kind.is_date():
         if kind.is_timestamp() and kind.scale is not None and kind.scale > 6:
             raise Misconfigured(f"watermark '{name}' is of type {say_type(kind)}; expected microseconds at most")
@@ -65,7 +64,7 @@ def watermark(context: Context, name: str) -> ir.Column:
 def bounds(context: Context, name: str, last: Any) -> ir.Table:
     """Ask, in one row, how far a table goes: `newest`, `nulls` and `below`, the rows below the last watermark."""
     rows = context.filtered
-    column = watermark(context, name)
+    column = watermark(context, rows, name)
     below = ibis.literal(0, "int64") if last is None else rows.count(where=column < written(last, column))
     return rows.aggregate(**{NEWEST: column.max(), NULLS: rows.count(where=column.isnull()), BELOW: below})
 
@@ -75,8 +74,9 @@ def arrived(context: Context, quasi_identifiers: Sequence[str], name: str, *, la
 
     `part` is 1 for rows that have the newest one, else 0: of those more may come.
     """
-    column = watermark(context, name)
-    rows = context.filtered.filter(column <= written(newest, column))
+    rows = context.filtered
+    column = watermark(context, rows, name)
+    rows = rows.filter(column <= written(newest, column))
     if last is not None:
         rows = rows.filter(column >= written(last, column))
     return _counted(rows, keys(quasi_identifiers), **{PART: (column == written(newest, column)).ifelse(1, 0)})
@@ -216,8 +216,7 @@ def change_bounds(context: Context, changes: ir.Table, sequence: str, last: int 
     `nulls` counts changes whose sequence or operation is none.
     """
     new = _since(changes, sequence, last)
-    known = changes[OP].cast("string").isin(OPERATIONS).fill_null(value=False)
-    bad = changes[sequence].isnull() | ~known
+    bad = changes[sequence].isnull() | changes[OP].isnull() | changes[OP].notin(OPERATIONS)
     added, removed = new & (changes[OP] == "insert"), new & (changes[OP] == "delete")
     counted = {ADDED: changes.count(where=added), REMOVED: changes.count(where=removed)}
     seen = changes.aggregate(**{NEWEST: changes[sequence].max(), NULLS: changes.count(where=bad)}, **counted)

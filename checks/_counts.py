@@ -28,7 +28,7 @@ SIGNATURE: Final = 16
 """Bytes of a signature."""
 
 MOST_CLASSES: Final = 4_000_000
-"""A table with more classes than this is counted as a whole each time, by its own engine."""
+"""A table with more counts than this is counted as a whole each time, by its own engine."""
 
 
 class Mode(StrEnum):

@@ -20,8 +20,10 @@ import ibis
 import ibis.expr.types as ir
 
 from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
-from checks._classes import ClassTables
+from checks._classes import ClassTables, sizes_of
 from checks._clocks import latest_wall_clock
+from checks._counts import KeptClasses, PersonClasses
+from checks._incremental import SIZES
 from checks._judge import judge
 from checks._statement import select_sql
 from checks._where import predicate_sql
@@ -184,10 +186,12 @@ class Question:
         for name, text in wants.statements.items():
             sql = f"SELECT count(*) AS n FROM (\n{select_sql(text, dialect=self.place.dialect)}\n) AS q"
             values[name] = self.place.run(sql)[0]["n"]
+        kept = self._kept(wants, values)
         return Measurement(
             measured_at=self.now,
             values=values,
             tables={
+                **kept,
                 **{name: self._fetch(query) for name, query in wants.queries.items()},
                 **{name: self._fetch(self._answer(question)) for name, question in wants.classes.items()},
             },
@@ -195,6 +199,18 @@ class Question:
             zones=self.zones,
             loaded_at=self.loaded_at,
         )
+
+    def _kept(self, wants: Wants, values: dict[str, Any]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Answer as a look does without a store: count all, and remember no release."""
+        if isinstance(wants.kept, KeptClasses):
+            question = ClassQuestion(wants.kept.quasi_identifiers, sizes_of)
+            sizes = self._fetch(self._answer(question))
+            values |= {"rows": sum(row["size"] * row["classes"] for row in sizes), "counted": "all", "recount": None}
+            return {SIZES: sizes}
+        if isinstance(wants.kept, PersonClasses):
+            rows = self.context.filtered
+            values |= {"rows": self._fetch(rows.aggregate(rows=rows.count()))[0]["rows"], "unnamed": 0}
+        return {}
 
     def ask(self, history: Sequence[Past] = ()) -> Outcome:
         """Measure and judge."""

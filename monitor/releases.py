@@ -1,0 +1,63 @@
+"""Remember whom a table holds at the moment at which it is given away, so that later releases are compared with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from checks import Measurement, Outcome
+from checks._counts import PersonPairs, Release
+from monitor.keeping import with_keepers
+from monitor.looker import look
+from monitor.wiring import Project
+from store import Store, StoredCounts
+
+RE_RELEASE: Final = "re_release"
+
+
+class NotRemembered(Exception):
+    """A release cannot be remembered: the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What was remembered under a check: `rows` with a person, and `unnamed` ones, which are left out."""
+
+    check_id: str
+    name: str
+    released_at: datetime
+    rows: int
+    unnamed: int
+
+
+def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[Remembered]:
+    """Remember a configured table as a release, under each of its checks `re_release`; signatures only.
+
+    Raises:
+        NotRemembered: there is no such table or check, or the table cannot be read.
+        StoreConflict: a release of this name is remembered already. StoreError: it cannot be written.
+    """
+    configured = project.config.table(table)
+    if configured is None:
+        raise NotRemembered(f"table '{table}' is not configured; a release is one of a configured table")
+    checks = [check.name for check in configured.checks if check.type == RE_RELEASE]
+    if not checks:
+        raise NotRemembered(
+            f"table '{table}' has no check of type {RE_RELEASE}; add one: it says which columns name the person"
+        )
+    targets = with_keepers(project.targets({table: checks}), store=store, key=project.signature_key)
+    (looked,) = look(targets, clock=project.clock, plans={})
+    found = {one.check_id: _pairs(one.answer) for one in looked.measured}
+    counts, remembered = StoredCounts(store), []
+    for check_id, pairs in found.items():
+        counts.remember_release(check_id, Release(name, looked.started_at, pairs))
+        remembered.append(Remembered(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
+    return remembered
+
+
+def _pairs(answer: Measurement | Outcome) -> PersonPairs:
+    if isinstance(answer, Outcome):
+        raise NotRemembered(f"the table cannot be read: {answer.message}")
+    if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
+        raise NotRemembered("no row says whose it is; a release without persons cannot be compared with")
+    return answer.kept

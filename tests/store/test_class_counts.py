@@ -1,0 +1,154 @@
+"""Class counts and releases in the store, on each database."""
+
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checks._counts import ClassChange, Mode, Pairs, PartCounts, PersonPairs, Release, Unfit
+from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
+from store._class_counts import Draft
+from tests.store.made import AT
+
+
+def signature(number: int) -> bytes:
+    """Give 16 bytes."""
+    return number.to_bytes(16)
+
+
+def pairs(counts: dict[int, int]) -> Pairs:
+    """Give counts of numbered classes."""
+    import numpy as np
+
+    return Pairs.of(b"".join(map(signature, counts)), np.array(list(counts.values()), dtype=np.int64))
+
+
+def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged | Unfit:
+    """Write a change, and let it hold."""
+    staged = StoredCounts(store).stage_counts({"t.k": change}, now=AT)["t.k"]
+    if settle and isinstance(staged, Staged):
+        with store.writing() as book:
+            book.settle_counts([staged], now=AT)
+    return staged
+
+
+def change(store: Store, added: dict[int, int], *parts: PartCounts, anew: bool = False) -> ClassChange:
+    """Give a change of what is kept, or all counts."""
+    base = None if anew else StoredCounts(store).known_counts(["t.k"]).get("t.k")
+    return ClassChange(base, b"digest", Mode.PARTITION, b"token", 0, pairs(added), parts)
+
+
+def counts(store: Store) -> Counter[int]:
+    """Give the counts that hold, of all parts together."""
+    known = StoredCounts(store).known_counts(["t.k"])["t.k"]
+    with store.writing() as book:
+        row = book._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()
+        draft = Draft(known.state, known.version, row[0] + 1, tuple(map(int, row[1].split())))
+        found = book.part_counts(draft, b"")
+    return Counter({int.from_bytes(name): count for name, count in found.items()})
+
+
+COUNTS = st.dictionaries(st.integers(0, 5), st.integers(1, 3), max_size=4)
+EVENT = st.tuples(st.sampled_from(["add", "part", "crash", "anew"]), st.integers(1, 2), COUNTS)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=st.lists(EVENT, max_size=8))
+def test_what_is_kept_is_what_was_settled(store, events):
+    """Additions, replaced parts, new counts and crashes in between: sizes and counts are those of what was settled."""
+    apply(store, change(store, {}, anew=True))
+    parts: dict[int, dict[int, int]] = {}
+    loose: Counter[int] = Counter()
+    for what, part, given_ in events:
+        if what in {"add", "crash"}:
+            apply(store, change(store, given_), settle=what == "add")
+            loose.update(given_ if what == "add" else {})
+        elif what == "part":
+            parts[part] = given_
+            apply(store, change(store, {}, PartCounts(signature(part), sum(given_.values()), b"f", pairs(given_))))
+        else:
+            parts, loose = {}, Counter(given_)
+            apply(store, change(store, given_, anew=True))
+        expected = loose + sum(map(Counter, parts.values()), Counter())
+        known = StoredCounts(store).known_counts(["t.k"])["t.k"]
+        with store.reading() as view:
+            assert view.class_sizes(known.state) == Counter(expected.values())
+        assert counts(store) == expected
+        assert set(known.parts) == {signature(name) for name, of in parts.items() if of}
+    store.prune(keep_measurements=timedelta(1), keep_incidents=timedelta(1), now=AT)
+    assert counts(store) == loose + sum(map(Counter, parts.values()), Counter())
+
+
+def test_counts_never_fall_below_zero(store):
+    """A class that would have fewer than no rows gives all counts up; nothing of the change holds."""
+    apply(store, change(store, {1: 2}, anew=True))
+    assert apply(store, change(store, {1: -3})) is Unfit.BELOW_ZERO
+    assert StoredCounts(store).known_counts(["t.k"]) == {}
+
+
+def test_a_change_of_counts_that_are_no_longer_kept_is_not_applied(store):
+    """Somebody else was faster: the counts are theirs."""
+    apply(store, change(store, {1: 2}, anew=True))
+    late = change(store, {1: 1})
+    apply(store, change(store, {2: 1}))
+    assert apply(store, late) is Unfit.OVERTAKEN
+    assert counts(store) == {1: 2, 2: 1}
+
+
+def test_many_classes_are_written_in_many_transactions(store, monkeypatch):
+    """More rows than are written at a time: a change is whole all the same."""
+    monkeypatch.setattr("store._counting._ROWS", 10)
+    monkeypatch.setattr("store._counting._portions.__defaults__", (10,))
+    monkeypatch.setattr("store._counting._LONGEST_S", 0.0)
+    many = {number: 1 + number % 3 for number in range(95)}
+    apply(store, change(store, many, anew=True))
+    apply(store, change(store, dict.fromkeys(range(50, 120), 1)))
+    assert counts(store) == Counter(many) + Counter(range(50, 120))
+
+
+def test_a_release_is_seen_once_it_is_whole(store):
+    """Rows of a release that was left half written are not compared, and its name is free."""
+    release = Release("spring", AT, PersonPairs(b"digest", signature(1) + signature(2), signature(9) * 2, 3))
+    with store.writing() as book:
+        number = book.begin_release("t.r", release)
+        book.add_released(number, [(signature(7), signature(7))])
+    kept = StoredCounts(store)
+    assert kept.releases("t.r") == []
+    kept.remember_release("t.r", release)
+    assert kept.releases("t.r") == [release]
+    assert kept.releases("other") == []
+    with pytest.raises(StoreConflict, match="'spring' is remembered already"):
+        kept.remember_release("t.r", release)
+
+
+def test_the_key_of_a_file_is_made_once_for_its_owner(tmp_path: Path):
+    """It is random, readable for its owner only, and never in the store."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    key = signature_key(url)
+    assert signature_key(url) == key
+    assert len(key) == 32
+    assert (tmp_path / "store.db.key").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db.key"]
+    assert signature_key(f"sqlite:///{tmp_path / 'other.db'}") != key
+
+
+@pytest.mark.parametrize("text", ["", "not hexadecimal", "abcd"])
+def test_a_key_file_that_holds_no_key_is_refused(tmp_path: Path, text: str):
+    """A cut-off key would make other signatures: it is not used, and left as it is."""
+    (tmp_path / "store.db.key").write_text(text, encoding="ascii")
+    with pytest.raises(StoreUnavailable, match="is no key of signatures"):
+        signature_key(f"sqlite:///{tmp_path / 'store.db'}")
+    assert (tmp_path / "store.db.key").read_text(encoding="ascii") == text
+
+
+def test_postgresql_needs_a_key_from_the_configuration():
+    """Daemons that share a store share the key, so that none makes one for itself."""
+    url = "postgresql://user@localhost/nothing"
+    with pytest.raises(StoreUnavailable, match="need 'signature_key' of the storage"):
+        signature_key(url)
+    with pytest.raises(StoreUnavailable, match="is short"):
+        signature_key(url, "short")
+    assert signature_key(url, "a long random text") == signature_key("sqlite:///x", "a long random text")
