@@ -43,8 +43,8 @@ def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) 
 
 def equally_far(tables: ClassTables, sensitive: str) -> ir.Table:
     """Give the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
-    pairs = sized(tables, sensitive)
-    placed = with_totals(pairs, totals_of(pairs))
+    pairs = tables.pairs(sensitive)
+    placed = sized(tables, with_facts(pairs, totals_of(pairs)))
     surplus = placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))
     return _distance(tables, surplus, steps=1)
 
@@ -53,9 +53,8 @@ def far_in(hierarchy: Hierarchy) -> Distances:
     """Give the distance of each class along a hierarchy: at each level that of its nodes, divided by their number."""
 
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
-        pairs = sized(tables, sensitive)
-        values = _with_nodes(totals_of(pairs), hierarchy)
-        placed = with_totals(pairs, values)
+        pairs = tables.pairs(sensitive)
+        placed = sized(tables, with_facts(pairs, _with_nodes(totals_of(pairs), hierarchy)))
         moved = [placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))]
         for level in range(1, hierarchy.partitions):
             grouped = placed.group_by([*tables.keys, f"node{level}"]).aggregate(
@@ -87,22 +86,22 @@ def not_in(hierarchy: Hierarchy) -> Callable[[ir.Column], ir.BooleanValue]:
     return lambda column: column.notnull() & column.cast("string").notin(hierarchy.values)
 
 
-def sized(tables: ClassTables, sensitive: str) -> ir.Table:
+def sized(tables: ClassTables, pairs: ir.Table) -> ir.Table:
     """Give the pairs, with the `size` of their class."""
-    pairs = tables.pairs(sensitive)
     return pairs.mutate(size=pairs[COPIES].sum().over(group_by=list(tables.keys)).cast("int64"))
 
 
-def with_totals(pairs: ir.Table, values: ir.Table) -> ir.Table:
+def with_facts(pairs: ir.Table, values: ir.Table) -> ir.Table:
     """Give the pairs with what is known of their value: all columns of `values` but the value, and `rows` of all.
 
     NULL has a row in `values` like any other value; engines join it slowly or not at all, so it comes from a table of
-    one row.
+    one row. SQLite joins by scanning, however many rows there are, unless it sees groups on both sides: values are
+    grouped once more, and pairs must not come out of a window.
     """
     facts = [name for name in values.columns if name != VALUE]
     of_null = {f"null_{name}": values[name].max(where=values[VALUE].isnull()) for name in facts}
     one = values.aggregate(rows=values["total"].sum().cast("int64"), **of_null)
-    renamed = values.rename(known=VALUE)
+    renamed = values.group_by(known=VALUE).aggregate(**{name: values[name].max() for name in facts})
     joined = pairs.left_join(renamed, pairs[VALUE] == renamed["known"]).cross_join(one)
     found = {name: joined[name].coalesce(joined[f"null_{name}"]) for name in facts}
     return joined.select(*pairs.columns, "rows", **found)
@@ -146,10 +145,10 @@ def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
     return placed.mutate(**{name: total.cast("int64") for name, total in totals.items()})
 
 
-def _parents(child: ir.Value, children: Iterable[str | int], parents: Iterable[int]) -> ir.IntegerValue:
-    """Give the parent of each child, NULL of what is none of them."""
-    under: dict[int, dict[str | int, None]] = {}
-    for lower, upper in zip(children, parents, strict=True):
-        under.setdefault(upper, {})[lower] = None
-    branches = [(child.isin(list(lower)), ibis.literal(upper, "int64")) for upper, lower in under.items()]
-    return ibis.cases(*branches).cast("int64")
+def _parents(child: ir.Column, children: Iterable[str | int], parents: Iterable[int]) -> ir.IntegerValue:
+    """Give the parent of each child, NULL of what is none of them.
+
+    One comparison a branch: DuckDB plans an IN for each parent as a join, which takes it minutes.
+    """
+    known = dict(zip(children, parents, strict=True))
+    return child.cases(*((lower, ibis.literal(upper, "int64")) for lower, upper in known.items())).cast("int64")

@@ -19,7 +19,7 @@ import ibis.expr.types as ir
 
 from checks._aggregates import holds_no_number
 from checks._classes import COPIES, SIZE, VALUE, ClassTables
-from checks._closeness import Distances, sized, totals_of, with_totals
+from checks._closeness import Distances, totals_of, with_facts
 from sources._moments import as_moment
 
 
@@ -41,11 +41,15 @@ def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.Bo
 
 
 def _far(tables: ClassTables, sensitive: str, dialect: str) -> ir.Table:
-    pairs = sized(tables, sensitive)
+    pairs = tables.pairs(sensitive)
     values = _line(pairs, dialect)
     one = values.aggregate(top=values.count(), heap=values["heaped"].max())
-    stretches = _stretches(with_totals(pairs, values).cross_join(one), tables.keys)
-    found = _turned(stretches, _turns(stretches, values))
+    stretches = _stretches(with_facts(pairs, values).cross_join(one), tables.keys)
+    turns = _turns(stretches, values)
+    if dialect == "sqlite":  # which joins by scanning what does not look grouped
+        others = {name: stretches[name].max() for name in stretches.columns if name not in {*tables.keys, "first"}}
+        stretches = stretches.group_by([*tables.keys, "first"]).aggregate(**others)
+    found = _turned(stretches, turns)
     classes = found.group_by(list(tables.keys)).aggregate(
         size=found[SIZE].max(),
         rows=found["rows"].max(),
@@ -82,10 +86,10 @@ def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
     up_to = pairs[COPIES].sum().over(**along, rows=(None, 0)).cast("int64")
     found = pairs.select(
         *keys,
-        SIZE,
         "rows",
         "top",
         "before",
+        size=pairs[COPIES].sum().over(group_by=list(keys)).cast("int64"),
         first=pairs["place"],
         last=pairs["place"].lead().over(**along).coalesce(pairs["top"] + 1) - 1,
         after=pairs["before"].lead().over(**along).coalesce(pairs["heap"]),

@@ -47,6 +47,8 @@ _DISORDERLY: Final = Message(
     one="{column}: {strangers:count} value has no place in the order, being of another kind than the column",
     counted="strangers",
 )
+_MOST_VALUES: Final = 10_000
+"""A larger hierarchy would take minutes: each value of the column is compared with each that it knows."""
 _FAR_FROM, _STRANGERS = "t:", "strangers:"
 
 
@@ -89,7 +91,9 @@ class TClosenessCheck(CheckParameters):
         if self.hierarchy is not None:
             if "distance" in self.model_fields_set and self.distance != "equal":
                 raise ValueError("'hierarchy' is itself the distance; leave 'distance' out")
-            self._tree()
+            tree = self._tree()
+            if tree is not None and len(tree.values) > _MOST_VALUES:
+                raise ValueError(f"a hierarchy of {len(tree.values):,} values; a statement takes {_MOST_VALUES:,}")
         return self
 
     def _tree(self) -> Hierarchy | None:

@@ -136,6 +136,7 @@ def test_what_is_wrong_is_said():
         ({"hierarchy": {"x": ["A"], "y": ["A", "*"]}}, "1 of 2 values of a hierarchy have another number of ancestors"),
         ({"hierarchy": "x,A,*"}, "no line of a hierarchy has an ancestor"),
         ({"hierarchy": {"x": "A"}}, "valid tuple"),
+        ({"hierarchy": {number: ["*"] for number in range(10_001)}}, "a hierarchy of 10,001 values; a statement takes"),
     ):
         with pytest.raises(ValidationError, match=said):
             closeness(**wrong)
