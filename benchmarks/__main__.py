@@ -6,7 +6,16 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-NAMES = ("many_tables", "workers", "due_at_once", "one_big_table", "incremental_risk", "weekly_report", "command_line")
+NAMES = (
+    "many_tables",
+    "workers",
+    "due_at_once",
+    "one_big_table",
+    "disclosure_risk",
+    "incremental_risk",
+    "weekly_report",
+    "command_line",
+)
 LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pandas")
 
 

@@ -21,20 +21,24 @@ class NotRemembered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What was remembered under a check: `rows` with a person, and `unnamed` ones, which are left out."""
+    """What was remembered under a check: `rows` with a person, and `unnamed` ones, which are left out.
+
+    `problem` says why nothing was.
+    """
 
     check_id: str
     name: str
     released_at: datetime
-    rows: int
-    unnamed: int
+    rows: int = 0
+    unnamed: int = 0
+    problem: str | None = None
 
 
 def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[Remembered]:
     """Remember a configured table as a release, under each of its checks `re_release`; signatures only.
 
     Raises:
-        NotRemembered: there is no such table or check, or the table cannot be read.
+        NotRemembered: there is no such table or check, or the table cannot be read for any of them.
         StoreConflict: a release of this name is remembered already. StoreError: it cannot be written.
     """
     configured = project.config.table(table)
@@ -48,16 +52,23 @@ def remember_release(project: Project, store: Store, *, table: str, name: str) -
     targets = with_keepers(project.targets({table: checks}), store=store, key=project.signature_key)
     (looked,) = look(targets, clock=project.clock, plans={})
     found = {one.check_id: _pairs(one.answer) for one in looked.measured}
+    problems = [pairs for pairs in found.values() if isinstance(pairs, str)]
+    if len(problems) == len(found):
+        raise NotRemembered(problems[0])
     counts, remembered = StoredCounts(store), []
     for check_id, pairs in found.items():
+        if isinstance(pairs, str):
+            remembered.append(Remembered(check_id, name, looked.started_at, problem=pairs))
+            continue
         counts.remember_release(check_id, Release(name, looked.started_at, pairs))
         remembered.append(Remembered(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
     return remembered
 
 
-def _pairs(answer: Measurement | Outcome) -> PersonPairs:
+def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:
+    """Give what is to be remembered, or why nothing can be."""
     if isinstance(answer, Outcome):
-        raise NotRemembered(f"the table cannot be read: {answer.message}")
+        return f"the table cannot be read: {answer.message}"
     if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
-        raise NotRemembered("no row says whose it is; a release without persons cannot be compared with")
+        return "no row says whose it is; a release without persons cannot be compared with"
     return answer.kept

@@ -207,6 +207,55 @@ def suggest(
     invocation.emit(result, lambda console: draw_columns(console, place.name, columns))
 
 
+@app.command()
+def remember(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="TABLE", help="A configured table with a check of type re_release.")],
+    as_: Annotated[
+        str,
+        typer.Option("--as", metavar="NAME", help="What the release is called.", envvar="TABLEWATCH_RISK_REMEMBER_AS"),
+    ],
+) -> None:
+    """Remember a table as it is given away now, so that later states are compared with it; as keyed hashes only.
+
+    Leaves with 3 if one of several checks could not remember it.
+
+    Example: tablewatch risk remember crm.customers --as spring-extract
+    """
+    from monitor.desk.refusals import explained
+    from monitor.releases import NotRemembered, remember_release
+    from monitor.wiring import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        try:
+            kept = remember_release(project, store, table=name, name=as_)
+        except NotRemembered as error:
+            raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
+    left_out = any(one.problem is not None for one in kept)
+    result = {
+        "schema": "tablewatch.risk-remember/1",
+        "ok": not left_out,
+        "table": name,
+        "name": as_,
+        "at": kept[0].released_at.isoformat(),
+        "checks": [
+            {"check_id": one.check_id, "rows": one.rows, "without_person": one.unnamed, "problem": one.problem}
+            for one in kept
+        ],
+    }
+
+    def draw(console: "Console") -> None:
+        for one in kept:
+            unnamed = f"; {one.unnamed:,} rows name nobody" if one.unnamed else ""
+            remembered = f"{one.rows:,} rows are remembered as {as_}{unnamed}"
+            console.print(f"{one.check_id}: {one.problem or remembered}")
+
+    invocation.emit(result, draw)
+    raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)
+
+
 def _ask(place: "Place", kind: str, given: dict[str, Any]) -> "CheckResult":
     from checks._catalog import load_catalog
     from monitor.clock import SystemClock

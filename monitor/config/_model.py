@@ -30,7 +30,7 @@ class Storage(Section):
     keep_incidents: PositiveDuration = Field(timedelta(days=1095), description="How long incidents are kept.")
     signature_key: Annotated[str, MinLen(16)] | None = Field(
         None,
-        description="The secret under which class counts and releases are kept; needed on PostgreSQL, elsewhere a file.",
+        description="The secret under which class counts and releases are kept; on SQLite, by default, in a file.",
     )
 
     @model_validator(mode="after")

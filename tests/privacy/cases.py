@@ -6,6 +6,8 @@ A type without a case fails `test_every_type_of_check_has_a_canary`.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from tests.privacy.planted import COLUMNS
+
 Case = Mapping[str, Any]
 
 _GX: Final = "expectation"
@@ -21,8 +23,13 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
     "unique": [{"columns": ["id"]}, {"columns": ["email"]}, {"columns": ["name", "seen"], "nulls": "equal"}],
     "classification": [
         {"columns": {"name": "direct-identifier", "id": "other"}},
-        {"columns": {"name": "sensitive"}},
+        {"columns": dict.fromkeys(COLUMNS, "sensitive")},
         {},
+    ],
+    "population_uniqueness": [
+        {"quasi_identifiers": ["name", "fee"], "sampling_fraction": 0.1, "max_population_unique_fraction": 0.001},
+        {"quasi_identifiers": ["age"], "sampling_fraction": 1, "max_population_unique_fraction": 1},
+        {"quasi_identifiers": ["nowhere"], "population_size": 9, "max_population_unique_fraction": 1},
     ],
     "reidentification_by_subset": [
         {"quasi_identifiers": ["name", "fee", "born"], "max_unique_fraction": 0},

@@ -83,6 +83,7 @@ def play_commands(place: Place) -> None:
         ("check-last-week", ["check", "csv.people", "sqlite.people", NO_GX, "--format", "json"]), at=LAST_WEEK
     )
     place.session(
+        ("remember", ["risk", "remember", "sqlite.people", "--as", "spring"]),
         ("check", ["check", "--format", "json"]),
         ("check-human", ["check", NO_GX, "!source:duckdb", "!source:parquet", "--show-rows", "3"]),
         ("check-no-store", ["check", "duckdb.*_slip", "--no-store", "--only-failed"]),
@@ -106,6 +107,13 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
     shown += [("downtime", ["downtime", "--by", "table"]), ("log", ["alert", "log"]), ("doctor", ["doctor"])]
     shown += [("route", ["alert", "route", "--table", "sqlite.people", "--severity", "error"])]
+    quasi = ["-q", "name,fee", "--k", "2"]
+    shown += [("risk", ["risk", "sqlite.people", *quasi, "-s", "email", "--t", "0.1", "--sampling-fraction", "0.1"])]
+    shown += [("risk-json", ["risk", "csv.people", *quasi, "--format", "json"])]
+    shown += [("risk-subsets", ["risk", "subsets", "sqlite.people", *quasi[:2]])]
+    shown += [("risk-linkage", ["risk", "linkage", "sqlite.people", "sqlite.tidy", "--on", "name,email"])]
+    shown += [("risk-suggest", ["risk", "suggest", "sqlite.people"])]
+    shown += [("risk-strange", ["risk", "sqlite.people", "-q", "nowhere"])]
     shown += [("config", ["config", "show"]), ("config-whole", ["config", "show", "--defaults"])]
     shown += [("config-check", ["config", "check"])]
     both = [

@@ -61,7 +61,8 @@ def test_every_check_passed_failed_and_stumbled(played):
         found[one["table"].partition(".")[0], one["type"]].add(one["reason"] or one["status"])
     for engine in PLANTS:
         for kind in set(CASES) - {"expectation"}:
-            assert {"fail", "bug"} <= found[engine, kind], (engine, kind)
+            answers = {"bug"} if kind == "re_release" and engine != "sqlite" else {"fail", "bug"}  # one was remembered
+            assert answers <= found[engine, kind], (engine, kind)
     for kind in CASES:
         assert any("pass" in answers for (_, one), answers in found.items() if one == kind), kind
     reasons = {one["reason"] for one in results}
@@ -78,6 +79,8 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("crash-human", "70"), ("broken-0", "2"), ("broken-6", "2"), ("reopen", "0"), ("assign", "0"), ("snooze", "0"),
         ("correct", "0"), ("merge", "0"), ("root", "0"), ("open", "0"), ("import-incidents", "0"), ("silences", "0"),
         ("silence-end", "0"), ("enable", "0"), ("import-gx", "0"), ("estimate", "0"), ("adopt", "0"), ("resend", "0"),
+        ("remember", "3"), ("risk", "1"), ("risk-json", "1"), ("risk-subsets", "0"), ("risk-suggest", "0"),
+        ("risk-strange", "2"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
@@ -113,7 +116,7 @@ def test_no_value_is_a_number_in_the_store(played):
     copies = [
         path
         for path in played.work.iterdir()
-        if path.name.startswith(("store.db", "copy.db")) and path.suffix != ".lock"
+        if path.name.startswith(("store.db", "copy.db")) and path.suffix not in {".lock", ".key"}
     ]
     assert copies
     for copy in copies:

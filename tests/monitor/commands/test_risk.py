@@ -178,3 +178,20 @@ def test_what_is_wrong_is_said(
     ended, out, _ = _risk(*words, "--format", "json", capsys=capsys)
     assert ended == code
     assert said in out
+
+
+def test_a_release_is_remembered_and_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was given away once is compared with what the table is now; the store holds keyed hashes only."""
+    lines = [f"{number},{'ab'[number // 3 % 2]},{'xy'[number % 2]}" for number in range(6)]
+    (here / "people.csv").write_text("id,age,city\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    checks = "[{type: re_release, person: [id], quasi_identifiers: [age], k: 2}]"
+    text = "version: 1\nproject: p\nsources: {lake: {files: '*.csv'}}\ntables:\n"
+    table = f"  - {{name: people, source: lake, checks: {checks}}}\n"
+    (here / "tablewatch.yaml").write_text(text + table, encoding="utf-8")
+    value = _value("remember", "people", "--as", "spring", capsys=capsys)
+    assert [(one["rows"], one["problem"]) for one in value["checks"]] == [(6, None)]
+    again, out, _ = _risk("remember", "people", "--as", "spring", "--format", "json", capsys=capsys)
+    assert again == 2
+    assert "spring" in out
+    code, out, _ = _risk("remember", "voters", "--as", "spring", "--format", "json", capsys=capsys)
+    assert (code, "is not configured" in out) == (2, True)

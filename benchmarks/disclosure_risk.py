@@ -1,0 +1,149 @@
+"""k-anonymity and l-diversity of 10 million rows in Parquet: one two-level GROUP BY, next to what else one could use.
+
+pycanon pins its own versions of pandas and numpy, so it runs in an environment of its own where BENCH_PYCANON names
+that environment's Python (`python -m venv DIR && DIR/bin/pip install pycanon pyarrow`); without it, it is left out.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from benchmarks._measure import Cost, measure, median, peak_mb, table
+from checks._catalog import load_catalog
+from monitor.clock import SystemClock
+from monitor.conclude import judge_only
+from monitor.looker import Plans, look
+from monitor.target import Subject, Target
+from sources import SourceSpec
+
+ROWS = 10_000_000
+SMALL = 100_000
+KEYS = ("born", "zip", "sex")
+MAKE = """
+COPY (
+  SELECT 1940 + CAST(floor(80 * random()) AS INTEGER) AS born, 100 + CAST(floor(1000 * random()) AS INTEGER) AS zip,
+         ['f', 'm'][1 + CAST(floor(2 * random()) AS INTEGER)] AS sex,
+         'illness ' || CAST(floor(10 * random()) AS INTEGER) AS ill
+  FROM range({rows})
+) TO '{file}' (FORMAT parquet)
+"""
+HAND = """
+WITH pairs AS (SELECT born, zip, sex, ill, count(*) AS n FROM '%s' GROUP BY ALL),
+     classes AS (SELECT born, zip, sex, sum(n) AS size, count(*) AS l, ln(sum(n)) - sum(n * ln(n)) / sum(n) AS h
+                 FROM pairs GROUP BY born, zip, sex)
+SELECT min(size), count(*), count(*) FILTER (size = 1), sum(size) FILTER (size < 5), min(l), exp(min(h)) FROM classes
+"""
+PYCANON = """
+import sys, time, resource
+import pandas as pd
+from pycanon import anonymity
+frame = pd.read_parquet(sys.argv[1])
+start, cpu = time.perf_counter(), time.process_time()
+anonymity.k_anonymity(frame, ["born", "zip", "sex"])
+if sys.argv[2] == "l":
+    anonymity.l_diversity(frame, ["born", "zip", "sex"], ["ill"])
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{time.perf_counter() - start:.2f}\\t{time.process_time() - cpu:.2f}\\t{peak:.0f}")
+"""
+
+
+def main() -> None:
+    """Print the comparison; each contender runs in a process of its own."""
+    if len(sys.argv) > 2:
+        CONTENDERS[sys.argv[2]](Path(sys.argv[3]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in (("big", ROWS), ("small", SMALL)):
+            duckdb.execute("SELECT setseed(0.5)")
+            duckdb.execute(MAKE.format(rows=rows, file=Path(folder) / f"{name}.parquet"))
+        rows = [_in_process(name, folder) for name in CONTENDERS]
+        rows += _pycanon(Path(folder))
+    title = f"k and l of {ROWS:,} rows in Parquet, 3 quasi-identifiers, 160,000 groups"
+    print(f"**{title}.** Median of 3 runs after the first.\n")
+    print(table(("work", "wall s", "cpu s", "peak memory MB"), rows))
+
+
+def _in_process(name: str, folder: str) -> list[str]:
+    command = [sys.executable, "-c", "from benchmarks.disclosure_risk import main; main()"]
+    done = subprocess.run([*command, "disclosure_risk", name, folder], check=True, capture_output=True, text=True)  # noqa: S603 - our own benchmark
+    return done.stdout.strip().split("\t")
+
+
+def _asked(file: Path, *kinds: str) -> Any:
+    spec = SourceSpec(name="bench", base=file.parent, files=file.name, table="people")
+    given: dict[str, dict[str, Any]] = {"k_anonymity": {"k": 5}, "l_diversity": {"l": 2, "sensitive": ("ill",)}}
+    catalogue: Any = load_catalog()
+    checks = tuple((kind, catalogue[kind](quasi_identifiers=KEYS, **given[kind])) for kind in kinds)
+    target = Target(Subject("people", "people", checks), spec)
+    plans: Plans = {}  # kept from look to look, as a daemon keeps them
+
+    def ask() -> None:
+        looked = list(look([target], clock=SystemClock(), plans=plans))
+        for found in judge_only(looked, store=None):
+            if found.outcome.status not in {"pass", "fail"}:
+                raise RuntimeError(f"{found.check_id}: {found.outcome.message}")
+
+    return ask
+
+
+def _tablewatch(folder: Path) -> None:
+    _print("tablewatch: k_anonymity and l_diversity", _asked(folder / "big.parquet", "k_anonymity", "l_diversity"))
+
+
+def _tablewatch_k(folder: Path) -> None:
+    _print("tablewatch: k_anonymity alone", _asked(folder / "big.parquet", "k_anonymity"))
+
+
+def _tablewatch_small(folder: Path) -> None:
+    asked = _asked(folder / "small.parquet", "k_anonymity", "l_diversity")
+    _print(f"tablewatch: both, {SMALL:,} rows", asked)
+
+
+def _hand_written(folder: Path) -> None:
+    connection = duckdb.connect(config={"enable_progress_bar": "false"})
+    asked = HAND % (folder / "big.parquet")
+    _print("DuckDB by hand: one two-level GROUP BY", lambda: connection.execute(asked).fetchall())
+
+
+def _pandas(folder: Path) -> None:
+    import pandas as pd
+
+    def both() -> None:
+        frame = pd.read_parquet(folder / "big.parquet")
+        groups = frame.groupby(list(KEYS), dropna=False)["ill"]
+        groups.size().min()
+        groups.nunique(dropna=False).min()
+
+    _print("pandas groupby: size and nunique", both)
+
+
+def _pycanon(folder: Path) -> list[list[str]]:
+    python = os.environ.get("BENCH_PYCANON")
+    if python is None:
+        return []
+    command = [python, "-c", PYCANON, str(folder / "small.parquet"), "l"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own benchmark
+    return [[f"pycanon: k and l, {SMALL:,} rows, once", *done.stdout.strip().split("\t")]]
+
+
+def _print(name: str, work: Any) -> None:
+    work()
+    cost: Cost = median([measure(work) for _ in range(3)])
+    print(f"{name}\t{cost.wall:.2f}\t{cost.cpu:.2f}\t{peak_mb():.0f}")
+
+
+CONTENDERS = {
+    "tablewatch": _tablewatch,
+    "tablewatch_k": _tablewatch_k,
+    "hand": _hand_written,
+    "pandas": _pandas,
+    "tablewatch_small": _tablewatch_small,
+}
+
+if __name__ == "__main__":
+    main()
