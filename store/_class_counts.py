@@ -3,18 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, case, delete, insert, literal_column, select, update
+from sqlalchemy import delete, insert, literal_column, select, update
 
-from checks._counts import ClassChange, KnownCounts, KnownPart, Unfit
+from checks._counts import ClassChange, KnownCounts, KnownPart, Pairs, Unfit
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._connected import Connected
 from store._given import any_of
-
-Delta = tuple[bytes, bytes, int]
-"""Part (empty: all of them together), signature, difference."""
 
 WHOLE_TABLE: Final = b""
 _STATE: Final = ClassStateRow.__table__
@@ -22,7 +18,6 @@ _PART: Final = ClassPartRow.__table__
 _SIZE: Final = ClassSizeRow.__table__
 _COUNT: Final = ClassCountRow.__table__
 _IS_CURRENT: Final = _STATE.c.is_current == literal_column("1")  # as the condition of the index has it
-_KEY: Final = (_COUNT.c.state, _COUNT.c.part, _COUNT.c.signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +34,19 @@ class Draft:
         """Say whether these are all counts, in a state of their own."""
         return self.version == 0
 
-    @property
-    def value(self) -> ColumnElement[int]:
-        """What a row of the counts holds, before this draft."""
-        held = and_(_COUNT.c.draft <= self.version, _COUNT.c.draft.not_in(self.aborted))
-        return case((held, _COUNT.c.next), else_=_COUNT.c.count)
+    def holds(self, number: int) -> bool:
+        """Say whether an earlier draft holds."""
+        return number <= self.version and number not in self.aborted
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Counts that lie in one row: what is held, and what a draft adds to it."""
+
+    part: bytes
+    number: int
+    held: Pairs
+    pending: Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,34 +107,35 @@ class ClassCountBook(ClassCountView):
         number = self._connection.scalar(select(_STATE.c.draft).where(_STATE.c.id == draft.state))
         return bool(number != draft.number)
 
-    def part_counts(self, draft: Draft, part: bytes) -> dict[bytes, int]:
-        """Give the counts of a part as they hold."""
-        value = draft.value.label("value")
-        rows = select(_COUNT.c.signature, value).where(_COUNT.c.state == draft.state, _COUNT.c.part == part)
-        return {row.signature: row.value for row in self._connection.execute(rows.where(draft.value != 0))}
+    def counts_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> Pairs:
+        """Give the counts in some shards of a part, as they hold."""
+        rows = select(_COUNT.c.held, _COUNT.c.pending, _COUNT.c.draft).where(_COUNT.c.state == draft.state)
+        asked = any_of(self._connection, numbers, "shard_number")
+        mine = rows.where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked)).order_by(_COUNT.c.shard)
+        found = self._connection.execute(mine).all()
+        held = Pairs.joined(Pairs.unpacked(row.held) for row in found)
+        pending = (row.pending for row in found if draft.holds(row.draft))
+        return Pairs.added(held, Pairs.joined(map(Pairs.unpacked, pending)))
 
-    def add_counts(self, draft: Draft, deltas: Sequence[Delta]) -> Sequence[tuple[int, int]]:
-        """Write differences; gives for each row what held before and what will, in no order, nothing of a first draft.
-
-        By the driver's own words: SQLAlchemy takes ten times as long for millions of rows.
-        """
-        if draft.is_first:
-            mark = "?" if self._on_sqlite else "%s"
-            filled = f"INSERT INTO class_count VALUES ({draft.state}, {mark}, {mark}, 0, {mark}, {draft.number})"  # noqa: S608 - whole numbers of ours
-            self._connection.exec_driver_sql(filled, list(deltas))
-            return ()
-        statement, given = self._given(deltas)
-        found = self._connection.exec_driver_sql(_UPSERT.format(given=statement, **_words(draft)), given)
-        return [(was, will_be) for was, will_be in found]
-
-    def _given(self, deltas: Sequence[Delta]) -> tuple[str, tuple[Any, ...]]:
-        """Give many rows to one statement: p, s, d."""
-        if self._on_sqlite:
-            marks = ", ".join(["(?, ?, ?)"] * len(deltas))
-            rows = f"(SELECT column1 AS p, column2 AS s, column3 AS d FROM (VALUES {marks}))"  # noqa: S608 - marks only
-            return rows, tuple(chain.from_iterable(deltas))
-        columns = tuple(list(column) for column in zip(*deltas, strict=True))
-        return "unnest(%s::bytea[], %s::bytea[], %s::bigint[]) AS given(p, s, d)", columns
+    def write_shards(self, draft: Draft, shards: Iterable[Shard]) -> None:
+        """Write shards, in place of what was written of them."""
+        rows = [
+            {
+                "state": draft.state,
+                "part": shard.part,
+                "shard": shard.number,
+                "held": shard.held.packed,
+                "pending": shard.pending.packed,
+                "draft": draft.number,
+            }
+            for shard in shards
+        ]
+        if rows:
+            upsert = self._upsert(_COUNT)
+            new = {name: upsert.excluded[name] for name in ("held", "pending", "draft")}
+            self._connection.execute(
+                upsert.on_conflict_do_update(index_elements=list(_COUNT.primary_key), set_=new), rows
+            )
 
     def add_parts(self, draft: Draft, parts: Iterable[Mapping[str, Any]]) -> None:
         """Write what is known of parts: `name`, `rows`, `fingerprint`; in place of what was known."""
@@ -196,20 +200,3 @@ def part_rows(change: ClassChange) -> list[dict[str, Any]]:
 
 def _facts(change: ClassChange, now: datetime) -> dict[str, Any]:
     return {"digest": change.digest, "token": change.token, "rows": change.rows, "updated_at": now}
-
-
-def _words(draft: Draft) -> dict[str, str]:
-    """Give a draft's numbers as they stand in a statement."""
-    aborted = "".join(f" AND class_count.draft <> {number}" for number in draft.aborted)
-    holds = f"class_count.draft <= {draft.version}{aborted}"
-    held = f"(CASE WHEN {holds} THEN class_count.next ELSE class_count.count END)"
-    return {"state": f"{draft.state}", "draft": f"{draft.number}", "held": held}
-
-
-_UPSERT: Final = """
-INSERT INTO class_count (state, part, signature, count, next, draft)
-SELECT {state}, p, s, 0, d, {draft} FROM {given} WHERE true
-ON CONFLICT (state, part, signature)
-DO UPDATE SET count = {held}, next = {held} + excluded.next, draft = excluded.draft
-RETURNING count, next
-"""

@@ -1,10 +1,12 @@
 """What is on disk of class counts and of earlier releases. Signatures only: no value of a watched table.
 
 A state is one whole set of counts of a subject; at most one per subject is current, others are being made or have been
-left. A count is written twice over, so that a change can be written in many short transactions and hold at once:
+left. Counts lie packed, many to a row: all signatures, ascending, then their counts. A row holds what was before the
+draft that last wrote it, and beside it what that draft adds, so that a change can be written in many short transactions
+and hold at once:
 
-    count   what held before the draft that last wrote the row
-    next    what holds if that draft does
+    held      the counts before the draft
+    pending   what the draft adds to them
 
 A draft holds once the state's `version` has come to it, unless it is among the state's `aborted` ones.
 """
@@ -71,19 +73,19 @@ class ClassSizeRow(Row, table=True):
 
 
 class ClassCountRow(Row, table=True):
-    """How many rows a class has in a part; of all parts together where `part` is empty."""
+    """How many rows classes have in a part; in all parts together where `part` is empty.
+
+    `shard`: there, the first 12 bits of the signatures; a part is read and replaced as a whole, and is one row.
+    """
 
     __tablename__ = "class_count"
-    __table_args__ = (
-        only_where("ix_class_count_zero", "state", condition="next = 0"),
-        {**STRICT, "sqlite_with_rowid": False},
-    )
+    __table_args__ = (STRICT,)
 
     state: int = Field(default=None, sa_column=_of())
     part: bytes = blob(key=True)
-    signature: bytes = blob(key=True)
-    count: int = whole()
-    next: int = whole()
+    shard: int = Field(default=None, sa_column=Column(Whole(), primary_key=True, autoincrement=False))
+    held: bytes = blob()
+    pending: bytes = blob()
     draft: int = whole()
 
 

@@ -13,13 +13,19 @@ from itertools import chain, islice
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
+import numpy as np
+
 from checks._counts import SIGNATURE, ClassChange, ClassCounts, KnownCounts, Pairs, PartCounts, Release, Unfit
 from store._book import Book
-from store._class_counts import WHOLE_TABLE, Delta, Draft, Staged, part_rows
+from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
 
+BITS: Final = 12
+"""The counts of a whole table lie in 4,096 rows, by the first bits of their signatures."""
+_SHARDS: Final = 256
+"""Rows of packed counts that are written at a time; one has at most about 1,000 counts of a whole table."""
 _ROWS: Final = 4_000
-"""Rows that are written at a time."""
+"""Other rows that are written at a time."""
 _LONGEST_S: Final = 0.25
 """Others wait no longer for the store than this, and the time for one write more."""
 
@@ -67,7 +73,7 @@ class StoredCounts:
 
         def steps() -> Iterator[_Step]:
             yield lambda book: started.append(book.begin_release(subject, release))
-            for portion in _portions(rows):
+            for portion in _portions(rows, _ROWS):
                 yield partial(_add_released, started=started, rows=portion)
             yield lambda book: book.end_release(started[0])
 
@@ -100,9 +106,8 @@ class _Staging:
         self._draft: Draft | None = None
         self._unfit: Unfit | None = None
         self._sizes: dict[int, int] = {}
-        self._deltas: list[Delta] = []
         self._whole = Pairs()
-        self._totals: dict[bytes, int] = {}
+        self._differences: list[Pairs] = []
 
     def result(self) -> Staged | Unfit:
         """Give what came of it."""
@@ -134,59 +139,60 @@ class _Staging:
 
     def _fill(self) -> Iterator[_Step | None]:
         """Write all counts of a state that nobody looks at yet."""
-        change = self._change
-        for rows in _portions(part_rows(change)):
+        for rows in _portions(part_rows(self._change), _ROWS):
             yield partial(self._write_parts, rows=rows)
-        parts = ((part.name, signature, count) for part in change.parts for signature, count in part.pairs.items())
-        whole = ((WHOLE_TABLE, signature, count) for signature, count in self._whole.items())
-        for deltas in _portions(chain(whole, parts)):
-            yield partial(self._write, deltas=deltas)
+        whole = (Shard(WHOLE_TABLE, number, pairs, Pairs()) for number, pairs in self._whole.shards(BITS))
+        parts = (Shard(part.name, 0, part.pairs, Pairs()) for part in self._change.parts)
+        for shards in _portions(chain(whole, parts), _SHARDS):
+            yield partial(self._write, shards=shards)
 
     def _differ(self) -> Iterator[_Step | None]:
         """Write what differs from the counts that hold."""
-        yield _PAUSE
-        self._totals = dict(self._change.added.items())
+        self._differences = [self._change.added]
         for part in self._change.parts:
-            yield partial(self._compare, part=part)
-        for deltas in _portions(self._deltas):
-            yield partial(self._write, deltas=deltas)
+            yield partial(self._replace, part=part)
         yield _PAUSE
-        whole = sorted((signature, count) for signature, count in self._totals.items() if count)
-        for deltas in _portions(((WHOLE_TABLE, signature, count) for signature, count in whole)):
-            yield partial(self._write, deltas=deltas)
+        for shards in _portions(Pairs.added(*self._differences).shards(BITS), _SHARDS):
+            yield partial(self._add, shards=shards)
             if self._unfit is Unfit.BELOW_ZERO:
-                yield lambda book: book.abandon_counts(self._of().state)
+                yield self._abandon
                 return
 
     def _write_parts(self, book: Book, rows: Sequence[Mapping[str, Any]]) -> None:
         book.add_parts(self._of(), rows)
 
-    def _compare(self, book: Book, part: PartCounts) -> None:
-        old, new = book.part_counts(self._of(), part.name), dict(part.pairs.items())
-        for signature in sorted(old.keys() | new.keys()):
-            difference = new.get(signature, 0) - old.get(signature, 0)
-            if difference:
-                self._deltas.append((part.name, signature, difference))
-                self._totals[signature] = self._totals.get(signature, 0) + difference
+    def _replace(self, book: Book, part: PartCounts) -> None:
+        """Write what a part differs by from what holds of it."""
+        held = book.counts_in(self._of(), part.name, [0])
+        difference = Pairs.added(part.pairs, held.negative)
+        self._differences.append(difference)
+        if len(difference):
+            self._write(book, [Shard(part.name, 0, held, difference)])
 
-    def _write(self, book: Book, deltas: Sequence[Delta]) -> None:
-        if self._unfit is not None:
+    def _add(self, book: Book, shards: Sequence[tuple[int, Pairs]]) -> None:
+        """Write what the whole table differs by, and learn how the sizes of its classes change."""
+        held = book.counts_in(self._of(), WHOLE_TABLE, [number for number, _ in shards])
+        pending = Pairs.joined(pairs for _, pairs in shards)
+        before = held.of_each(pending)
+        after = before + pending.numbers()
+        if (after < 0).any():
+            self._unfit = Unfit.BELOW_ZERO
             return
-        if book.is_overtaken(self._of()):
+        for sizes, sign in ((before, -1), (after, 1)):
+            for size, classes in zip(*np.unique(sizes, return_counts=True), strict=True):
+                self._sizes[int(size)] = self._sizes.get(int(size), 0) + sign * int(classes)
+        self._sizes.pop(0, None)
+        known = dict(held.shards(BITS))
+        self._write(book, [Shard(WHOLE_TABLE, number, known.get(number, Pairs()), pairs) for number, pairs in shards])
+
+    def _write(self, book: Book, shards: Sequence[Shard]) -> None:
+        if self._unfit is None and book.is_overtaken(self._of()):
             self._unfit = Unfit.OVERTAKEN
-            return
-        written = book.add_counts(self._of(), deltas)
-        if deltas[0][0] == WHOLE_TABLE:
-            self._resize(written)
+        if self._unfit is None:
+            book.write_shards(self._of(), shards)
 
-    def _resize(self, written: Iterable[tuple[int, int]]) -> None:
-        sizes = self._sizes
-        for was, will_be in written:
-            if will_be < 0:
-                self._unfit = Unfit.BELOW_ZERO
-            sizes[was] = sizes.get(was, 0) - 1
-            sizes[will_be] = sizes.get(will_be, 0) + 1
-        sizes.pop(0, None)
+    def _abandon(self, book: Book) -> None:
+        book.abandon_counts(self._of().state)
 
     def _of(self) -> Draft:
         if self._draft is None:
@@ -198,7 +204,7 @@ def _add_released(book: Book, started: Sequence[int], rows: Sequence[tuple[bytes
     book.add_released(started[0], rows)
 
 
-def _portions(rows: Iterable[T], size: int = _ROWS) -> Iterator[Sequence[T]]:
+def _portions(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
     left = iter(rows)
     while portion := list(islice(left, size)):
         yield portion

@@ -82,15 +82,13 @@ def _make_counts() -> None:
         "class_count",
         _whole("state"),
         _bytes("part"),
-        _bytes("signature"),
-        _whole("count"),
-        _whole("next"),
+        _whole("shard"),
+        _bytes("held"),
+        _bytes("pending"),
         _whole("draft"),
-        sa.PrimaryKeyConstraint("state", "part", "signature", name=op.f("pk_class_count")),
+        sa.PrimaryKeyConstraint("state", "part", "shard", name=op.f("pk_class_count")),
         sqlite_strict=True,
-        sqlite_with_rowid=False,
     )
-    _index_where("ix_class_count_zero", "class_count", "state", condition="next = 0")
 
 
 def _make_releases() -> None:
