@@ -33,6 +33,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
     ],
     "reidentification_by_subset": [
         {"quasi_identifiers": ["name", "fee", "born"], "max_unique_fraction": 0},
+        {"quasi_identifiers": ["age", "fee"], "max_unique_fraction": 1},
         {"quasi_identifiers": ["age", "nowhere"], "max_unique_fraction": 1},
     ],
     "k_anonymity": [

@@ -109,7 +109,7 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("route", ["alert", "route", "--table", "sqlite.people", "--severity", "error"])]
     quasi = ["-q", "name,fee", "--k", "2"]
     shown += [("risk", ["risk", "sqlite.people", *quasi, "-s", "email", "--t", "0.1", "--sampling-fraction", "0.1"])]
-    shown += [("risk-json", ["risk", "csv.people", *quasi, "--format", "json"])]
+    shown += [("risk-json", ["risk", "table", "csv.people", *quasi, "--format", "json"])]
     shown += [("risk-subsets", ["risk", "subsets", "sqlite.people", *quasi[:2]])]
     shown += [("risk-linkage", ["risk", "linkage", "sqlite.people", "sqlite.tidy", "--on", "name,email"])]
     shown += [("risk-suggest", ["risk", "suggest", "sqlite.people"])]
