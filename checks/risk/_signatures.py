@@ -23,7 +23,6 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cached_property
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, Final
@@ -92,11 +91,6 @@ class Signer:
             hashing = copy()
             hashing.update(text)
             yield hashing.digest()
-
-    @cached_property
-    def key_check(self) -> bytes:
-        """Give a value by which another key is known for another one; it tells nothing about the key."""
-        return blake2b(b"", key=self._key, digest_size=SIZE, person=b"key check").digest()
 
     def seal(self, text: str) -> bytes:
         """Give a text so that only whoever has the key can read it: a nonce, and the text under a keyed stream."""

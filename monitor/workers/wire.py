@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from checks import Earlier, Measurement, Outcome
 from monitor.target import Target
 
-MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_BYTES: Final = 128 * 1024 * 1024  # four million classes with their counts
 _LENGTH: Final = struct.Struct("!I")
 _CHUNK: Final = 256 * 1024
 _PLAIN: Final = frozenset(

@@ -94,7 +94,6 @@ def test_another_key_or_purpose_gives_other_signatures():
     """Without the key nobody can try values until one fits, and signatures of classes are none of persons."""
     given = {Signer(key, purpose).signature((1,)) for key in (KEY, b"l" * 32) for purpose in ("class", "person")}
     assert len(given) == 4
-    assert Signer(KEY).key_check != Signer(b"l" * 32).key_check
 
 
 @given(st.text())
