@@ -66,6 +66,7 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
     "re_release": [
         {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
         {"person": ["email"], "quasi_identifiers": ["code"], "k": 2, "where": "CAST(code AS INTEGER) > 5"},
+        {"person": ["id"], "quasi_identifiers": ["loaded_at"], "k": 2},
         {"person": ["nowhere"], "quasi_identifiers": ["name"], "k": 2},
     ],
     "not_null": [
