@@ -135,8 +135,8 @@ def test_every_check_passed_failed_and_stumbled_on_postgresql(postgresql):
     """What is searched is worth the search; no right to read and a time limit are there too."""
     place, _ = postgresql
     found = _reasons(place, "postgresql")
-    for kind in set(CASES) - {"expectation"}:
-        assert {"fail", "bug"} <= found[kind]
+    for kind in set(CASES) - {"expectation", "re_release"}:  # of which no release is remembered here
+        assert {"fail", "bug"} <= found[kind], kind
     assert {"permission", "misconfigured"} <= set().union(*found.values())
     assert "timeout" in {one["reason"] for one in json.loads(place.said("check"))["results"]}
 
@@ -204,6 +204,6 @@ def test_spark_lets_nothing_out(spark, capfd):
     for one in results:
         found.setdefault(one.check.type, set()).add(one.outcome.reason or one.outcome.status)
     assert set(found) == set(CASES)
-    assert all("fail" in answers for answers in found.values())
+    assert {kind for kind, answers in found.items() if "fail" not in answers} == {"re_release"}  # none is remembered
     leaks = spark.leaks()
     assert not leaks, "\n".join(leaks[:20])
