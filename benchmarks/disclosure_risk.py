@@ -105,7 +105,8 @@ def _tablewatch_small(folder: Path) -> None:
 
 
 def _hand_written(folder: Path) -> None:
-    connection = duckdb.connect(config={"enable_progress_bar": "false"})
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
     asked = HAND % (folder / "big.parquet")
     _print("DuckDB by hand: one two-level GROUP BY", lambda: connection.execute(asked).fetchall())
 
