@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests._postgres import postgres_url
+from tests._spark import spark_session
 
-__all__ = ["postgres_url", "reference_data"]
+__all__ = ["postgres_url", "reference_data", "spark_session"]
 
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,9 +18,6 @@ from checks.linkage import LinkageCheck
 from checks.risk import JournalistRisk, delta_presence, journalist_risk, linkage
 from sources import Source, SourceSpec, open_source
 from tests.checks.ask import Question, ask
-from tests.sources.conftest import spark_session
-
-__all__ = ["spark_session"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning")]  # Spark's bridge to Java
 

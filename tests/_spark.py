@@ -1,0 +1,32 @@
+"""One Spark session for all tests of a process."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give a Spark session that holds the tables; sources make sessions of their own beside it, or skip."""
+    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    from pyspark.sql import SparkSession
+
+    warehouse = str(tmp_path_factory.mktemp("warehouse"))
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    session.sql(
+        "CREATE TABLE orders USING parquet AS "
+        "SELECT id, CAST(amount AS DECIMAL(10, 2)) AS amount, note, placed_at FROM VALUES "
+        "(1, 10.50, NULL, TIMESTAMP_NTZ '2026-01-01 10:00:00'), "
+        "(2, 0.25, 'late', TIMESTAMP_NTZ '2026-01-02 10:00:00.5'), (3, NULL, 'gift', NULL) "
+        "AS rows (id, amount, note, placed_at)"
+    )
+    session.sql("CREATE SCHEMA sales")
+    session.sql("CREATE TABLE sales.refunds USING parquet AS SELECT 7 AS id")
+    yield session
+    session.stop()
