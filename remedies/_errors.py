@@ -1,0 +1,23 @@
+"""Errors of this room.
+
+RemedyError
+├── Misfit              the input does not fit the remedy: a column, a kind of value, too few rows
+├── Refused             what came out does not hold what the remedy promises; nothing is given out
+└── CatalogError        a file of this room does not end in `REMEDY: Final[type[Remedy]] = ...`
+"""
+
+
+class RemedyError(Exception):
+    """The root of this room's errors."""
+
+
+class Misfit(RemedyError, ValueError):
+    """The input does not fit the remedy."""
+
+
+class Refused(RemedyError):
+    """The result was looked at and does not hold what the remedy promises."""
+
+
+class CatalogError(RemedyError):
+    """A file of this room is not a remedy."""
