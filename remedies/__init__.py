@@ -1,1 +1,17 @@
 """Repair: one file of this room is one remedy."""
+
+from remedies._contract import Bill, Disposition, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._errors import Misfit, Refused, RemedyError
+
+__all__ = [
+    "Bill",
+    "Disposition",
+    "Guarantee",
+    "Misfit",
+    "Progress",
+    "Refused",
+    "Remedy",
+    "RemedyError",
+    "RemedyParameters",
+    "Treatment",
+]

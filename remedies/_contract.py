@@ -1,0 +1,122 @@
+"""What a remedy is: it changes a copy of a table so that a finding goes away, and says what that cost.
+
+A remedy is one file of this room: a frozen, typed set of parameters with one pure method, `apply`. It never touches a
+connection, a clock or a store, and never the frame it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checks import Json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Disposition(StrEnum):
+    """Whether a remedy may run by itself. Whatever loses data is `review`: a person must look."""
+
+    SAFE = "safe"
+    REVIEW = "review"
+
+
+Progress: TypeAlias = Callable[[float], None]
+"""Is told from time to time which share of the work is done, 0 to 1, never falling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What holds of the frame that came out, and how that was looked at.
+
+    `holds`: the measure, as `checks` names it (`k_anonymity`). `columns`: what it is about. `limits`: what was asked
+    for, `reached`: what was found on the output. `proof`: the question that was put to the output, in words of SQL.
+    """
+
+    holds: str
+    columns: tuple[str, ...]
+    limits: Mapping[str, Json]
+    reached: Mapping[str, Json]
+    proof: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a remedy cost: rows and cells that are no longer what they were, and information that is lost.
+
+    `cells_changed`: by column, cells that hold another value than before; `cells_blanked`: those of them that hold
+    nothing now; `cells_filled`: those of them that held nothing. `information_lost`: by column, in per cent, 0 to 100;
+    what it measures depends on the kind of the column, as the remedy documents. `figures`: what else it says.
+    """
+
+    remedy: str
+    rows: int
+    rows_changed: int
+    rows_suppressed: int
+    cells_changed: Mapping[str, int]
+    information_lost: Mapping[str, float]
+    guarantee: Guarantee
+    cells_blanked: Mapping[str, int] = field(default_factory=dict)
+    cells_filled: Mapping[str, int] = field(default_factory=dict)
+    figures: Mapping[str, Json] = field(default_factory=dict)
+
+    def as_json(self) -> Mapping[str, Json]:
+        """Give it as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Treatment:
+    """What came out: a frame of the same columns, types and index (less the rows suppressed), and the bill."""
+
+    frame: pd.DataFrame
+    bill: Bill
+
+
+class RemedyParameters(BaseModel):
+    """The parameters every remedy has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    summary: ClassVar[str]
+    treats: ClassVar[frozenset[str]]
+    """Types of checks whose findings it is for."""
+    disposition: ClassVar[Disposition] = Disposition.REVIEW
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=80)] | None = Field(
+        None, description="Name of the remedy within its release; by default the type with hyphens."
+    )
+
+    @property
+    def name(self) -> str:
+        """Give the remedy's id within its release."""
+        return self.id or str(getattr(self, "type", "")).replace("_", "-")
+
+
+class Remedy(Protocol):
+    """The interface every file of this room fulfils. `RemedyParameters` gives all of it but `type` and `apply`."""
+
+    summary: ClassVar[str]
+    treats: ClassVar[frozenset[str]]
+    disposition: ClassVar[Disposition]
+
+    @property
+    def type(self) -> str:
+        """The word that people write in a configuration: the name of the remedy's file."""
+
+    @property
+    def name(self) -> str:
+        """The remedy's id within its release."""
+
+    def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
+        """Give a treated copy of a frame, and the bill. The frame is not changed.
+
+        Raises:
+            Misfit: the frame does not fit the parameters.
+            Refused: what came out does not hold what the remedy promises.
+        """

@@ -1,0 +1,148 @@
+"""Read a column of a frame as numbers, and write numbers back in the column's own type.
+
+Whole numbers, times and decimals are read as a distance from the column's smallest value, so that a float64 holds them
+exactly wherever the column spans less than 2**53 of its units; written back they are rounded half to even.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies._errors import Misfit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Back: TypeAlias = "Callable[[Floats, Mask], pa.Array]"
+
+_LARGEST: Final = float(np.nextafter(2.0**64, 0.0))
+"""The largest float64 that a uint64 can hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A column as numbers. `values`: float64 (n,), 0 where `missing` (n,); `write` is the way back."""
+
+    values: Floats
+    missing: Mask
+    write: Callable[[Floats, Mask], pd.Series[Any]]
+    """Makes a column of the same type, name and index of n numbers and the mask of what is missing."""
+
+
+def read_numbers(column: pd.Series[Any]) -> Numbers:
+    """Read a column of whole numbers, floats, decimals, dates or times.
+
+    Raises:
+        Misfit: the column holds something else, or a number that is infinite.
+    """
+    import pyarrow as pa
+
+    try:
+        array = pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise _no_number(column, "values of several types") from None
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    missing: Mask = np.asarray(array.is_null(nan_is_null=True))
+    values, back = _read(column, array, missing)
+    return Numbers(values, missing, lambda new, gone: _like(column, back(new, gone)))
+
+
+def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_floating(array.type):
+        return _floats(column, array, missing)
+    if types.is_decimal(array.type):
+        return _decimals(column, array, missing)
+    if types.is_uint64(array.type):
+        return _wholes(array.fill_null(0).to_numpy(), missing, lambda new, gone: pa.array(new, mask=gone))
+    if types.is_integer(array.type) or types.is_temporal(array.type):
+        whole = _as_int64(array)
+        return _wholes(whole, missing, lambda new, gone: _from_int64(new, gone, array.type))
+    raise _no_number(column, f"values of type {array.type}")
+
+
+def _as_int64(array: pa.Array) -> npt.NDArray[np.int64]:
+    import pyarrow as pa
+
+    narrow = array.cast(pa.int32()) if array.type in {pa.date32(), pa.time32("s"), pa.time32("ms")} else array
+    whole: npt.NDArray[np.int64] = narrow.cast(pa.int64()).fill_null(0).to_numpy()
+    return whole
+
+
+def _from_int64(whole: npt.NDArray[Any], gone: Mask, kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    array = pa.array(whole, mask=gone)
+    return (array.cast(pa.int32()) if kind in {pa.date32(), pa.time32("s"), pa.time32("ms")} else array).cast(kind)
+
+
+def _floats(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+    import pyarrow as pa
+
+    values: Floats = np.where(missing, 0.0, array.cast(pa.float64()).fill_null(0).to_numpy())
+    if not np.isfinite(values).all():
+        raise _not_finite(column)
+    return values, lambda new, gone: pa.array(new + 0.0, mask=gone).cast(array.type)
+
+
+def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+    import pyarrow as pa
+
+    digits = array.type.scale
+    units = [0 if value is None else int(value.scaleb(digits)) for value in array.to_pylist()]
+    if max(map(abs, units), default=0) >= 2**63:
+        raise Misfit(f"column '{column.name}' holds decimals of more than 18 digits; cast it to a float first")
+
+    def back(whole: npt.NDArray[Any], gone: Mask) -> pa.Array:
+        known = {unit: Decimal(int(unit)).scaleb(-digits) for unit in np.unique(whole)}
+        return pa.array([None if lost else known[unit] for unit, lost in zip(whole, gone, strict=True)], array.type)
+
+    return _wholes(np.array(units, dtype=np.int64), missing, back)
+
+
+def _wholes(
+    array: npt.NDArray[Any], missing: Mask, back: Callable[[npt.NDArray[Any], Mask], pa.Array]
+) -> tuple[Floats, Back]:
+    """Give distances from the smallest, and the way back. The unsigned difference cannot overflow."""
+    kind = array.dtype
+    start = (array[~missing].min() if not missing.all() else kind.type(0)).view(np.uint64)
+    distance = np.where(missing, np.uint64(0), array.view(np.uint64) - start)
+    farthest = distance.max(initial=0)
+
+    def write(new: Floats, gone: Mask) -> pa.Array:
+        whole = np.rint(np.clip(new, 0.0, _LARGEST)).astype(np.uint64)
+        return back((np.minimum(whole, farthest) + start).view(kind), gone)
+
+    return distance.astype(np.float64), write
+
+
+def _like(column: pd.Series[Any], cells: pa.Array) -> pd.Series[Any]:
+    """Give cells as a column like the one that was read."""
+    import pandas as pd
+
+    whole = pd.Series(pd.arrays.ArrowExtensionArray(cells), index=column.index, name=column.name)
+    if column.dtype != object:
+        return whole.astype(column.dtype)
+    plain = whole.astype(object)
+    return plain.where(plain.notna(), None)
+
+
+def _not_finite(column: pd.Series[Any]) -> Misfit:
+    return Misfit(f"column '{column.name}' holds infinite values; expected finite numbers: filter or cap them first")
+
+
+def _no_number(column: pd.Series[Any], seen: str) -> Misfit:
+    expected = "expected numbers, dates or times: say whether it is ordinal or nominal, or leave it out"
+    return Misfit(f"column '{column.name}' holds {seen}; {expected}")
