@@ -6,16 +6,30 @@ distinct from" would compare every class with every other on some.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Annotated, Final, Self, TypeAlias
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
+from annotated_types import MinLen
+from pydantic import Field
 
 from checks._classes import SIZE, ClassTables
-from checks._columns import say_type
+from checks._columns import ColumnName, say_type
 from checks._contract import Context, Misconfigured
+from checks._message import Message
 from checks._names import did_you_mean
+
+NO_POPULATION: Final = Message(
+    "at least {outside:count} rows are not in {table}: it is no population of this table",
+    one="at least {outside:count} row is not in {table}: it is no population of this table",
+    counted="outside",
+)
+PopulationName: TypeAlias = Annotated[str, MinLen(1)]
+PopulationColumns: TypeAlias = Annotated[
+    Mapping[ColumnName, ColumnName],
+    Field(description="Quasi-identifier: its name in the population table, where the two differ."),
+]
 
 _ROWS: Final = "rows"
 _POPULATION: Final = "population"

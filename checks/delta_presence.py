@@ -1,13 +1,13 @@
 """Nobody can tell who of a population is in the table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from annotated_types import Interval, MinLen
+from annotated_types import Interval
 from pydantic import Field, model_validator
 
 from checks._classes import quasi_identifiers_of
-from checks._columns import ColumnName, ColumnNames
+from checks._columns import ColumnNames
 from checks._contract import (
     Check,
     CheckParameters,
@@ -24,14 +24,9 @@ from checks._contract import (
     unknown,
 )
 from checks._message import Message
-from checks._population import Population
+from checks._population import NO_POPULATION, Population, PopulationColumns, PopulationName
 
 _EMPTY: Final = Message("{table} has no row")
-_NO_POPULATION: Final = Message(
-    "at least {outside:count} rows are not in {table}: it is no population of this table",
-    one="at least {outside:count} row is not in {table}: it is no population of this table",
-    counted="outside",
-)
 _TOLD: Final = Message(
     "of some people in {table} one can tell with {high:ratio} that they are in, at most {max:ratio} allowed"
 )
@@ -52,12 +47,10 @@ class DeltaPresence(CheckParameters):
     quasi_identifiers: ColumnNames | tuple[()] = Field(
         (), description="Columns that an attacker knows; by default those the table classifies as quasi-identifiers."
     )
-    population: Annotated[str, MinLen(1)] = Field(
+    population: PopulationName = Field(
         description="The table of everybody who may be in, one row each, generalised alike, of the same source."
     )
-    population_columns: Mapping[ColumnName, ColumnName] = Field(
-        {}, description="Quasi-identifier: its name in the population table, where the two differ."
-    )
+    population_columns: PopulationColumns = Field({})
     min: Annotated[float, Interval(ge=0, le=1)] | None = Field(
         None, description="Smallest probability allowed; above 0, every class of the population is in the table."
     )
@@ -93,7 +86,7 @@ class DeltaPresence(CheckParameters):
         if not observed["population_rows"]:
             return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.population), observed)
         if outside:
-            message = _NO_POPULATION.given(outside=outside, table=self.population)
+            message = NO_POPULATION.given(outside=outside, table=self.population)
             return unknown(UnknownReason.MISCONFIGURED, message, observed)
         low, high = float(found["delta_min"]), float(found["delta_max"])
         observed |= {"delta_min": low, "delta_max": high}

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 import ibis.expr.types as ir
 from annotated_types import Ge, Interval
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from checks._classes import ClassTables, quasi_identifiers_of
 from checks._columns import ColumnNames
@@ -21,10 +21,13 @@ from checks._contract import (
     Outcome,
     Past,
     Status,
+    UnknownReason,
     Wants,
+    unknown,
 )
 from checks._incremental import SIZES, SizesParameters
 from checks._message import Message
+from checks._population import NO_POPULATION, Population, PopulationColumns, PopulationName
 from checks._readings import (
     MOST_MERGED,
     MOST_PATTERNS,
@@ -36,6 +39,7 @@ from checks._readings import (
     values_of,
 )
 from checks.risk._k_anonymity import KAnonymity
+from checks.risk._presence import JournalistRisk
 from checks.risk._sizes import ClassSizes
 from checks.risk._spelling import merged_spellings
 
@@ -51,7 +55,7 @@ _EXPOSED_BY_ALL: Final = Message(
 )
 _EXPOSED_BY_SOME: Final = Message("{bad:count} of {rows:count} records are in groups smaller than {k}")
 _RISKY: Final = Message("the average risk of a record is {risk:ratio}, at most {limit:ratio} expected")
-_VALUES, _WITHOUT = "values:", "without:"
+_VALUES, _WITHOUT, _POPULATION = "values:", "without:", "population"
 
 
 class KAnonymityCheck(SizesParameters):
@@ -74,6 +78,24 @@ class KAnonymityCheck(SizesParameters):
         default=True,
         description="Measure beside it what k would be with NULL as a wildcard, and with one spelling per value.",
     )
+    population: PopulationName | None = Field(
+        None,
+        description="The table of everybody who may be in, one row each, generalised alike: gives journalist risk.",
+    )
+    population_columns: PopulationColumns = Field({})
+
+    @model_validator(mode="after")
+    def _population_is_counted_whole(self) -> Self:
+        if self.population is None and self.population_columns:
+            raise ValueError("'population_columns' goes with 'population'")
+        if self.population is not None and self.incremental is not None:
+            raise ValueError("'population' takes all rows; it does not go with 'incremental'")
+        return self
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the population table, or that of changes."""
+        return super().refers_to if self.population is None else (self.population,)
 
     def wants(self, context: Context) -> Wants:
         """Ask how many groups there are of each size, and what the other readings need to know."""
@@ -86,6 +108,8 @@ class KAnonymityCheck(SizesParameters):
             asked["patterns"] = patterns_of
             texts = (name for name in names if context.column(name).type().is_string())
             asked |= {f"{_VALUES}{name}": values_of(name) for name in texts}
+        if self.population is not None:
+            asked[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
         return replace(wants, classes={**wants.classes, **_questions(names, asked)})
 
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
@@ -117,11 +141,15 @@ class KAnonymityCheck(SizesParameters):
         return bool(sizes.rows_below(k))
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
-        """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning."""
+        """Fail when a group is smaller than k, or the average risk too large; a floating point column is a warning.
+
+        A population that is none of this table is unknown, unless a limit is broken anyway.
+        """
         found = KAnonymity.of(_sizes(measurement, SIZES), self.k)
-        damage = _damage(measurement, found)
+        damage, journalist = _damage(measurement, found), _journalist(measurement, self.k)
         observed: dict[str, Json] = {
             **_figures(found),
+            **_journalist_figures(journalist),
             **self._other_readings(measurement, found),
             "damage": dict(damage),
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
@@ -136,6 +164,9 @@ class KAnonymityCheck(SizesParameters):
         risk = found.average_risk or 0.0
         if self.max_average_risk is not None and risk > self.max_average_risk:
             return outcome(Status.FAIL, _RISKY.given(risk=risk, limit=self.max_average_risk))
+        if journalist is not None and journalist.outside:
+            said = NO_POPULATION.given(outside=journalist.outside, table=self.population)
+            return unknown(UnknownReason.MISCONFIGURED, said, observed)
         if measurement.values["floats"]:
             return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
         return outcome(Status.PASS, _HIDDEN.given(others=(found.k or 1) - 1))
@@ -205,6 +236,24 @@ def _figures(found: KAnonymity) -> dict[str, Json]:
         "highest_risk": found.highest_risk,
         "average_risk": found.average_risk,
         "histogram": [list(bar) for bar in found.histogram],
+    }
+
+
+def _journalist(measurement: Measurement, k: int) -> JournalistRisk | None:
+    if _POPULATION not in measurement.tables:
+        return None
+    rows = measurement.tables[_POPULATION]
+    counted = ((int(row["population_size"]), int(row["rows"])) for row in rows)
+    return JournalistRisk.of(counted, k=k, outside=sum(int(row["outside"]) for row in rows))
+
+
+def _journalist_figures(found: JournalistRisk | None) -> dict[str, Json]:
+    """Give the risk for who does not know who is in; all None without a population."""
+    return {
+        "journalist_highest_risk": None if found is None else found.highest,
+        "journalist_average_risk": None if found is None else found.average,
+        "journalist_records_at_risk": None if found is None else found.at_risk,
+        "records_outside_population": None if found is None else found.outside,
     }
 
 

@@ -2,13 +2,15 @@
 
 from collections import Counter
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from checks import ColumnClass, Status, UnknownReason
+from checks import ColumnClass, Misconfigured, Status, UnknownReason
 from checks.k_anonymity import KAnonymityCheck
+from checks.risk import journalist_risk
 from checks.risk._spelling import normal_form
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
 
@@ -145,6 +147,80 @@ def test_no_value_of_the_table_is_in_what_is_judged(dialect):
     with place(dialect, t=Rows(PEOPLE, [("canary", "x"), ("Canary", "x")])) as here:
         found = Question(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here).measure()
     assert "anary" not in repr(found)
+
+
+AGE = {"age": "text"}
+TOWN = Rows({"group": "text"}, [("10-19",)] * 5 + [("20-29",)] * 20 + [(None,)] * 4 + [("90-99",)])
+JOURNALIST = ("journalist_highest_risk", "journalist_average_risk", "journalist_records_at_risk")
+
+
+def test_a_population_gives_the_journalist_risk(dialect):
+    """Who does not know who is in the table has the whole class of the population to choose from."""
+    check = KAnonymityCheck(quasi_identifiers=("age",), k=5, population="p", population_columns={"age": "group"})
+    trial = Rows(AGE, [("10-19",)] * 2 + [("20-29",)] * 2 + [(None,)] * 2)
+    with place(dialect, t=trial, p=TOWN) as here:
+        outcome = ask(check, here)
+    assert outcome.status is Status.FAIL, "the limit is one of the table alone"
+    assert (outcome.observed["k"], outcome.observed["highest_risk"]) == (2, 0.5)
+    assert outcome.observed["journalist_highest_risk"] == 0.25
+    assert outcome.observed["journalist_average_risk"] == pytest.approx((2 / 5 + 2 / 20 + 2 / 4) / 6, abs=1e-15)
+    assert outcome.observed["journalist_records_at_risk"] == 2
+    assert outcome.observed["records_outside_population"] == 0
+
+
+def test_without_a_population_there_is_no_journalist_risk(dialect):
+    """It is null, not the prosecutor's."""
+    with place(dialect, t=TOWN) as here:
+        seen = ask(KAnonymityCheck(quasi_identifiers=("group",), k=2), here).observed
+    assert [seen[name] for name in (*JOURNALIST, "records_outside_population")] == [None] * 4
+
+
+def test_a_population_without_the_table_is_none(dialect):
+    """What passes alone is unknown beside a table that cannot be its population; what is broken stays broken."""
+    asked = {"quasi_identifiers": ("age",), "population": "p", "population_columns": {"age": "group"}}
+    for people in (TOWN, Rows({"group": "text"})):
+        with place(dialect, t=Rows(AGE, [("90-99",)] * 3), p=people) as here:
+            passed, broken = ask(KAnonymityCheck(k=2, **asked), here), ask(KAnonymityCheck(k=5, **asked), here)
+        outside = 3 - sum(row == ("90-99",) for row in people.rows)
+        assert passed.reason is UnknownReason.MISCONFIGURED
+        assert str(passed.message) == f"at least {outside} rows are not in p: it is no population of this table"
+        assert broken.status is Status.FAIL
+        for seen in (passed.observed, broken.observed):
+            assert [seen[name] for name in (*JOURNALIST, "records_outside_population")] == [None, None, None, outside]
+
+
+def test_a_population_that_does_not_fit():
+    """Its columns must be there and of one kind; names without a population, and counts that are kept, are refused."""
+    with place("duckdb", t=Rows(AGE, [("a",)]), p=Rows({"group": "int"}, [(1,)])) as here:
+        for names, message in (
+            ({"age": "grup"}, r"column 'grup' not found in p; did you mean 'group'\?"),
+            ({"age": "group"}, r"'age' is of type string and p\.group of type int64"),
+        ):
+            check = KAnonymityCheck(quasi_identifiers=("age",), k=2, population="p", population_columns=names)
+            with pytest.raises(Misconfigured, match=message):
+                ask(check, here)
+    with pytest.raises(ValidationError, match="'population_columns' goes with 'population'"):
+        KAnonymityCheck(k=2, population_columns={"age": "group"})
+    with pytest.raises(ValidationError, match="it does not go with 'incremental'"):
+        KAnonymityCheck(k=2, population="p", incremental={"mode": "append", "watermark": "age"})
+
+
+PERSON = st.tuples(st.integers(0, 2) | st.none(), st.sampled_from(["x", "é"]) | st.none())
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.lists(PERSON, min_size=1, max_size=14), st.lists(st.integers(0, 99), min_size=1, max_size=6))
+def test_journalist_risk_agrees_with_the_library(people, drawn):
+    """Every engine gives the figures that the library gives on frames of the same rows."""
+    own = [people[n % len(people)] for n in drawn]
+    types = {"a": "int", "b": "text"}
+    frames = [pd.DataFrame(rows, columns=["a", "b"]) for rows in (own, people)]
+    known = journalist_risk(*frames, ["a", "b"], 3)
+    for dialect in ENGINES:
+        with place(dialect, t=Rows(types, own), p=Rows(types, people)) as here:
+            seen = ask(KAnonymityCheck(quasi_identifiers=("a", "b"), k=3, population="p"), here).observed
+        assert [seen[name] for name in JOURNALIST] == [known.highest, known.average, known.at_risk]
+        assert seen["records_outside_population"] == known.outside
 
 
 def _fits(one, other):

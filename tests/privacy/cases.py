@@ -44,6 +44,8 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["name", "born"], "k": 2, "incremental": {"mode": "append", "watermark": "age"}},
         {"quasi_identifiers": ["name", "fee"], "k": 2, "incremental": {"mode": "partition", "column": "name"}},
         {"quasi_identifiers": ["name"], "k": 2, "incremental": {"mode": "append", "watermark": "code"}},
+        {"quasi_identifiers": ["name", "born"], "k": 2, "population": "{relation}"},
+        {"quasi_identifiers": ["name"], "k": 2, "population": "{other}", "population_columns": {"name": "age"}},
         {"quasi_identifiers": ["loaded_at"], "k": 2},
         {"quasi_identifiers": ["nowhere"], "k": 2},
         {"k": 2},
