@@ -2,7 +2,7 @@
 
 from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, Webhook
 from monitor.config._errors import ConfigError
-from monitor.config._files import find
+from monitor.config._files import files_of, find
 from monitor.config._load import Loaded, load
 from monitor.config._model import (
     BusinessHours,
@@ -53,6 +53,7 @@ __all__ = [
     "Webhook",
     "Weekdays",
     "WeeklyReportPlan",
+    "files_of",
     "find",
     "load",
 ]

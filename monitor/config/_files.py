@@ -38,6 +38,11 @@ def find(folder: Path) -> Path:
     raise ConfigError([Problem("config.not_found", f"no configuration in {folder}: looked for {looked}", hint=hint)])
 
 
+def files_of(path: Path) -> Sequence[Path]:
+    """Give the files that a configuration is read from, in order: those of a folder, or the file itself."""
+    return sorted(_yaml_files(path)) if path.is_dir() else [path]
+
+
 class Files:
     """The files of one configuration: their texts (for quoting a line) and what was wrong with them."""
 
@@ -49,7 +54,7 @@ class Files:
 
     def read(self, path: Path, substitution: Substitution) -> Node | None:
         """Give the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
-        paths = sorted(_yaml_files(path)) if path.is_dir() else [path]
+        paths = files_of(path)
         if not paths:
             self.problems.append(Problem("config.not_found", f"no *.yaml file in {path}", str(path)))
         trees = [tree for tree in (self._read_one(one, substitution) for one in paths) if tree is not None]

@@ -1,10 +1,9 @@
 """Notice that the configuration changed, and load it anew as a whole."""
 
-import os
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from monitor.config import ConfigError, Loaded, load
+from monitor.config import ConfigError, Loaded, files_of, load
 from monitor.frame.problem import sum_up
 
 _Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
@@ -23,14 +22,22 @@ class ConfigWatch:
         self.loaded = loaded
         """The configuration in use."""
         self._path = path
-        self._mark = self._look()
+        self._seen = self._look()
+        self._used = self._seen if self._is_as_read() else None
 
     def has_changed(self) -> bool:
-        """Say whether a file was written, added or taken away since the last answer."""
+        """Say whether a file was written, added or taken away since the last yes, and nothing more since the last look.
+
+        A file that is still being written is left alone: what it lacks yet would be taken out of the configuration,
+        and the incidents of that be closed.
+        """
         mark = self._look()
-        changed = mark != self._mark
-        self._mark = mark
-        return changed
+        rests = mark == self._seen
+        self._seen = mark
+        if not rests or mark == self._used:
+            return False
+        self._used = mark
+        return True
 
     def reload(self) -> Loaded | None:
         """Load what the files say now, to be put into `loaded` by whoever uses it; None when they say the same.
@@ -59,14 +66,16 @@ class ConfigWatch:
         return loaded
 
     def _look(self) -> _Mark:
-        return tuple(sorted(mark for path in self._paths() if (mark := _mark_of(path)) is not None))
+        paths = {*files_of(self._path), *self.loaded.files}
+        return tuple(sorted(mark for path in paths if (mark := _mark_of(path)) is not None))
 
-    def _paths(self) -> set[Path]:
-        """Give the files, and the folders in which others may appear."""
-        found = {self._path, *self.loaded.files}
-        if self._path.is_dir():
-            found |= {Path(where) for where, _, _ in os.walk(self._path)}
-        return found
+    def _is_as_read(self) -> bool:
+        """Say whether the files are those that were read: a daemon needs a while to start."""
+        try:
+            now = {str(path): path.read_bytes() for path in files_of(self._path) if path.is_file()}
+        except OSError:
+            return False
+        return not now or now == {name: text.encode() for name, text in self.loaded.texts.texts.items()}
 
 
 def _mark_of(path: Path) -> tuple[str, int, int, int] | None:
