@@ -1,0 +1,106 @@
+"""What every function of this sub-package asks of its input. No message contains a value of the table."""
+
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies._errors import Misfit
+
+
+def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Take a table of numbers as (n, d) float64.
+
+    Args:
+        X: (n, d), or (n,) for one column; booleans, integers or floats, finite.
+
+    Raises:
+        Misfit: not numeric, not one- or two-dimensional, without records, or with missing or infinite values (the
+            message names the first column, counted from 0, and how many).
+    """
+    try:
+        given = np.asarray(X)
+    except ValueError as ragged:
+        raise Misfit("the table is not rectangular; give an array of shape (n, d)") from ragged
+    if given.dtype.kind not in "biuf":
+        raise Misfit(f"the table has dtype {given.dtype}; microaggregation needs integers or floats")
+    if given.ndim not in {1, 2}:
+        raise Misfit(f"the table has {given.ndim} dimensions; expected (n, d), or (n,) for one column")
+    columns = given.reshape(-1, 1) if given.ndim == 1 else given
+    if columns.shape[0] == 0:
+        raise Misfit("the table has no records")
+    numbers = np.ascontiguousarray(columns, np.float64)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        column = int(np.flatnonzero(bad.any(axis=0))[0])
+        raise Misfit(
+            f"column {column} has {int(bad[:, column].sum())} missing or infinite values; "
+            "fill them, drop the records, or group records by what is missing first"
+        )
+    return numbers
+
+
+def whole(number: SupportsIndex, *, name: str) -> int:
+    """Take a whole number.
+
+    Raises:
+        Misfit: it is not a whole number.
+    """
+    if isinstance(number, bool | np.bool_):
+        raise Misfit(f"{name} is a truth value; expected a whole number")
+    try:
+        return operator.index(number)
+    except TypeError as other:
+        raise Misfit(f"{name} is a {type(number).__name__}; expected a whole number") from other
+
+
+def group_size(k: SupportsIndex, *, records: int) -> int:
+    """Take the smallest allowed group size.
+
+    Raises:
+        Misfit: k is not a whole number of at least 2, or there are fewer than k records.
+    """
+    size = whole(k, name="k")
+    if size < 2:
+        raise Misfit(f"k is {size}; a group needs at least 2 records")
+    if records < size:
+        raise Misfit(f"the table has {records} records; groups of k = {size} need at least {size}")
+    return size
+
+
+def order(path: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
+    """Take a path: an order that visits every record once.
+
+    Raises:
+        Misfit: it is not a permutation of 0..n-1.
+    """
+    given = _indices(path, name="path", records=records)
+    if not np.array_equal(np.bincount(given, minlength=records), np.ones(records, np.int64)):
+        raise Misfit(f"the path does not visit each of the {records} records once")
+    return given
+
+
+def groups_of(labels: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
+    """Take labels: one whole number per record; equal numbers are one group.
+
+    Raises:
+        Misfit: not one whole number per record.
+    """
+    given = np.asarray(labels)
+    if given.shape != (records,):
+        raise Misfit(f"the labels have shape {given.shape}; expected one per record: ({records},)")
+    if given.dtype.kind not in "biu":
+        raise Misfit(f"the labels have dtype {given.dtype}; expected whole numbers")
+    return given.astype(np.int64)
+
+
+def _indices(given: npt.ArrayLike, *, name: str, records: int) -> npt.NDArray[np.int64]:
+    indices = np.asarray(given)
+    if indices.shape != (records,):
+        raise Misfit(f"the {name} has shape {indices.shape}; expected one index per record: ({records},)")
+    if indices.dtype.kind not in "iu":
+        raise Misfit(f"the {name} has dtype {indices.dtype}; expected whole numbers")
+    if int(indices.min()) < 0 or int(indices.max()) >= records:
+        raise Misfit(f"the {name} has indices outside 0..{records - 1}")
+    return np.ascontiguousarray(indices, np.int64)
