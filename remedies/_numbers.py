@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Cast: TypeAlias = Callable[[Floats], Floats]
 Back: TypeAlias = "Callable[[Floats, Mask], pa.Array]"
 
 _LARGEST: Final = float(np.nextafter(2.0**64, 0.0))
@@ -34,6 +35,8 @@ class Numbers:
 
     values: Floats
     missing: Mask
+    cast: Callable[[Floats], Floats]
+    """Gives the numbers that the column's type can hold nearest to these."""
     write: Callable[[Floats, Mask], pd.Series[Any]]
     """Makes a column of the same type, name and index of n numbers and the mask of what is missing."""
 
@@ -53,11 +56,11 @@ def read_numbers(column: pd.Series[Any]) -> Numbers:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     missing: Mask = np.asarray(array.is_null(nan_is_null=True))
-    values, back = _read(column, array, missing)
-    return Numbers(values, missing, lambda new, gone: _like(column, back(new, gone)))
+    values, cast, back = _read(column, array, missing)
+    return Numbers(values, missing, cast, lambda new, gone: _like(column, back(cast(new), gone)))
 
 
-def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
     import pyarrow as pa
     from pyarrow import types
 
@@ -88,16 +91,22 @@ def _from_int64(whole: npt.NDArray[Any], gone: Mask, kind: pa.DataType) -> pa.Ar
     return (array.cast(pa.int32()) if kind in {pa.date32(), pa.time32("s"), pa.time32("ms")} else array).cast(kind)
 
 
-def _floats(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+def _floats(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
     import pyarrow as pa
 
     values: Floats = np.where(missing, 0.0, array.cast(pa.float64()).fill_null(0).to_numpy())
     if not np.isfinite(values).all():
         raise _not_finite(column)
-    return values, lambda new, gone: pa.array(new + 0.0, mask=gone).cast(array.type)
+    width = array.type.to_pandas_dtype()
+
+    def cast(new: Floats) -> Floats:
+        nearest: Floats = new.astype(width).astype(np.float64) + 0.0  # no negative zero
+        return nearest
+
+    return values, cast, lambda new, gone: pa.array(new, mask=gone).cast(array.type)
 
 
-def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Back]:
+def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
     import pyarrow as pa
 
     digits = array.type.scale
@@ -114,18 +123,19 @@ def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[F
 
 def _wholes(
     array: npt.NDArray[Any], missing: Mask, back: Callable[[npt.NDArray[Any], Mask], pa.Array]
-) -> tuple[Floats, Back]:
+) -> tuple[Floats, Cast, Back]:
     """Give distances from the smallest, and the way back. The unsigned difference cannot overflow."""
     kind = array.dtype
-    start = (array[~missing].min() if not missing.all() else kind.type(0)).view(np.uint64)
+    smallest = array[~missing].min() if not missing.all() else kind.type(0)
+    start = smallest.view(np.uint64) & ~np.uint64(1)  # even, so that half to even is the same here and there
     distance = np.where(missing, np.uint64(0), array.view(np.uint64) - start)
     farthest = distance.max(initial=0)
 
     def write(new: Floats, gone: Mask) -> pa.Array:
-        whole = np.rint(np.clip(new, 0.0, _LARGEST)).astype(np.uint64)
-        return back((np.minimum(whole, farthest) + start).view(kind), gone)
+        whole = np.minimum(np.clip(new, 0.0, _LARGEST).astype(np.uint64), farthest)
+        return back((whole + start).view(kind), gone)
 
-    return distance.astype(np.float64), write
+    return distance.astype(np.float64), np.rint, write
 
 
 def _like(column: pd.Series[Any], cells: pa.Array) -> pd.Series[Any]:
