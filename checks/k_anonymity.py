@@ -43,7 +43,11 @@ from checks.risk._presence import JournalistRisk
 from checks.risk._sizes import ClassSizes
 from checks.risk._spelling import merged_spellings
 
-_HIDDEN: Final = Message("every record is alike with at least {others:count} others")
+_HIDDEN: Final = Message(
+    "every record is alike with at least {others:count} others",
+    one="every record is alike with at least {others:count} other",
+    counted="others",
+)
 _CONTINUOUS: Final = Message(
     "{columns}: a floating point number as a quasi-identifier; nearly every value of one is its own, so bin it"
 )

@@ -1,21 +1,17 @@
 """`tablewatch risk`: how likely it is that records of a table or a file are found again."""
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 import typer.core
 
+from monitor.commands._risk_verdict import ask, conclude, conclude_assessment, limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import Console
 
-    from checks import Check, Outcome
-    from monitor.conclude import CheckResult
     from monitor.disclosure.place import Place
 
 
@@ -35,9 +31,36 @@ app = typer.Typer(
     rich_help_panel="Disclosure",
 )
 
+Name = Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a CSV or Parquet file.")]
 Columns = Annotated[
     str | None, typer.Option("--quasi-identifiers", "-q", metavar="A,B,...", help="Columns that somebody may know.")
 ]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", "-s", metavar="A,B,...", help="Columns that nobody should learn.")
+]
+Distance = Annotated[
+    float | None, typer.Option("--t", help="Largest distance of a group's sensitive values from those of all.")
+]
+SamplingFraction = Annotated[
+    float | None, typer.Option(help="Share of the population in the table: estimates who is unique in it.")
+]
+PopulationUnique = Annotated[
+    float | None, typer.Option(help="Largest share of the population that may be unique in it.")
+]
+Population = Annotated[
+    str | None,
+    typer.Option(metavar="TABLE_OR_FILE", help="Everybody who may be in: adds journalist risk and delta-presence."),
+]
+PopulationColumns = Annotated[
+    str | None, typer.Option(metavar="A=B,...", help="Quasi-identifiers that are called otherwise in --population.")
+]
+Presence = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="Largest chance that somebody of --population is in; by default 1, any."),
+]
+_NO_POPULATION: Final = Problem(
+    "risk.no_population", "no population is named; --population-columns and --max-presence speak of one"
+)
 
 
 @app.callback()
@@ -51,24 +74,19 @@ def _group() -> None:
 @app.command()
 def table(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a CSV or Parquet file.")],
+    name: Name,
     quasi_identifiers: Columns = None,
-    sensitive: Annotated[
-        str | None, typer.Option("--sensitive", "-s", metavar="A,B,...", help="Columns that nobody should learn.")
-    ] = None,
+    sensitive: Sensitive = None,
     k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
     l: Annotated[float, typer.Option("--l", help="Distinct sensitive values in each group.")] = 2,  # noqa: E741 - its name
-    t: Annotated[
-        float | None, typer.Option("--t", help="Largest distance of a group's sensitive values from those of all.")
-    ] = None,
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="Share of the population in the table: estimates who is unique in it.")
-    ] = None,
-    max_population_unique: Annotated[
-        float | None, typer.Option(help="Largest share of the population that may be unique in it.")
-    ] = None,
+    t: Distance = None,
+    sampling_fraction: SamplingFraction = None,
+    max_population_unique: PopulationUnique = None,
+    population: Population = None,
+    population_columns: PopulationColumns = None,
+    max_presence: Presence = None,
 ) -> None:
-    """Assess a table or a file: k-anonymity, l-diversity, t-closeness, population uniqueness.
+    """Assess a table or a file: k-anonymity, l-diversity, t-closeness, population uniqueness, delta-presence.
 
     Leaves with 1 if a limit is broken, with 3 if something could not be evaluated.
 
@@ -77,52 +95,32 @@ def table(
     from checks import ColumnClass
     from monitor.clock import SystemClock
     from monitor.disclosure.assess import Question, assess, columns_meant
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import perhaps_beside
 
     invocation: Invocation = ctx.obj
-    place = place_of(name, invocation)
-    quasi = columns_meant(place, _names(quasi_identifiers), ColumnClass.QUASI_IDENTIFIER)
-    if not quasi:
-        raise Stop(ExitCode.USAGE, _no_quasi_identifier(name))
-    question = Question(
-        quasi_identifiers=quasi,
-        sensitive=columns_meant(place, _names(sensitive), ColumnClass.SENSITIVE),
-        k=k,
-        l=l,
-        t=t,
-        sampling_fraction=sampling_fraction,
-        max_population_unique_fraction=max_population_unique,
-    )
-    with _limits_in_words():
+    if population is None and (population_columns is not None or max_presence is not None):
+        raise Stop(ExitCode.USAGE, _NO_POPULATION)
+    with perhaps_beside(name, population, invocation) as (place, people), limits_in_words():
+        question = Question(
+            quasi_identifiers=_known(place, name, quasi_identifiers),
+            sensitive=columns_meant(place, names_in(sensitive), ColumnClass.SENSITIVE),
+            k=k,
+            l=l,
+            t=t,
+            sampling_fraction=sampling_fraction,
+            max_population_unique_fraction=max_population_unique,
+            population=people,
+            population_columns=pairs_in(population_columns),
+            max_presence=max_presence,
+        )
         found = assess(place, question, SystemClock())
-    worst = found.results[0].outcome
-    code = _code(worst)
-    if code is ExitCode.USAGE:
-        raise Stop(code, Problem("risk.misconfigured", str(worst.message)))
-    result = {
-        "schema": "tablewatch.risk/1",
-        "ok": code is ExitCode.OK,
-        "exit_code": int(code),
-        "table": found.name,
-        "quasi_identifiers": list(question.quasi_identifiers),
-        "sensitive": list(question.sensitive),
-        "verdict": found.status.value,
-        "results": [_as_json(one) for one in found.results],
-    }
-
-    def draw(console: "Console") -> None:
-        from monitor.pages.risk import draw_assessment
-
-        draw_assessment(console, found)
-
-    invocation.emit(result, draw)
-    raise Stop(code)
+    conclude_assessment(invocation, found)
 
 
 @app.command()
 def subsets(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a CSV or Parquet file.")],
+    name: Name,
     quasi_identifiers: Columns = None,
     known: Annotated[int, typer.Option(min=1, max=5, help="How many columns somebody knows at most.")] = 3,
     max_unique: Annotated[float, typer.Option(help="Largest share of the records that a set may single out.")] = 1.0,
@@ -133,19 +131,15 @@ def subsets(
 
     Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
-    from checks import ColumnClass
-    from monitor.disclosure.assess import columns_meant
     from monitor.disclosure.place import place_of
     from monitor.pages.risk import draw_sets
 
     invocation: Invocation = ctx.obj
     place = place_of(name, invocation)
-    quasi = columns_meant(place, _names(quasi_identifiers), ColumnClass.QUASI_IDENTIFIER)
-    if not quasi:
-        raise Stop(ExitCode.USAGE, _no_quasi_identifier(name))
+    quasi = _known(place, name, quasi_identifiers)
     given = {"quasi_identifiers": quasi, "known": known, "max_unique_fraction": max_unique}
-    found = _ask(place, "reidentification_by_subset", given)
-    _conclude(invocation, found, "tablewatch.risk-subsets/1", lambda console: draw_sets(console, found, most=20))
+    found = ask(place, "reidentification_by_subset", given)
+    conclude(invocation, found, "tablewatch.risk-subsets/1", draw_sets)
 
 
 @app.command()
@@ -166,26 +160,21 @@ def linkage(
     Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
     from monitor.disclosure.place import beside
+    from monitor.pages.risk import draw_flat
 
     invocation: Invocation = ctx.obj
     with beside(name, auxiliary, invocation) as (place, other):
-        given: dict[str, Any] = {"auxiliary": other, "on": _pairs(on), "max_unique_fraction": max_unique}
+        given: dict[str, Any] = {"auxiliary": other, "on": pairs_in(on), "max_unique_fraction": max_unique}
         if tolerance is not None:
-            given["tolerance"] = _pairs(tolerance)
-        found = _ask(place, "linkage", given)
-
-    def draw(console: "Console") -> None:
-        from monitor.pages.risk import draw_flat
-
-        draw_flat(console, found)
-
-    _conclude(invocation, found, "tablewatch.risk-linkage/1", draw)
+            given["tolerance"] = pairs_in(tolerance)
+        found = ask(place, "linkage", given)
+    conclude(invocation, found, "tablewatch.risk-linkage/1", draw_flat)
 
 
 @app.command()
 def suggest(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a CSV or Parquet file.")],
+    name: Name,
 ) -> None:
     """Suggest which columns are quasi-identifiers, by their names and by how well each tells records apart.
 
@@ -256,81 +245,23 @@ def remember(
     raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)
 
 
-def _ask(place: "Place", kind: str, given: dict[str, Any]) -> "CheckResult":
-    from checks._catalog import load_catalog
-    from monitor.clock import SystemClock
-
-    with _limits_in_words():
-        model: Any = load_catalog()[kind]
-        check: Check = model(**given)
-    (found,) = place.ask([check], SystemClock())
-    return found
-
-
-def _conclude(invocation: Invocation, found: "CheckResult", schema: str, draw: Any) -> None:
-    """Show what one check found, and leave with its exit code."""
-    from checks import Status
-
-    code = _code(found.outcome)
-    if found.outcome.status is Status.UNKNOWN:
-        raise Stop(code, Problem("risk.unknown", str(found.outcome.message)))
-    result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": found.table}
-    invocation.emit({**result, **_as_json(found)}, draw)
-    raise Stop(code)
-
-
-def _code(outcome: "Outcome") -> ExitCode:
-    """Give the exit code; a question that does not fit the table is wrong usage."""
-    from checks import Status, UnknownReason
-
-    if outcome.reason is UnknownReason.MISCONFIGURED:
-        return ExitCode.USAGE
-    return {Status.FAIL: ExitCode.FAILED, Status.UNKNOWN: ExitCode.NOT_EVALUATED}.get(outcome.status, ExitCode.OK)
-
-
-def _as_json(one: "CheckResult") -> dict[str, Any]:
-    return {
-        "type": one.check.type,
-        "status": one.outcome.status.value,
-        "message": str(one.outcome.message),
-        "reason": one.outcome.reason.value if one.outcome.reason else None,
-        "observed": dict(one.outcome.observed),
-        "expected": dict(one.outcome.expected),
-    }
-
-
-@contextmanager
-def _limits_in_words() -> "Iterator[None]":
-    """Turn what pydantic says of a limit into a problem.
+def _known(place: "Place", name: str, said: str | None) -> tuple[str, ...]:
+    """Give the quasi-identifiers that were named, else those that the configuration classifies so.
 
     Raises:
-        Stop: a limit is out of range.
+        Stop: there is none.
     """
-    from pydantic import ValidationError
+    from checks import ColumnClass
+    from monitor.disclosure.assess import columns_meant
 
-    try:
-        yield
-    except ValidationError as error:
-        problems = [
-            Problem("risk.limit", f"{'.'.join(map(str, one['loc'])) or 'limits'}: {one['msg'].lower()}")
-            for one in error.errors(include_url=False, include_input=False)
-        ]
-        raise Stop(ExitCode.USAGE, *problems) from None
-
-
-def _names(said: str | None) -> "Sequence[str]":
-    return [part.strip() for part in (said or "").split(",") if part.strip()]
-
-
-def _pairs(said: str) -> dict[str, str]:
-    """Read `a,b=c` as {a: a, b: c}."""
-    pairs = (part.partition("=") for part in _names(said))
-    return {name.strip(): (other or name).strip() for name, _, other in pairs}
-
-
-def _no_quasi_identifier(name: str) -> Problem:
-    return Problem(
-        "risk.no_quasi_identifier",
-        "no quasi-identifier is named: which columns may somebody know from elsewhere?",
-        hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' says which columns to think about",
-    )
+    found = columns_meant(place, names_in(said), ColumnClass.QUASI_IDENTIFIER)
+    if not found:
+        raise Stop(
+            ExitCode.USAGE,
+            Problem(
+                "risk.no_quasi_identifier",
+                "no quasi-identifier is named: which columns may somebody know from elsewhere?",
+                hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' says which columns to think about",
+            ),
+        )
+    return found

@@ -1,7 +1,7 @@
 """Assess how likely it is that records of a table are found again: the checks that an ad hoc question amounts to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checks import Check, ColumnClass, Status
@@ -24,6 +24,9 @@ class Question:
     t: float | None = None
     sampling_fraction: float | None = None
     max_population_unique_fraction: float | None = None
+    population: str | None = None
+    population_columns: Mapping[str, str] = field(default_factory=dict)
+    max_presence: float | None = None
 
     def checks(self) -> Sequence[Check]:
         """Give the checks that answer it.
@@ -31,7 +34,10 @@ class Question:
         Raises:
             ValueError: a limit is out of range (pydantic's ValidationError says which).
         """
-        asked: dict[str, dict[str, Any]] = {"k_anonymity": {"k": self.k}}
+        people: dict[str, Any] = {}
+        if self.population is not None:
+            people = {"population": self.population, "population_columns": self.population_columns}
+        asked: dict[str, dict[str, Any]] = {"k_anonymity": {"k": self.k, **people}}
         if self.sensitive:
             asked["l_diversity"] = {"sensitive": self.sensitive, "l": self.l}
         if self.sensitive and self.t is not None:
@@ -40,6 +46,9 @@ class Question:
             most = self.max_population_unique_fraction
             limit = {"max_population_unique_fraction": 1.0 if most is None else most}
             asked["population_uniqueness"] = {"sampling_fraction": self.sampling_fraction, **limit}
+        if people:
+            most = self.max_presence
+            asked["delta_presence"] = {"max": 1.0 if most is None else most, **people}
         return [_made(kind, quasi_identifiers=self.quasi_identifiers, **given) for kind, given in asked.items()]
 
 

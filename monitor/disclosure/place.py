@@ -65,6 +65,16 @@ def place_of(said: str, invocation: Invocation) -> Place:
 
 
 @contextmanager
+def perhaps_beside(one: str, other: str | None, invocation: Invocation) -> Iterator[tuple[Place, str | None]]:
+    """Give a table, and the name of another one within its source, if one is named; as `beside`."""
+    if other is None:
+        yield place_of(one, invocation), None
+        return
+    with beside(one, other, invocation) as (place, name):
+        yield place, name
+
+
+@contextmanager
 def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Place, str]]:
     """Give a table, and the name of another one within its source: of one configured source, or two files.
 
@@ -75,7 +85,7 @@ def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Place
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
             relations = [_linked(Path(folder), place, path) for place, path in (("a", one), ("b", other))]
             spec = SourceSpec(name="files", base=Path(folder), files="*")
-            yield Place(Target(Subject(one, relations[0], ()), spec)), relations[1]
+            yield Place(Target(Subject(one, relations[0], (), relations={other: relations[1]}), spec)), other
         return
     places = place_of(one, invocation), place_of(other, invocation)
     if places[0].target.source != places[1].target.source:

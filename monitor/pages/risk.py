@@ -43,7 +43,7 @@ def draw_assessment(console: Console, found: Assessment) -> None:
     console.print(Text(_NOT_MEASURED, "dim"))
 
 
-def draw_sets(console: Console, result: CheckResult, *, most: int) -> None:
+def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
     """Print which sets of columns tell how many records apart."""
     seen: Mapping[str, Any] = result.outcome.observed
     sets, rows = seen["sets"], seen["rows"]
@@ -92,6 +92,13 @@ def _draw_k(console: Console, one: CheckResult) -> None:
         ("highest risk of a record", None, _ratio(seen["highest_risk"])),
         ("average risk (prosecutor, marketer)", None, _ratio(seen["average_risk"])),
     ]
+    if seen["journalist_highest_risk"] is not None:
+        at_risk = seen["journalist_records_at_risk"]
+        lines += [
+            (f"records with fewer than {wanted} in the population", _count(at_risk), _share(at_risk, rows)),
+            ("highest risk among the population (journalist)", None, _ratio(seen["journalist_highest_risk"])),
+            ("average risk among the population (journalist)", None, _ratio(seen["journalist_average_risk"])),
+        ]
     draw_table(console, ("", ">number", ">share"), lines)
     for line in _other_k(seen):
         console.print(line)
@@ -153,4 +160,5 @@ _PARTS: Final = {
     "l_diversity": draw_flat,
     "t_closeness": draw_flat,
     "population_uniqueness": draw_flat,
+    "delta_presence": draw_flat,
 }

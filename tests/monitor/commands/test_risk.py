@@ -66,7 +66,7 @@ def test_within_limits(capsys: pytest.CaptureFixture[str]) -> None:
     """What is not measured is said beside a good verdict."""
     code, out, _ = _risk("people.csv", "-q", "zip", "--k", "2", capsys=capsys)
     assert code == 0
-    assert out.startswith("WITHIN LIMITS  people.csv: every record is alike with at least 1 others")
+    assert out.startswith("WITHIN LIMITS  people.csv: every record is alike with at least 1 other")
     assert "Within limits is no proof of anonymity." in out
 
 
@@ -93,6 +93,61 @@ def test_all_measures_together(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert code in {0, 1, 3}
     assert "l-diversity" in out
+
+
+TOWN = "gender,born\n" + "f,1980\n" * 4 + "m,1980\n" * 8 + "m,1981\n" * 5 + "F ,1980\n" * 10
+TOWN_IS = ("-q", "sex,born", "--population", "town.csv", "--population-columns", "sex=gender")
+
+
+def test_a_population_file_adds_journalist_risk_and_delta_presence(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who does not know who is in the file has more people to choose from; how sure one is that somebody is in."""
+    (here / "town.csv").write_text(TOWN, encoding="utf-8")
+    value = _value("people.csv", *TOWN_IS, "--k", "5", "--max-presence", "0.45", capsys=capsys)
+    found = {one["type"]: one for one in value["results"]}
+    assert found["k_anonymity"]["observed"]["journalist_highest_risk"] == 0.25
+    assert found["k_anonymity"]["observed"]["journalist_records_at_risk"] == 2
+    assert (found["delta_presence"]["status"], found["delta_presence"]["observed"]["delta_max"]) == ("fail", 0.5)
+    assert found["delta_presence"]["expected"]["max"] == 0.45
+    code, out, err = _risk("people.csv", *TOWN_IS, "--k", "2", capsys=capsys)
+    assert (code, err) == (1, "")
+    lines = {line.rsplit("  ")[0].strip(): line.split()[-1] for line in out.splitlines() if "  " in line}
+    assert lines["highest risk among the population (journalist)"] == "25%"
+    assert "delta-presence of everybody in town.csv the chance to be in the table is 10% to 50%" in out
+
+
+def test_a_population_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one source; its quasi-identifiers are those that the configuration classifies."""
+    (here / "voters.csv").write_text(TOWN, encoding="utf-8")
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    words = ("people", "--population", "voters", "--population-columns", "sex=gender", "--k", "2")
+    value = _value(*words, capsys=capsys)
+    assert value["quasi_identifiers"] == ["sex", "born"]
+    assert {one["type"]: one["status"] for one in value["results"]} == {"k_anonymity": "fail", "delta_presence": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--population-columns", "sex=gender"), "no population is named"),
+        (("--max-presence", "0.5"), "no population is named"),
+        (("--population", "twon.csv"), "there is no such file"),
+        (("--population", "town.csv"), "column 'sex' not found in town.csv"),
+        (("--population", "town.csv", "--population-columns", "zip=gender"), "'zip' is no quasi-identifier"),
+        (("--population", "few.csv"), "at least 5 rows are not in few.csv: it is no population of this table"),
+    ],
+)
+def test_a_population_that_is_none(
+    here: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    """It is wrong usage, whatever k is."""
+    (here / "town.csv").write_text(TOWN, encoding="utf-8")
+    (here / "few.csv").write_text("sex,born\nf,1980\n", encoding="utf-8")
+    (here / "people.csv").write_text("sex,born\n" + "f,1980\n" * 6, encoding="utf-8")
+    code, out, _ = _risk("people.csv", "-q", "sex,born", "--k", "2", *words, "--format", "json", capsys=capsys)
+    assert code == 2
+    assert said in out
 
 
 def test_a_configured_table_knows_its_columns(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

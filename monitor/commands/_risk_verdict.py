@@ -1,0 +1,118 @@
+"""Say what checks found that were asked ad hoc, and leave with the exit code it means."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from checks import Check, Outcome
+    from monitor.conclude import CheckResult
+    from monitor.disclosure.assess import Assessment
+    from monitor.disclosure.place import Place
+
+
+def ask(place: "Place", kind: str, given: dict[str, Any]) -> "CheckResult":
+    """Ask a table one check.
+
+    Raises:
+        Stop: a limit is out of range.
+    """
+    from checks._catalog import load_catalog
+    from monitor.clock import SystemClock
+
+    with limits_in_words():
+        model: Any = load_catalog()[kind]
+        check: Check = model(**given)
+    (found,) = place.ask([check], SystemClock())
+    return found
+
+
+def conclude(
+    invocation: Invocation, found: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
+) -> None:
+    """Show what one check found, and leave with its exit code."""
+    from checks import Status
+
+    code = _code(found.outcome)
+    if found.outcome.status is Status.UNKNOWN:
+        raise Stop(code, Problem("risk.unknown", str(found.outcome.message)))
+    result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": found.table}
+    invocation.emit({**result, **_as_json(found)}, lambda console: draw(console, found))
+    raise Stop(code)
+
+
+def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
+    """Show what several checks found, and leave with the exit code of the worst."""
+    from monitor.pages.risk import draw_assessment
+
+    worst = found.results[0].outcome
+    code = _code(worst)
+    if code is ExitCode.USAGE:
+        raise Stop(code, Problem("risk.misconfigured", str(worst.message)))
+    result = {
+        "schema": "tablewatch.risk/1",
+        "ok": code is ExitCode.OK,
+        "exit_code": int(code),
+        "table": found.name,
+        "quasi_identifiers": list(found.question.quasi_identifiers),
+        "sensitive": list(found.question.sensitive),
+        "verdict": found.status.value,
+        "results": [_as_json(one) for one in found.results],
+    }
+    invocation.emit(result, lambda console: draw_assessment(console, found))
+    raise Stop(code)
+
+
+@contextmanager
+def limits_in_words() -> Iterator[None]:
+    """Turn what pydantic says of a limit into a problem.
+
+    Raises:
+        Stop: a limit is out of range.
+    """
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ValidationError as error:
+        problems = [
+            Problem("risk.limit", f"{'.'.join(map(str, one['loc'])) or 'limits'}: {one['msg'].lower()}")
+            for one in error.errors(include_url=False, include_input=False)
+        ]
+        raise Stop(ExitCode.USAGE, *problems) from None
+
+
+def names_in(said: str | None) -> Sequence[str]:
+    """Read `a,b`."""
+    return [part.strip() for part in (said or "").split(",") if part.strip()]
+
+
+def pairs_in(said: str | None) -> dict[str, str]:
+    """Read `a,b=c` as {a: a, b: c}."""
+    pairs = (part.partition("=") for part in names_in(said))
+    return {name.strip(): (other or name).strip() for name, _, other in pairs}
+
+
+def _code(outcome: "Outcome") -> ExitCode:
+    """Give the exit code; a question that does not fit the table is wrong usage."""
+    from checks import Status, UnknownReason
+
+    if outcome.reason is UnknownReason.MISCONFIGURED:
+        return ExitCode.USAGE
+    return {Status.FAIL: ExitCode.FAILED, Status.UNKNOWN: ExitCode.NOT_EVALUATED}.get(outcome.status, ExitCode.OK)
+
+
+def _as_json(one: "CheckResult") -> dict[str, Any]:
+    return {
+        "type": one.check.type,
+        "status": one.outcome.status.value,
+        "message": str(one.outcome.message),
+        "reason": one.outcome.reason.value if one.outcome.reason else None,
+        "observed": dict(one.outcome.observed),
+        "expected": dict(one.outcome.expected),
+    }
