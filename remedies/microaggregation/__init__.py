@@ -1,7 +1,8 @@
 """Microaggregation as mathematics: arrays in, labels of groups of k to 2k-1 records out."""
 
 from remedies.microaggregation._loss import information_loss
+from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm, optimal_univariate
 from remedies.microaggregation._standardise import standardise
 
-__all__ = ["information_loss", "mhm", "optimal_univariate", "standardise"]
+__all__ = ["information_loss", "mdav", "mhm", "optimal_univariate", "standardise"]

@@ -12,6 +12,8 @@ mhm_labels(scores: float64 (n, d) contiguous, path: int64 (n,), k: int) -> int64
 All can be called from other compiled code, and from several threads at once.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -77,7 +79,7 @@ def keep(
 
 
 @compiled
-def in_columns(scores: npt.NDArray[np.float32], columns: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+def in_columns(scores: npt.NDArray[np.floating[Any]], columns: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """Write (n, d) scores as (d, n) columns; give the sum of each column."""
     n, d = scores.shape
     total = np.zeros(d)

@@ -28,12 +28,13 @@ def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     numbers = table(X)
     varying = numbers.min(axis=0) < numbers.max(axis=0)
     scores = numbers.copy()
-    scores[:, varying] = _scores(numbers[:, varying])
+    if varying.any():
+        scores[:, varying] = _scores(numbers[:, varying])
     return scores
 
 
 def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Give z-scores of the columns that vary, and only those: (n, v) float64, contiguous; v = 0 if nothing varies.
+    """Give z-scores of the columns that vary: (n, v) float64, contiguous; one column of zeros if nothing varies.
 
     Raises:
         Misfit: the input is not a finite numeric table.
@@ -44,7 +45,7 @@ def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def _scores(varying: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     if varying.shape[1] == 0:
-        return np.zeros((varying.shape[0], 0))
+        return np.zeros((varying.shape[0], 1))
     largest = np.abs(varying).max(axis=0)
     if largest.max() > _LARGE or largest.min() < 1 / _LARGE:
         varying = varying * 2.0 ** -np.frexp(largest)[1]  # a power of two changes no digit

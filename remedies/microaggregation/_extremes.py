@@ -1,0 +1,111 @@
+"""The farthest and the nearest records, exactly, from a scan in float32.
+
+All take z-scores (n, d), `index` (m,) the records that were scanned in ascending order, and `apart` (m,) their float32
+squared distances, infinite for those that no longer count; `bounds` are those of `margins`. They give positions in
+`index`.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._margin import apart64, at_least, at_most, tie
+
+GONE = np.float32(1e29)  # no squared distance between z-scores is so large
+FAR = np.float32(1e15)  # a coordinate of records that are gone: its square is above GONE and still a float32
+
+
+@compiled
+def farthest(
+    scores: npt.NDArray[np.float64],
+    index: npt.NDArray[np.int64],
+    apart: npt.NDArray[np.float32],
+    point: npt.NDArray[np.float64],
+    bounds: tuple[float, float, float],
+) -> int:
+    """Give the position of the record farthest from a point; ties to the lowest; -1 if none counts."""
+    radius, error, slack = bounds
+    most = np.float32(-1.0)
+    for i in range(apart.size):
+        if apart[i] > most and apart[i] < GONE:
+            most = apart[i]
+    if most < 0:
+        return -1
+    least = at_least(float(most), error, slack)
+    true_most = 0.0
+    for i in range(apart.size):
+        if least <= apart[i] < GONE:
+            true_most = max(true_most, apart64(scores, index[i], point))
+    at = 0
+    while not (least <= apart[at] < GONE) or apart64(scores, index[at], point) < true_most - tie(true_most, radius):
+        at += 1
+    return at
+
+
+@compiled
+def nearest(
+    scores: npt.NDArray[np.float64],
+    index: npt.NDArray[np.int64],
+    apart: npt.NDArray[np.float32],
+    point: npt.NDArray[np.float64],
+    bounds: tuple[float, float, float],
+    found: npt.NDArray[np.int64],
+) -> None:
+    """Write the positions of the nearest records into `found`, as many as it holds; of equally near ones the lowest."""
+    if found.size == 0:
+        return
+    limit = at_most(_smallest(apart, found), bounds[1], bounds[2])
+    near = 0
+    for i in range(apart.size):
+        if apart[i] <= limit:
+            near += 1
+    if near == found.size:
+        return
+    close = np.empty(near, np.int64)
+    squares = np.empty(near)
+    near = 0
+    for i in range(apart.size):
+        if apart[i] <= limit:
+            close[near] = i
+            squares[near] = apart64(scores, index[i], point)
+            near += 1
+    _first(close, squares, bounds[0], found)
+
+
+@compiled
+def _smallest(apart: npt.NDArray[np.float32], found: npt.NDArray[np.int64]) -> float:
+    """Write the positions of the smallest values into `found`; give the largest of them."""
+    size = found.size
+    full = 0
+    limit = np.float32(np.inf)
+    for i in range(apart.size):
+        if apart[i] < limit:
+            slot = min(full, size - 1)
+            while slot > 0 and apart[found[slot - 1]] > apart[i]:
+                found[slot] = found[slot - 1]
+                slot -= 1
+            found[slot] = i
+            full = min(full + 1, size)
+            if full == size:
+                limit = apart[found[size - 1]]
+    return float(limit)
+
+
+@compiled
+def _first(
+    close: npt.NDArray[np.int64], squares: npt.NDArray[np.float64], radius: float, found: npt.NDArray[np.int64]
+) -> None:
+    """Choose among ascending positions those with the smallest squares; of equal squares the first."""
+    last = np.sort(squares)[found.size - 1]
+    reach = tie(last, radius)
+    taken = 0
+    for i in range(close.size):
+        if squares[i] < last - reach:
+            found[taken] = close[i]
+            taken += 1
+    i = 0
+    while taken < found.size:
+        if last - reach <= squares[i] <= last + reach:
+            found[taken] = close[i]
+            taken += 1
+        i += 1
