@@ -40,6 +40,7 @@ REFUSED: Final[Mapping[str, str]] = {
 
 QUERY_ARGUMENT: Final = "unexpected_rows_query"
 _BATCH: Final = "tablewatch_batch"
+_OUR_COLUMNS: Final = frozenset({"quasi_identifiers", "sensitive"})
 
 
 def snake_case(name: str) -> str:
@@ -118,13 +119,16 @@ def safe_query(query: object, *, dialect: str) -> str:
 
 
 def named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the columns that arguments name, each once: by `column`, `column_A`, `id_columns`, or in a row condition."""
+    """Give the columns that arguments name, each once: by `column`, `column_A`, `id_columns`, or in a row condition.
+
+    Our own expectations name them by `quasi_identifiers` and `sensitive`, too.
+    """
     found = [name for key, value in kwargs.items() if _names_columns(key) for name in _texts(value)]
     return tuple(dict.fromkeys([*found, *_condition_columns(kwargs.get("row_condition"))]))
 
 
 def _names_columns(argument: str) -> bool:
-    return argument.startswith("column") or argument.endswith(("_column", "_columns"))
+    return argument.startswith("column") or argument.endswith(("_column", "_columns")) or argument in _OUR_COLUMNS
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -1,155 +1,111 @@
 """Our checks as expectations of Great Expectations: importing this module registers them.
 
-    from checks._gx_custom import ExpectTableToBeFresh
+    from checks._gx_custom import ExpectTableToBeFresh, ExpectTableToBeKAnonymous
 
-Each gives the verdict of the check of the same name: it measures what the check measures and lets the check judge. What
-the check could not judge (no rows, no zone for a naive column, text that is no time) is raised, so that Great
-Expectations records an exception; it is neither success nor a value out of bounds.
+Each gives the verdict of a check: it measures what the check measures and lets the check judge. What the check could
+not judge (no rows, no zone for a naive column, a column that is not there) is raised, so that Great Expectations
+records an exception; it is neither success nor a value out of bounds.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-import ibis
 from great_expectations.compatibility import pydantic
-from great_expectations.compatibility.sqlalchemy import sqlalchemy as sa  # type: ignore[attr-defined] # its own door
-from great_expectations.core.metric_domain_types import MetricDomainTypes
-from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
-from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlAlchemyExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.metrics.metric_provider import metric_value
-from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 from great_expectations.expectations.model_field_types import ConditionParser
+from great_expectations.expectations.registry import get_metric_kwargs
 from great_expectations.expectations.row_conditions import RowConditionType
 from great_expectations.validator.metric_configuration import MetricConfiguration
-from ibis.backends.sql.datatypes import PostgresType, SQLiteType
 from pydantic import ValidationError
 
-from checks._contract import CheckError, Measurement, Status
-from checks._gx_measure import BATCH, measure, measure_frame
+from checks._contract import CheckError, CheckParameters, Measurement, Outcome, Status
+from checks._gx_arguments import named_columns
+from checks._gx_metric import METRIC, asked, moment
 from checks._judge import judge
 from checks.freshness import Freshness
-from sources._moments import register
+from checks.k_anonymity import KAnonymityCheck
+from checks.l_diversity import LDiversityCheck
+from checks.t_closeness import TClosenessCheck
 
-_DIALECTS: Final = {"sqlite": "sqlite", "postgresql": "postgres"}
-_TYPES: Final = {"sqlite": SQLiteType, "postgres": PostgresType}
-_FRESHNESS: Final = ("column", "max_age", "skew", "timezone", "expected", "as_of")
+_HOLDS: Final = frozenset({Status.PASS, Status.WARN})
 
 
 class NoVerdictError(CheckError):
     """The check could not be judged."""
 
 
-def _freshness(arguments: Mapping[str, Any]) -> Freshness:
-    given = {name: arguments[name] for name in _FRESHNESS if name != "as_of" and arguments.get(name) is not None}
-    try:
-        return Freshness.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}") from None
+def _arguments_are_those_of_the_check(expectation: Any, values: dict[str, Any]) -> dict[str, Any]:
+    expectation.check_of(values)
+    moment(values.get("as_of"))
+    return values
 
 
-def _now(arguments: Mapping[str, Any]) -> datetime:
-    as_of = arguments.get("as_of")
-    if as_of is None:
-        return datetime.now(UTC)
-    moment = datetime.fromisoformat(as_of)
-    if moment.tzinfo is None:
-        raise ValueError("'as_of' is an ISO time with an offset")
-    return moment.astimezone(UTC)
+class _CheckExpectation(BatchExpectation):
+    """A check on a batch. Its arguments are those of the check."""
 
+    row_condition: RowConditionType = None
+    condition_parser: ConditionParser | None = None
 
-class FreshnessMetric(TableMetricProvider):
-    """What the freshness check measures: the newest row that is not in the future, and how many rows are."""
+    asks: ClassVar[type[CheckParameters]]
+    always: ClassVar[Mapping[str, Any]] = {}
+    """Arguments of the check that nobody is asked for."""
+    broken: ClassVar[str | None] = None
+    """Which figure counts the rows that break it."""
+    domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
 
-    metric_name = "tablewatch.freshness"
-    value_keys = _FRESHNESS
-
-    @metric_value(engine=PandasExecutionEngine)
-    def _pandas(
-        cls,  # noqa: N805 - the decorator makes it a class method
-        execution_engine: PandasExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any],
-    ) -> Measurement:
-        frame, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, domain_type=MetricDomainTypes.TABLE)
-        column = [name for name in frame.columns if name == metric_value_kwargs["column"]]
-        return measure_frame(_freshness(metric_value_kwargs), frame[column], now=_now(metric_value_kwargs))
-
-    @metric_value(engine=SqlAlchemyExecutionEngine)
-    def _sqlalchemy(
-        cls,  # noqa: N805 - the decorator makes it a class method
-        execution_engine: SqlAlchemyExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any],
-    ) -> Measurement:
-        rows, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, domain_type=MetricDomainTypes.TABLE)
-        dialect = _dialect(execution_engine)
-        table = ibis.table(_schema(metrics["table.column_types"], execution_engine), name=BATCH)
-        run = _runner(execution_engine, rows)
-        return measure(_freshness(metric_value_kwargs), table, run, dialect=dialect, now=_now(metric_value_kwargs))
+    _fits = pydantic.root_validator(skip_on_failure=True, allow_reuse=True)(_arguments_are_those_of_the_check)
 
     @classmethod
-    def _get_evaluation_dependencies(
-        cls,
-        metric: MetricConfiguration,
-        configuration: Any = None,
-        execution_engine: Any = None,
+    @abstractmethod
+    def figure(cls, outcome: Outcome) -> Any:
+        """Give the figure that is judged."""
+
+    @classmethod
+    def check_of(cls, arguments: Mapping[str, Any]) -> CheckParameters:
+        """Make the check.
+
+        Raises:
+            ValueError: the arguments do not fit it; the text is that of the check.
+        """
+        given = {name: arguments[name] for name in cls.success_keys if arguments.get(name) is not None}
+        given.pop("as_of", None)
+        try:
+            return cls.asks.model_validate({**given, **cls.always})
+        except ValidationError as error:
+            first = error.errors()[0]
+            message, place = first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"]))
+            raise ValueError(f"{place}: {message}" if place else message) from None
+
+    def get_validation_dependencies(
+        self, execution_engine: Any = None, runtime_configuration: dict[str, Any] | None = None
+    ) -> Any:
+        """Ask for what the check measures."""
+        wanted = super().get_validation_dependencies(execution_engine, runtime_configuration)
+        domain = get_metric_kwargs(METRIC, self.configuration, runtime_configuration)["metric_domain_kwargs"]
+        given = self.dict()
+        question = asked(self.check_of(given), columns=named_columns(given), as_of=given.get("as_of"))
+        wanted.set_metric_configuration(METRIC, MetricConfiguration(METRIC, domain, dict(question)))
+        return wanted
+
+    def _validate(
+        self,
+        metrics: dict[str, Any],
         runtime_configuration: dict[str, Any] | None = None,
-    ) -> dict[str, MetricConfiguration]:
-        needed: dict[str, MetricConfiguration] = super()._get_evaluation_dependencies(
-            metric, configuration, execution_engine, runtime_configuration
-        )
-        if isinstance(execution_engine, SqlAlchemyExecutionEngine):
-            needed["table.column_types"] = MetricConfiguration(
-                "table.column_types", metric.metric_domain_kwargs, {"include_nested": True}
-            )
-        return needed
+        execution_engine: Any = None,
+    ) -> dict[str, Any]:
+        measurement: Measurement = metrics[METRIC]
+        check: Any = self.check_of(self.dict())
+        outcome = judge(check, measurement)
+        if outcome.status is Status.UNKNOWN:
+            raise NoVerdictError(str(outcome.message))
+        result = {"observed_value": self.figure(outcome), "details": dict(outcome.observed)}
+        if self.broken is not None and outcome.observed[self.broken]:
+            result |= {"unexpected_count": outcome.observed[self.broken], "element_count": outcome.observed["rows"]}
+        return {"success": outcome.status in _HOLDS, "result": result}
 
 
-def _dialect(execution_engine: SqlAlchemyExecutionEngine) -> str:
-    name = str(execution_engine.engine.dialect.name)
-    if name not in _DIALECTS:
-        raise NotImplementedError(f"expected a batch of {' or '.join(_DIALECTS)} or a frame, not of {name}")
-    return _DIALECTS[name]
-
-
-def _schema(columns: Sequence[Mapping[str, Any]], execution_engine: SqlAlchemyExecutionEngine) -> Mapping[str, Any]:
-    """Give Ibis' types of the columns, by their names."""
-    read = _TYPES[_dialect(execution_engine)].from_string
-    dialect = execution_engine.engine.dialect
-    kinds = {str(one["name"]): one["type"] for one in columns}  # a type of SQLAlchemy, or on some engines its name
-    return {
-        name: read(str(kind) if isinstance(kind, str) else kind.compile(dialect=dialect))
-        for name, kind in kinds.items()
-    }
-
-
-def _runner(execution_engine: SqlAlchemyExecutionEngine, rows: Any) -> Callable[[str], Sequence[Mapping[str, Any]]]:
-    """Give what runs a statement on the rows of a batch, in place of the table it names."""
-    dialect = execution_engine.engine.dialect
-    selected = sa.select(sa.text("*")).select_from(rows) if isinstance(rows, sa.sql.expression.TableClause) else rows
-    batch = str(selected.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
-
-    def run(sql: str) -> Sequence[Mapping[str, Any]]:
-        text = re.sub(f'"?{BATCH}"?', lambda _: f"({batch})", sql).replace(
-            ":", r"\:"
-        )  # a colon would begin a parameter
-        with execution_engine.get_connection() as connection:
-            if dialect.name == "sqlite":
-                register(connection.connection.driver_connection)  # the functions that read text as moments
-            return [dict(row) for row in connection.execute(sa.text(text)).mappings()]
-
-    return run
-
-
-class ExpectTableToBeFresh(BatchExpectation):
+class ExpectTableToBeFresh(_CheckExpectation):
     """The newest row is not older than a length of time; rows in the future do not count.
 
     The arguments are those of the check `freshness`: `max_age` and `skew` are texts such as 26h, `timezone` is the IANA
@@ -163,28 +119,76 @@ class ExpectTableToBeFresh(BatchExpectation):
     timezone: str | None = None
     expected: dict[str, Any] | None = None
     as_of: str | None = None
-    row_condition: RowConditionType = None
-    condition_parser: ConditionParser | None = None
 
-    metric_dependencies: ClassVar[tuple[str, ...]] = ("tablewatch.freshness",)
-    success_keys: ClassVar[tuple[str, ...]] = _FRESHNESS
-    domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
+    asks = Freshness
+    success_keys: ClassVar[tuple[str, ...]] = ("column", "max_age", "skew", "timezone", "expected", "as_of")
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _arguments_are_those_of_the_check(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805 - pydantic 1
-        _freshness(values)
-        _now(values)
-        return values
+    @classmethod
+    def figure(cls, outcome: Outcome) -> Any:
+        """Give the age of the newest row in seconds."""
+        return outcome.observed.get("age_s")
 
-    def _validate(
-        self,
-        metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any] | None = None,
-        execution_engine: Any = None,
-    ) -> dict[str, Any]:
-        measurement: Measurement = metrics["tablewatch.freshness"]
-        outcome = judge(_freshness(self.dict()), measurement)
-        if outcome.status is Status.UNKNOWN:
-            raise NoVerdictError(str(outcome.message))
-        result = {"observed_value": outcome.observed.get("age_s"), "details": dict(outcome.observed)}
-        return {"success": outcome.status is Status.PASS, "result": result}
+
+class ExpectTableToBeKAnonymous(_CheckExpectation):
+    """Every record is alike with at least k - 1 others in the quasi-identifiers; NULL is a value of its own.
+
+    The arguments are those of the check `k_anonymity`.
+    """
+
+    quasi_identifiers: list[str] = pydantic.Field(..., min_items=1)
+    k: int
+    max_average_risk: float | None = None
+
+    asks = KAnonymityCheck
+    always: ClassVar[Mapping[str, Any]] = {"other_readings": False}
+    broken = "records_below_k"
+    success_keys: ClassVar[tuple[str, ...]] = ("quasi_identifiers", "k", "max_average_risk")
+
+    @classmethod
+    def figure(cls, outcome: Outcome) -> Any:
+        """Give the size of the smallest group."""
+        return outcome.observed["k"]
+
+
+class ExpectTableToBeLDiverse(_CheckExpectation):
+    """Every group of records that are alike in the quasi-identifiers has at least l values of each sensitive column.
+
+    The arguments are those of the check `l_diversity`: `variant` is distinct, entropy or recursive, which takes `c`.
+    """
+
+    quasi_identifiers: list[str] = pydantic.Field(..., min_items=1)
+    sensitive: list[str] = pydantic.Field(..., min_items=1)
+    l: float  # noqa: E741 - its name in the literature
+    variant: str | None = None
+    c: float | None = None
+
+    asks = LDiversityCheck
+    broken = "records_below_l"
+    success_keys: ClassVar[tuple[str, ...]] = ("quasi_identifiers", "sensitive", "l", "variant", "c")
+
+    @classmethod
+    def figure(cls, outcome: Outcome) -> Any:
+        """Give the least diversity of a group, in the variant that was asked for."""
+        return outcome.observed[f"l_{outcome.expected['variant']}"]
+
+
+class ExpectTableToBeTClose(_CheckExpectation):
+    """In every group of records that are alike, sensitive values are spread as in the table, to within t.
+
+    The arguments are those of the check `t_closeness`: `distance` is equal or ordered; or there is a `hierarchy`.
+    """
+
+    quasi_identifiers: list[str] = pydantic.Field(..., min_items=1)
+    sensitive: list[str] = pydantic.Field(..., min_items=1)
+    t: float
+    distance: str | None = None
+    hierarchy: dict[str, list[str]] | str | None = None
+
+    asks = TClosenessCheck
+    broken = "records_above_t"
+    success_keys: ClassVar[tuple[str, ...]] = ("quasi_identifiers", "sensitive", "t", "distance", "hierarchy")
+
+    @classmethod
+    def figure(cls, outcome: Outcome) -> Any:
+        """Give the largest distance of a group."""
+        return outcome.observed["t"]

@@ -1,19 +1,37 @@
 """Measure one of our own checks on whatever holds the table, so that an expectation gives the verdict of its check."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import ibis
 import ibis.expr.types as ir
 import pandas as pd
 
+from checks._classes import ClassTables
 from checks._clocks import latest_wall_clock
-from checks._contract import Check, Context, Measurement
+from checks._contract import Check, Context, Measurement, Misconfigured, Wants
 
 BATCH = "tablewatch_batch"
 """The name of the table in compiled text, for runners that put a subquery in its place."""
+
+_DIALECTS: Final = {"sqlite": "sqlite", "postgresql": "postgres"}
+
+
+def dialect_of(database: str) -> str:
+    """Give our name of a database of which Great Expectations has a batch.
+
+    Raises:
+        Misconfigured: none of our expectations works there.
+    """
+    if database not in _DIALECTS:
+        known = " or ".join(_DIALECTS)
+        raise Misconfigured(
+            f"a batch of {database} cannot be looked at; expected one of {known}, or a frame of its rows"
+        )
+    return _DIALECTS[database]
 
 
 def measure(
@@ -36,13 +54,32 @@ def measure(
             return ibis.literal(latest_wall_clock(moment, ZoneInfo(zone)))
         return ibis.literal(moment.replace(tzinfo=None) if dialect == "sqlite" else moment)
 
-    wants = check.wants(Context(table, dialect, at))
-    aggregated = table.aggregate(**wants.aggregates)
-    return Measurement(
-        measured_at=now,
-        values=run(str(ibis.to_sql(aggregated, dialect=dialect)))[0],
-        tables={name: run(str(ibis.to_sql(query, dialect=dialect))) for name, query in wants.queries.items()},
-    )
+    context = Context(table, dialect, at)
+    asking = _Asking(context, lambda expression: run(str(ibis.to_sql(expression, dialect=dialect))))
+    found = asking.measured(check.wants(context), Measurement(now))
+    while check.looks_again:
+        wanted = check.look_again(context, found)
+        if isinstance(wanted, Measurement):
+            return wanted
+        found = asking.measured(wanted, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    context: Context
+    run: Callable[[ir.Table], Sequence[Mapping[str, Any]]]
+
+    def measured(self, wants: Wants, found: Measurement) -> Measurement:
+        """Add what is wanted to what was found."""
+        values, tables = dict(found.values), dict(found.tables)
+        if wants.aggregates:
+            values |= self.run(self.context.table.aggregate(**wants.aggregates))[0]
+        tables |= {name: self.run(query) for name, query in wants.queries.items()}
+        for name, question in wants.classes.items():
+            classes = ClassTables(self.context.filtered, question.quasi_identifiers, question.sensitive)
+            tables[name] = self.run(question.answer(classes))
+        return replace(found, values=values, tables=tables)
 
 
 def measure_frame(check: Check, frame: pd.DataFrame, *, now: datetime) -> Measurement:

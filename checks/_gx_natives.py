@@ -186,6 +186,15 @@ def _freshness(kwargs: Mapping[str, Any]) -> Native | None:
     return Native({"type": "freshness", **kwargs})
 
 
+def _disclosure(kind: str, *names: str) -> Callable[[Mapping[str, Any]], Native | None]:
+    """Give the translation of one of our own expectations, whose arguments are those of its check."""
+
+    def native(kwargs: Mapping[str, Any]) -> Native | None:
+        return Native({"type": kind, **kwargs}) if _takes(kwargs, "quasi_identifiers", *names) else None
+
+    return native
+
+
 def _limits(kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
     """Give `min` and `max`; None where there is neither, or one that is no number."""
     found = {end: kwargs[f"{end}_value"] for end in ("min", "max") if f"{end}_value" in kwargs}
@@ -212,4 +221,7 @@ _NATIVES: Final[Mapping[str, Callable[[Mapping[str, Any]], Native | None]]] = {
     "expect_table_row_count_to_be_between": _row_count,
     "expect_table_row_count_to_equal": _row_count_equal,
     "expect_table_to_be_fresh": _freshness,
+    "expect_table_to_be_k_anonymous": _disclosure("k_anonymity", "k", "max_average_risk"),
+    "expect_table_to_be_l_diverse": _disclosure("l_diversity", "sensitive", "l", "variant", "c"),
+    "expect_table_to_be_t_close": _disclosure("t_closeness", "sensitive", "t", "distance", "hierarchy"),
 }

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from checks._catalog import load_catalog
-from checks._contract import Check, CheckError, CheckParameters, Severity, Zones
+from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Severity, Zones
 from checks._gx_natives import native_of
 from checks._gx_twins import NoTwinError, Twin, twins_of
 
@@ -61,12 +62,21 @@ class Exported:
 # --- checks to a suite ------------------------------------------------------------------------------------------------
 
 
-def to_suite(name: str, checks: Iterable[Check], *, zones: Zones) -> Exported:
-    """Give the suite of a table's checks. `zones` are those of its naive time columns."""
+def to_suite(
+    name: str,
+    checks: Iterable[Check],
+    *,
+    zones: Zones,
+    classified: Mapping[str, ColumnClass] = MappingProxyType({}),
+) -> Exported:
+    """Give the suite of a table's checks.
+
+    `zones` are those of its naive time columns, `classified` what its columns say of persons.
+    """
     exported = Exported({"name": name, "expectations": [], "meta": {"great_expectations_version": _gx_version()}})
     for check in checks:
         try:
-            twins = twins_of(check, zones)
+            twins = twins_of(check, zones, classified)
         except NoTwinError as error:
             exported.left_out.append(Note(check.name, str(error)))
             continue
@@ -233,6 +243,7 @@ def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _slug(check: Mapping[str, Any]) -> str:
     kwargs = check.get("kwargs", check)
     what = str(check.get("expectation", check["type"])).removeprefix("expect_").removeprefix("column_")
-    columns = kwargs.get("column") or kwargs.get("columns") or kwargs.get("column_list") or ()
+    named = ("column", "columns", "column_list", "quasi_identifiers")
+    columns = next((kwargs[name] for name in named if kwargs.get(name)), ())
     names = [columns] if isinstance(columns, str) else list(columns)
     return re.sub("[^A-Za-z0-9]+", "-", "-".join([what, *map(str, names)])).strip("-")[:70]

@@ -8,13 +8,17 @@ every pair over random tables.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from checks import accepted_values, expectation, freshness, metric, not_null, primary_key, schema, sql, unique, volume
 from checks import range as value_range
-from checks._contract import Check, CheckError, Zones
+from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Zones
 from checks._gx_arguments import QUERY_ARGUMENT, snake_case
 from checks._limits import is_time
+from checks.k_anonymity import KAnonymityCheck
+from checks.l_diversity import LDiversityCheck
+from checks.t_closeness import TClosenessCheck
 
 Twin: TypeAlias = tuple[str, dict[str, Any]]
 """An expectation: its type in snake_case and its arguments."""
@@ -32,8 +36,10 @@ class Twins:
     remark: str | None = None
 
 
-def twins_of(check: Check, zones: Zones) -> Twins:
-    """Give the expectations that together ask what a check asks. `zones` are those of the table's naive time columns.
+def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] = MappingProxyType({})) -> Twins:
+    """Give the expectations that together ask what a check asks.
+
+    `zones` are those of the table's naive time columns, `classified` what its columns say of persons.
 
     Raises:
         NoTwinError: there are none.
@@ -42,6 +48,8 @@ def twins_of(check: Check, zones: Zones) -> Twins:
         raise NoTwinError("its filter is SQL, which no row condition can say")
     if isinstance(check, freshness.Freshness):
         return Twins([_fresh(check, zones)])
+    if isinstance(check, KAnonymityCheck | LDiversityCheck | TClosenessCheck):
+        return _disclosure(check, classified)
     for kind, twins in _TWINS.items():
         if isinstance(check, kind):
             return twins(check)
@@ -161,6 +169,36 @@ def _fresh(check: freshness.Freshness, zones: Zones) -> Twin:
     if check.expected is not None:
         given["expected"] = {"timezone": check.timezone or zones.calendar, **given["expected"]}
     return "expect_table_to_be_fresh", {**given, **({} if zone is None else {"timezone": zone})}
+
+
+_DISCLOSURE: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "k_anonymity": ("expect_table_to_be_k_anonymous", frozenset({"k", "max_average_risk"})),
+    "l_diversity": ("expect_table_to_be_l_diverse", frozenset({"l", "variant", "c"})),
+    "t_closeness": ("expect_table_to_be_t_close", frozenset({"t", "distance", "hierarchy"})),
+}
+"""Our own expectations, and which of their arguments are those of the check."""
+
+
+def _disclosure(
+    check: KAnonymityCheck | LDiversityCheck | TClosenessCheck, classified: Mapping[str, ColumnClass]
+) -> Twins:
+    if check.refers_to and not check.keeps:
+        raise NoTwinError("it looks at a second table, which an expectation of one batch does not")
+    kind, names = _DISCLOSURE[check.type]
+    given: dict[str, Any] = {"quasi_identifiers": _columns(check, "quasi_identifiers", classified)}
+    if not isinstance(check, KAnonymityCheck):
+        given["sensitive"] = _columns(check, "sensitive", classified)
+    given |= check.model_dump(mode="json", include=set(names), exclude_defaults=True)
+    return Twins([(kind, given)], "it counts all rows each time" if check.keeps else None)
+
+
+def _columns(check: CheckParameters, which: str, classified: Mapping[str, ColumnClass]) -> list[str]:
+    """Give the columns that a check names, else those that the table's configuration classifies so."""
+    word = ColumnClass.SENSITIVE if which == "sensitive" else ColumnClass.QUASI_IDENTIFIER
+    found = list(getattr(check, which)) or [name for name, said in classified.items() if said is word]
+    if not found:
+        raise NoTwinError(f"it names no column in '{which}', and the table classifies none so")
+    return found
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Export
 
     source = loaded.config.sources[table.source]
     zones = Zones(source.timezone, table.timezones, calendar=loaded.config.timezone)
-    exported = to_suite(table.name, table.checks, zones=zones)
+    exported = to_suite(table.name, table.checks, zones=zones, classified=table.columns)
     for note in exported.remarks:
         invocation.note(f"note: {table.name}.{note.name}: {note.text}")
     for note in exported.left_out:

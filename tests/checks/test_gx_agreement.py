@@ -243,12 +243,52 @@ def test_agrees_on_random_tables(place):
 def test_every_check_with_a_twin_takes_part():
     """Every check that has a twin is here, but those that need a clock or run text: they have tests of their own.
 
-    Great Expectations has nothing that measures disclosure risk.
+    Great Expectations has nothing of its own that measures disclosure risk.
     """
     apart = {"expectation", "freshness", "sql", "foreign_key", "reconcile"}
     assert {type(check) for check in random_checks(0)} == {
         kind for name, kind in load_catalog().items() if name not in apart and kind.kind is not Kind.DISCLOSURE
     }
+
+
+def disclosure_checks(seed: int) -> Sequence[Check]:
+    """Give the checks that we offer to Great Expectations, with limits that a table may or may not keep."""
+    dice = random.Random(seed)
+    alike = {"quasi_identifiers": dice.sample(["grp", "qty"], dice.randint(1, 2))}
+    tree = {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"], "d'": ["y", "*"]}
+    typed: list[dict[str, Any]] = [
+        {"type": "k_anonymity", "k": dice.randint(2, 3), **alike},
+        {"type": "k_anonymity", "k": 2, "max_average_risk": dice.choice([0.1, 0.5]), "quasi_identifiers": ["grp"]},
+        {"type": "l_diversity", "sensitive": ["id", "amount"], "l": dice.randint(2, 3), **alike},
+        {"type": "l_diversity", "sensitive": ["id"], "l": 1.5, "variant": "entropy", **alike},
+        {
+            "type": "l_diversity",
+            "sensitive": ["qty"],
+            "l": 2,
+            "variant": "recursive",
+            "c": 2,
+            "quasi_identifiers": ["grp"],
+        },
+        {"type": "t_closeness", "sensitive": ["id"], "t": dice.choice([0.3, 0.9]), **alike},
+        {"type": "t_closeness", "sensitive": ["amount"], "t": dice.choice([0.2, 0.5]), "distance": "ordered", **alike},
+        {"type": "t_closeness", "sensitive": ["grp"], "t": 0.4, "hierarchy": tree, "quasi_identifiers": ["qty"]},
+    ]
+    return [make(one) for one in typed]
+
+
+def test_disclosure_checks_agree_with_our_expectations(place):
+    """k, l and t come to the same verdict through Great Expectations, and count the same records."""
+    tables = {f"t{seed}": random_rows(seed) for seed in range(TABLES)}
+    place.fill(tables)
+    seen = set()
+    for seed, name in enumerate(tables):
+        for pair in both(place, name, disclosure_checks(seed)):
+            assert pair.outcome.status is pair.status, str(pair)
+            broken = [pair.outcome.observed.get(f"records_{word}") for word in ("below_k", "below_l", "above_t")]
+            assert [one or None for one in broken if one is not None] == [pair.twins[0].observed["violations"] or None]
+            seen.add((type(pair.check), pair.status))
+    for kind in {type(check) for check in disclosure_checks(0)}:
+        assert {(kind, Status.PASS), (kind, Status.FAIL)} <= seen, f"{kind.__name__} was not tested both ways"
 
 
 @pytest.mark.parametrize(

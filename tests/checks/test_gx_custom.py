@@ -9,8 +9,10 @@ import ibis
 import psycopg
 import pytest
 
-from checks import Status, UnknownReason
+from checks import Misconfigured, Status, UnknownReason
 from checks._gx import Declared, validate
+from checks._gx_errors import lineage, reason_of
+from checks._gx_measure import dialect_of
 from checks.expectation import Expectation
 from tests.checks.gx_tables import Tables, sqlite_tables
 
@@ -87,6 +89,106 @@ def test_what_cannot_be_judged_is_no_failure(tables, asked):
     """A naive column without a zone, or one that holds no times, is an exception there and `unknown` here."""
     outcome = tables.ask("f", asked)
     assert outcome.reason is UnknownReason.MISCONFIGURED
+
+
+def hidden(name: str, **kwargs: object) -> Expectation:
+    """Give an expectation about groups of records that are alike."""
+    return Expectation(expectation=name, kwargs={"quasi_identifiers": ["number"], **kwargs})
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "violations"),
+    [
+        (hidden("ExpectTableToBeKAnonymous", k=2), Status.FAIL, 1),
+        (hidden("ExpectTableToBeKAnonymous", k=2, row_condition='col("number") == 1'), Status.PASS, 0),
+        (
+            hidden("ExpectTableToBeKAnonymous", k=2, max_average_risk=0.4, row_condition='col("id") < 3'),
+            Status.FAIL,
+            None,
+        ),
+        (hidden("ExpectTableToBeLDiverse", sensitive=["id"], l=2), Status.FAIL, 1),
+        (hidden("ExpectTableToBeLDiverse", sensitive=["day", "text"], l=1.5, variant="entropy"), Status.FAIL, 1),
+        (hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5), Status.FAIL, 1),
+        (hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5, distance="ordered"), Status.PASS, 0),
+        (
+            hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5, hierarchy={"1": ["a"], "2": ["a"], "3": ["a"]}),
+            Status.FAIL,
+            1,
+        ),
+    ],
+    ids=lambda one: one.expectation if isinstance(one, Expectation) else str(one),
+)
+def test_k_l_and_t_are_those_of_the_checks(tables, asked, status, violations):
+    """Groups are counted as the checks count them, under a row condition too; broken are their records."""
+    outcome = tables.ask("f", asked)
+    assert (outcome.status, outcome.observed["violations"]) == (status, violations)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (hidden("ExpectTableToBeKAnonymous", k=2, row_condition='col("id") > 9'), UnknownReason.NO_DATA),
+        (hidden("ExpectTableToBeTClose", sensitive=["text"], t=0.5, distance="ordered"), UnknownReason.MISCONFIGURED),
+        (
+            hidden("ExpectTableToBeTClose", sensitive=["id"], t=0.5, hierarchy={"1": ["a"], "2": ["a"]}),
+            UnknownReason.MISCONFIGURED,
+        ),
+        (hidden("ExpectTableToBeLDiverse", sensitive=["number"], l=2), UnknownReason.MISCONFIGURED),
+    ],
+    ids=["no rows", "text in order", "not in the hierarchy", "both"],
+)
+def test_groups_that_cannot_be_judged(tables, asked, reason):
+    """No rows, values that have no distance and columns of two kinds are unknown, as in the checks."""
+    assert tables.ask("f", asked).reason is reason
+
+
+def test_a_column_that_is_not_there(tables):
+    """It is named before anything is measured, with the one that may be meant."""
+    with pytest.raises(Misconfigured, match="column 'numbr' not found; did you mean 'number'"):
+        tables.ask(
+            "f", Expectation(expectation="ExpectTableToBeKAnonymous", kwargs={"quasi_identifiers": ["numbr"], "k": 2})
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "said"),
+    [
+        ("expect_table_to_be_k_anonymous", {"quasi_identifiers": ["a"], "k": 1}, "greater than or equal to 2"),
+        ("expect_table_to_be_k_anonymous", {"quasi_identifiers": [], "k": 2}, "at least 1 item"),
+        ("expect_table_to_be_k_anonymous", {"quasi_identifiers": ["a"], "k": 2, "sensitive": ["b"]}, "sensitive"),
+        (
+            "expect_table_to_be_l_diverse",
+            {"quasi_identifiers": ["a"], "sensitive": ["b"], "l": 2, "c": 2},
+            "'c' goes with",
+        ),
+        ("expect_table_to_be_l_diverse", {"quasi_identifiers": ["a"], "l": 2}, "sensitive: field required"),
+        (
+            "expect_table_to_be_t_close",
+            {"quasi_identifiers": ["a"], "sensitive": ["b"], "t": 2},
+            "less than or equal to 1",
+        ),
+        (
+            "expect_table_to_be_t_close",
+            {"quasi_identifiers": ["a"], "sensitive": ["b"], "t": 1, "distance": "x"},
+            "distance",
+        ),
+        ("expect_table_to_be_t_close", {"quasi_identifiers": ["a"], "sensitive": ["b"], "t": 1}, None),
+    ],
+)
+@pytest.mark.parametrize("route", ["sql", "frame"])
+def test_validates_arguments_about_groups(name, kwargs, said, route):
+    """Limits are those of the checks, and told as they tell them."""
+    (problem,) = validate([Declared(name, kwargs, route)])
+    assert problem is None if said is None else said in problem
+
+
+def test_a_batch_of_another_database_is_misconfigured():
+    """Only SQLite, PostgreSQL and frames are looked at; elsewhere our expectations are an exception that says so."""
+    with pytest.raises(
+        Misconfigured, match="a batch of mssql cannot be looked at; expected one of sqlite or postgresql"
+    ):
+        dialect_of("mssql")
+    assert reason_of(lineage(Misconfigured), sqlite=False) is UnknownReason.MISCONFIGURED
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import Zones
+from checks import ColumnClass, Zones
 from checks._catalog import load_catalog
 from checks._gx_suite import Imported, NotASuiteError, spoken, to_checks, to_suite
 
@@ -29,7 +29,16 @@ _NATIVES = [
     {"type": "freshness", "column": "at", "max_age": "26h", "expected": {"days": "mon-fri"}, "runbook": "see wiki"},
     {"type": "expectation", "expectation": "ExpectColumnMedianToBeBetween", "kwargs": {"column": "a", "min_value": 1}},
     {"id": "own", "type": "expectation", "expectation": "own.module:ExpectIt", "kwargs": {"column": "a"}},
-]
+    {"type": "k_anonymity", "quasi_identifiers": ["a", "b"], "k": 5, "max_average_risk": 0.1, "warn": {"k": 10}},
+    {"id": "classified", "type": "k_anonymity", "k": 5},
+    {"id": "kept", "type": "k_anonymity", "k": 5, "incremental": {"mode": "append", "watermark": "at"}},
+    {"type": "l_diversity", "quasi_identifiers": ["a"], "sensitive": ["s"], "l": 3},
+    {"id": "l2", "type": "l_diversity", "quasi_identifiers": ["a"], "l": 2, "variant": "recursive", "c": 3},
+    {"type": "t_closeness", "quasi_identifiers": ["a"], "sensitive": ["s"], "t": 0.2, "distance": "ordered"},
+    {"id": "t2", "type": "t_closeness", "quasi_identifiers": ["a"], "sensitive": ["s"], "t": 0.2,
+     "hierarchy": {"1": ["x", "*"], "2": ["x", "*"]}},
+]  # fmt: skip
+_CLASSIFIED = {"a": ColumnClass.QUASI_IDENTIFIER, "s": ColumnClass.SENSITIVE, "b": ColumnClass.OTHER}
 _WITHOUT_TWIN = [
     {"type": "foreign_key", "column": "a", "references": "t.a"},
     {"type": "reconcile", "aggregate": "sum", "column": "a", "against": {"table": "t"}},
@@ -43,6 +52,11 @@ _WITHOUT_TWIN = [
     {"type": "metric", "aggregate": "mean", "column": "a", "max_deviation": 0.5},
     {"type": "schema"},
     {"type": "sql", "query": "select 1", "max": 3},
+    {"type": "k_anonymity", "k": 2},
+    {"type": "k_anonymity", "quasi_identifiers": ["a"], "k": 2, "population": "p"},
+    {"type": "l_diversity", "quasi_identifiers": ["a"], "l": 2},
+    {"type": "k_anonymity", "quasi_identifiers": ["a"], "k": 2, "where": "b > 1"},
+    {"type": "population_uniqueness", "sampling_fraction": 0.1, "max_population_unique_fraction": 0.1},
 ]
 
 
@@ -128,6 +142,28 @@ def translate(*expectations, table="t") -> Imported:
             {"column": "at", "max_age": "26h", "timezone": "Asia/Tokyo"},
             {"type": "freshness", "column": "at", "max_age": "26h", "timezone": "Asia/Tokyo"},
         ),
+        (
+            "expect_table_to_be_k_anonymous",
+            {"quasi_identifiers": ["a", "b"], "k": 5},
+            {"type": "k_anonymity", "quasi_identifiers": ["a", "b"], "k": 5},
+        ),
+        (
+            "expect_table_to_be_l_diverse",
+            {"quasi_identifiers": ["a"], "sensitive": ["s"], "l": 3, "variant": "recursive", "c": 2},
+            {
+                "type": "l_diversity",
+                "quasi_identifiers": ["a"],
+                "sensitive": ["s"],
+                "l": 3,
+                "variant": "recursive",
+                "c": 2,
+            },
+        ),
+        (
+            "expect_table_to_be_t_close",
+            {"quasi_identifiers": ["a"], "sensitive": ["s"], "t": 0.2, "distance": "ordered"},
+            {"type": "t_closeness", "quasi_identifiers": ["a"], "sensitive": ["s"], "t": 0.2, "distance": "ordered"},
+        ),
     ],
 )
 def test_equal_questions_become_checks(kind, kwargs, expected):
@@ -150,6 +186,7 @@ def test_equal_questions_become_checks(kind, kwargs, expected):
         ("expect_column_values_to_be_of_type", {"column": "a", "type_": "VARIANT"}),
         ("expect_column_to_exist", {"column": "a", "column_index": 2}),
         ("expect_column_values_to_be_unique", {}),
+        ("expect_table_to_be_k_anonymous", {"quasi_identifiers": ["a"], "k": 2, "row_condition": 'col("b") > 1'}),
     ],
 )
 def test_other_questions_stay_expectations(kind, kwargs):
@@ -251,7 +288,8 @@ def test_checks_without_a_twin_are_listed(typed):
 def test_round_trip():
     """Checks written to a suite and read back are the same checks."""
     checks = [make(typed) for typed in _NATIVES]
-    exported = to_suite("t", checks, zones=Zones("Asia/Tokyo", calendar="Asia/Tokyo"))
+    zones = Zones("Asia/Tokyo", calendar="Asia/Tokyo")
+    exported = to_suite("t", checks, zones=zones, classified=_CLASSIFIED)
     assert not exported.left_out
     imported = to_checks(json.loads(json.dumps(exported.suite)), table="t")
     assert not imported.left_out
@@ -279,6 +317,16 @@ def test_naive_columns_keep_their_zone():
     assert exported.suite["expectations"][0]["kwargs"]["timezone"] == "Asia/Tokyo"
 
 
+def test_columns_that_the_table_classifies_are_written_down():
+    """A suite knows no classification, so the columns that it means are arguments; kept counts carry a remark."""
+    checks = [make(one) for one in _NATIVES if one.get("id") in {"classified", "kept", "l2"}]
+    exported = to_suite("t", checks, zones=Zones(), classified=_CLASSIFIED)
+    asked = [one["kwargs"] for one in exported.suite["expectations"]]
+    assert [one["quasi_identifiers"] for one in asked] == [["a"]] * 3
+    assert asked[-1]["sensitive"] == ["s"]
+    assert [note.name for note in exported.remarks] == ["kept"]
+
+
 _LOAD = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
@@ -299,7 +347,7 @@ print(json.dumps({"kinds": [type(one).__name__ for one in again.expectations], "
 def test_great_expectations_loads_a_suite_and_gives_it_back(tmp_path):
     """Great Expectations makes an expectation of each entry; the suite it saves is read as the same checks again."""
     checks = [make(typed) for typed in _NATIVES]
-    exported = to_suite("orders", checks, zones=Zones("Asia/Tokyo"))
+    exported = to_suite("orders", checks, zones=Zones("Asia/Tokyo"), classified=_CLASSIFIED)
     (tmp_path / "suite.json").write_text(json.dumps(exported.suite), encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
@@ -312,6 +360,7 @@ def test_great_expectations_loads_a_suite_and_gives_it_back(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     answer = json.loads(done.stdout.splitlines()[-1])
     assert len(answer["kinds"]) == len(exported.suite["expectations"])
-    assert "ExpectTableToBeFresh" in answer["kinds"]
+    ours = {"ExpectTableToBeFresh", "ExpectTableToBeKAnonymous", "ExpectTableToBeLDiverse", "ExpectTableToBeTClose"}
+    assert ours <= set(answer["kinds"])
     imported = to_checks(answer["suite"], table="t")
     assert [make(typed) for typed in imported.checks] == checks
