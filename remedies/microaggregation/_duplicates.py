@@ -1,0 +1,42 @@
+"""Identical records."""
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._compiled import compiled
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@compiled
+def first_identical(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Give for every record of (n, d) the lowest index of an identical one: (n,). O(n d) by hashing."""
+    n, d = scores.shape
+    slots = np.int64(4)
+    while slots < 2 * n:
+        slots *= 2
+    table = np.full(slots, -1, np.int64)
+    first = np.empty(n, np.int64)
+    bits = np.empty(d)
+    for i in range(n):
+        for j in range(d):
+            bits[j] = scores[i, j] + 0.0  # a negative zero is a zero
+        code = np.uint64(0)
+        for word in bits.view(np.uint64):
+            code = (code ^ word) * _MIX
+            code ^= code >> np.uint64(29)
+        slot = np.int64(code & np.uint64(slots - 1))
+        while table[slot] >= 0 and not _identical(scores[table[slot]], scores[i]):
+            slot = (slot + 1) & (slots - 1)
+        if table[slot] < 0:
+            table[slot] = i
+        first[i] = table[slot]
+    return first
+
+
+@compiled
+def _identical(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
+    for j in range(one.size):  # noqa: SIM110 - compiled: a generator is not
+        if one[j] != other[j]:
+            return False
+    return True
