@@ -87,4 +87,27 @@ def _apprise_understands(url: str) -> bool:
     return understands(url)
 
 
-DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (sql_can_be_read, channels_are_understood, expectations_exist)
+def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
+    """Find checks that keep signatures in a store that has no file beside it for their key, where none is given."""
+    storage = loaded.config.storage
+    if storage.signature_key is not None or storage.url.startswith("sqlite:"):
+        return
+    for at, table in enumerate(loaded.config.tables):
+        for index, check in enumerate(table.checks):
+            if check.keeps:
+                message = (
+                    f"{table.name}.{check.name} keeps signatures of rows, and a store on PostgreSQL has no key for them"
+                )
+                hint = (
+                    "set storage.signature_key to a long random text, the same for every daemon, from the environment "
+                    "or a file: ${file:...}"
+                )
+                yield loaded.problem(("tables", at, "checks", index), "config.no_signature_key", message, hint)
+
+
+DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
+    signatures_have_a_key,
+    sql_can_be_read,
+    channels_are_understood,
+    expectations_exist,
+)

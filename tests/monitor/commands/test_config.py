@@ -210,3 +210,45 @@ def test_an_address_that_apprise_does_not_understand_is_an_error(
     assert (code, found) == (2, [("config.channel", 11)])
     assert "does not understand this address" in out
     assert "canary" not in out + err
+
+
+_KEPT = """\
+version: 1
+project: shop
+storage: {{url: "{url}"{key}}}
+sources: {{lake: {{files: "*.csv"}}}}
+tables:
+  - name: orders
+    source: lake
+    checks:
+      - {{type: k_anonymity, quasi_identifiers: [a], k: 2}}
+      - {{id: kept, type: k_anonymity, quasi_identifiers: [a], k: 2, incremental: {{mode: append, watermark: at}}}}
+      - {{type: re_release, person: [id], quasi_identifiers: [a], k: 2}}
+"""
+_SERVER = "postgresql://somebody@host/tablewatch"
+
+
+def test_signatures_on_a_server_need_a_key(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check that keeps signatures in a store on PostgreSQL is refused until there is a key for them."""
+    (here / "tablewatch.yaml").write_text(_KEPT.format(url=_SERVER, key=""), encoding="utf-8")
+    code, out, _ = _config("check", "--format", "json", capsys=capsys)
+    errors = json.loads(out)["errors"]
+    assert code == 2
+    assert [(one["code"], one["line"]) for one in errors] == [
+        ("config.no_signature_key", 10),
+        ("config.no_signature_key", 11),
+    ]
+    assert errors[0]["message"].startswith("orders.kept keeps signatures of rows, and a store on PostgreSQL has no key")
+    assert errors[1]["message"].startswith("orders.re-release keeps")
+    assert "storage.signature_key" in errors[0]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("url", "key"), [(_SERVER, ", signature_key: a long random text"), ("sqlite:///tablewatch.db", "")]
+)
+def test_signatures_that_have_a_key_are_fine(
+    here: Path, capsys: pytest.CaptureFixture[str], url: str, key: str
+) -> None:
+    """A key that is given, or the file beside a SQLite store, is enough."""
+    (here / "tablewatch.yaml").write_text(_KEPT.format(url=url, key=key), encoding="utf-8")
+    assert _value("check", capsys=capsys)["ok"]
