@@ -208,7 +208,7 @@ def _codes(column: pd.Series[Any], levels: Sequence[Any] | None) -> tuple[Floats
                 f"column '{column.name}' holds values that cannot be compared; expected text or numbers"
             ) from None
     else:
-        known = pd.Index(levels)
+        known = _levels(column, levels)
         codes = known.get_indexer(pd.Index(column.astype(object)))
         strange = int((codes[~missing] < 0).sum())
         if strange:
@@ -216,6 +216,17 @@ def _codes(column: pd.Series[Any], levels: Sequence[Any] | None) -> tuple[Floats
                 f"column '{column.name}' holds {strange} values that are none of its {len(known)} levels; name them all"
             )
     return np.where(missing, 0, codes).astype(np.float64), missing, known
+
+
+def _levels(column: pd.Series[Any], levels: Sequence[Any]) -> Any:
+    """Give named levels in the type of the column's values: what people type is text."""
+    import pandas as pd
+
+    kind = column.cat.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+    try:
+        return pd.Index(pd.Series(list(levels), dtype=object).astype(kind).astype(object))
+    except (ValueError, TypeError):
+        raise Misfit(f"the levels of column '{column.name}' are not of its type, {kind}") from None
 
 
 def _writer(column: pd.Series[Any], known: Any) -> Callable[[Floats, Mask], pd.Series[Any]]:

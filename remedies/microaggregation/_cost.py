@@ -1,0 +1,54 @@
+"""Count what giving out centroids costs: cells that are other ones, and information that is lost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from remedies._numbers import Floats, Mask
+from remedies.microaggregation._attributes import Attribute, ColumnKind
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a table lost. By column: `lost` in per cent, cells `changed`, of these `blanked` and `filled`.
+
+    `by_kind`: the loss of all columns of a kind together, weighted by their cells; losses of different kinds are
+    different quantities, so there is no sum of them.
+    """
+
+    lost: Mapping[str, float]
+    by_kind: Mapping[ColumnKind, float]
+    changed: Mapping[str, int]
+    blanked: Mapping[str, int]
+    filled: Mapping[str, int]
+    rows_changed: int
+
+
+def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> Cost:
+    """Compare what was read with what is given out: codes and what is missing, (n, d) each."""
+    lost, changed, blanked, filled = {}, {}, {}, {}
+    other_rows = np.zeros(len(codes), dtype=np.bool_)
+    weights: dict[str, int] = {}
+    for column, one in enumerate(attributes):
+        gone = missing[:, column]
+        both = ~one.missing & ~gone
+        other = both & (one.codes != codes[:, column])
+        lost[one.name] = one.loss(one.codes[both], codes[both, column])
+        weights[one.name] = int(both.sum()) if len(np.unique(one.codes[both])) > 1 else 0
+        blanked[one.name] = int((~one.missing & gone).sum())
+        filled[one.name] = int((one.missing & ~gone).sum())
+        changed[one.name] = int(other.sum()) + blanked[one.name] + filled[one.name]
+        other_rows |= other | (one.missing != gone)
+    by_kind = {
+        kind: _mean([one.name for one in attributes if one.kind is kind], lost, weights)
+        for kind in ColumnKind
+        if any(one.kind is kind for one in attributes)
+    }
+    return Cost(lost, by_kind, changed, blanked, filled, int(other_rows.sum()))
+
+
+def _mean(names: Sequence[str], lost: Mapping[str, float], weights: Mapping[str, int]) -> float:
+    """Give the mean loss; columns in which nothing differs do not count. Of z-scores that is 100 SSE / SST."""
+    total = sum(weights[name] for name in names)
+    return sum(lost[name] * weights[name] for name in names) / total if total else 0.0
