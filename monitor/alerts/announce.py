@@ -1,4 +1,4 @@
-"""Decide on everything that waits to be told, and write the messages, in one transaction: a crash tells nothing twice.
+"""Decide on everything that waits to be told, and write the messages: a crash tells nothing twice.
 
 What changed of an incident waits in the store. For each channel it is decided what there is to tell and whether this is
 the moment. Then the messages, what the channels know by now, and what was decided are written down together. What
@@ -8,7 +8,7 @@ too: channels are reminded of it, and those that should know of it by now and do
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -20,16 +20,18 @@ from monitor.alerts.group import Item, Parcel, parcels, ready
 from monitor.alerts.message import Writer
 from monitor.alerts.missed import missed
 from monitor.alerts.notices import deliver
-from monitor.alerts.pace import HOUR, Room, room
+from monitor.alerts.pace import HOUR, room
 from monitor.alerts.record import Action
 from monitor.alerts.route import any_way, channels_for
-from monitor.alerts.suppress import Circumstances, HeldBy, Hold
+from monitor.alerts.suppress import HeldBy, Hold
 from monitor.alerts.weigh import Ear, Scales
 from monitor.wiring import Project
-from store import Book, DeliveryState, Disabled, FailPoint, Store, Subject, Told, Transition, View, reached
+from store import Book, Delivery, DeliveryState, Disabled, FailPoint, Store, Subject, Told, Transition, View, reached
 
 AT_ONCE: Final = 5_000
-"""Transitions decided on in one transaction: others wait for the store meanwhile."""
+"""Transitions decided on in one go."""
+NOTED_AT_ONCE: Final = 500
+"""Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
 _EVERYTHING: Final = 1_000_000
 
 
@@ -57,15 +59,65 @@ def announce(project: Project, store: Store, now: datetime, *, remind: bool = Tr
     total = Announced()
     while True:
         with store.reading() as view:
-            if not _is_due(project, view, now, remind=remind):
+            told = view.told_open() if remind else ()
+            lost = missed(project.config, view, told, limit=AT_ONCE) if remind else ()
+            if not (lost or _to_remind(told, project, view.disabled_channels(), now) or _is_ready(project, view, now)):
                 return total
-        with store.writing() as book:
-            done = _Pass(project, book, now).make(remind=remind)
-        if done.messages:
-            reached(FailPoint.AFTER_ANNOUNCE)
+        if lost:
+            with store.writing() as book:
+                book.wake(lost, now)
+        with store.reading() as view:
+            seen = _Pass(project, view, now)
+            seen.decide(remind=remind)
+        done = _tell(project, store, now, seen) + _note(store, now, seen.decisions(among=seen.silent))
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
+
+
+def _tell(project: Project, store: Store, now: datetime, seen: "_Pass") -> Announced:
+    """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
+    if not seen.telling:
+        return Announced()
+    with store.writing() as book:
+        alone = _Pass(project, book, now)
+        alone.decide(remind=seen.reminds, among=seen.telling)
+        messages = alone.write(book)
+        done = _write_down(book, now, alone.decisions())
+    if messages:
+        reached(FailPoint.AFTER_ANNOUNCE)
+    return replace(done, messages=messages)
+
+
+def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> Announced:
+    """Write down why nothing is told, a little at a time: others wait for the store meanwhile.
+
+    What changed of an incident since it was looked at waits by itself, and is decided on next.
+    """
+    done = Announced()
+    parts = [
+        replace(one, ids=one.ids[at : at + NOTED_AT_ONCE])
+        for one in decisions
+        for at in range(0, len(one.ids), NOTED_AT_ONCE)
+    ]
+    while parts:
+        batch, size = list[_Alike](), 0
+        while parts and size + len(parts[-1].ids) <= NOTED_AT_ONCE:
+            batch.append(parts.pop())
+            size += len(batch[-1].ids)
+        with store.writing() as book:
+            done += _write_down(book, now, batch)
+    return done
+
+
+def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> Announced:
+    settled = held = 0
+    for one in decisions:
+        if one.until is None:
+            settled += len(book.settle(one.ids, now, one.decision))
+        else:
+            held += len(book.postpone(one.ids, one.until, one.decision))
+    return Announced(settled=settled, held=held)
 
 
 def look_again(store: Store, now: datetime) -> int:
@@ -78,14 +130,9 @@ def look_again(store: Store, now: datetime) -> int:
         return len(book.postpone([one.id for one in waiting], now))
 
 
-def _is_due(project: Project, view: View, now: datetime, *, remind: bool) -> bool:
+def _is_ready(project: Project, view: View, now: datetime) -> bool:
     waiting = view.transitions(now, AT_ONCE)
-    if ready(waiting, group_wait=project.config.alerts.group_wait, now=now):
-        return True
-    if not remind:
-        return False
-    told = view.told_open()
-    return bool(_to_remind(told, project, view.disabled_channels(), now) or missed(project.config, view, told, limit=1))
+    return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
 
 
 def _to_remind(told: Iterable[Told], project: Project, disabled: Mapping[str, Disabled], now: datetime) -> set[int]:
@@ -99,43 +146,81 @@ def _may_be_reminded(told: Told, project: Project, now: datetime) -> bool:
     return told.reason != Reason.RESOLVED and now - told.told_at >= soonest
 
 
-class _Pass:
-    """Everything that is decided in one transaction."""
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """A decision and the transitions it is about; `until` is when to decide again, None if they are settled."""
 
-    def __init__(self, project: Project, book: Book, now: datetime) -> None:
+    until: datetime | None
+    decision: Mapping[str, object]
+    ids: Sequence[int]
+
+
+class _Pass:
+    """Everything that is decided on one state of the store."""
+
+    def __init__(self, project: Project, view: View, now: datetime) -> None:
+        self.reminds = False
+        """Whether it looked at what lasts, too."""
         self._project = project
         self._config = project.config
-        self._book = book
+        self._view = view
         self._now = now
-        self._disabled = book.disabled_channels()
+        self._disabled = view.disabled_channels()
         self._told: dict[int, dict[str, Told]] = {}
         self._states: Mapping[str, DeliveryState] = {}
+        self._cases: list[Case] = []
+        self._reminders: list[Case] = []
 
-    def make(self, *, remind: bool) -> Announced:
-        lasting = self._book.told_open() if remind else ()
-        if remind:
-            self._book.wake(missed(self._config, self._book, lasting, limit=AT_ONCE), self._now)
-        changed = self._changed()
-        due = sorted(_to_remind(lasting, self._project, self._disabled, self._now).difference(changed))
-        incidents = self._book.incidents_numbered([*changed, *due])
+    def decide(self, *, remind: bool, among: Collection[int] | None = None) -> None:
+        """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
+        self.reminds = remind
+        lasting = self._view.told_open() if remind else ()
+        changed = {one: news for one, news in self._changed().items() if among is None or one in among}
+        due = _to_remind(lasting, self._project, self._disabled, self._now).difference(changed)
+        due = due if among is None else due.intersection(among)
+        incidents = self._view.incidents_numbered([*changed, *sorted(due)])
         self._recall(incidents)
-        circumstances = look_around(
-            self._config, self._book, incidents.values(), disabled=self._disabled, now=self._now
+        self._circumstances = look_around(
+            self._config, self._view, incidents.values(), disabled=self._disabled, now=self._now
         )
-        scales = Scales(self._config, circumstances, self._now)
-        cases = [Case(incidents[one], transitions) for one, transitions in changed.items()]
-        for case in cases:
+        scales = Scales(self._config, self._circumstances, self._now)
+        self._cases = [Case(incidents[one], transitions) for one, transitions in changed.items()]
+        for case in self._cases:
             self._decide(case, scales)
-        reminders = [Case(incidents[one]) for one in due]
-        for case in reminders:
+        self._reminders = [Case(incidents[one]) for one in sorted(due)]
+        for case in self._reminders:
             self._remind(case, scales)
-        messages = self._write([*cases, *reminders], circumstances)
-        return replace(self._settle(cases), messages=messages)
+        for channel in self._config.alerts.channels:
+            self._keep_back(channel)
+
+    @property
+    def telling(self) -> set[int]:
+        """Name the incidents of which a channel is told."""
+        return {case.incident.id for case in self._all if any(case.tells(channel) for channel in case.records)}
+
+    @property
+    def silent(self) -> set[int]:
+        """Name the incidents that changed and of which nobody is told."""
+        return {case.incident.id for case in self._cases} - self.telling
+
+    @property
+    def _all(self) -> Sequence[Case]:
+        return [*self._cases, *self._reminders]
+
+    def decisions(self, *, among: Collection[int] | None = None) -> Sequence[_Alike]:
+        """Give what was decided on what changed, of all or these incidents; in a storm most are alike."""
+        alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
+        for case in self._cases:
+            if among is None or case.incident.id in among:
+                for one in case.transitions:
+                    until, decision = case.conclude(one, self._now)
+                    alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
+        return [_Alike(until, decision, ids) for (until, _), (decision, ids) in alike.items()]
 
     # --- what there is to decide on -----------------------------------------------------------------------------------
 
     def _changed(self) -> dict[int, list[Transition]]:
-        waiting = self._book.transitions(self._now, AT_ONCE)
+        waiting = self._view.transitions(self._now, AT_ONCE)
         groups = ready(waiting, group_wait=self._config.alerts.group_wait, now=self._now)
         found: dict[int, list[Transition]] = {}
         for group in groups.values():
@@ -145,13 +230,13 @@ class _Pass:
 
     def _recall(self, incident_ids: Iterable[int]) -> None:
         """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
-        rows = self._book.told(incident_ids)
+        rows = self._view.told(incident_ids)
         messages = {one.delivery_id for one in rows}
-        sent = self._book.sent_at(messages)
+        sent = self._view.sent_at(messages)
         for one in rows:
             heard_at = max(one.told_at, sent.get(one.delivery_id, one.told_at))
             self._told.setdefault(one.incident_id, {})[one.channel] = replace(one, told_at=heard_at)
-        self._states = self._book.delivery_states(messages)
+        self._states = self._view.delivery_states(messages)
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
@@ -196,45 +281,51 @@ class _Pass:
             )
         return found
 
+    def _keep_back(self, channel: str) -> None:
+        """Hold what there is to tell a channel that has had all it may get."""
+        telling = [case for case in self._all if case.tells(channel)]
+        if not telling:
+            return
+        cap = self._config.alerts.hourly_cap
+        full = room(self._view.delivered_since(channel, self._now - HOUR), cap, self._now)
+        if not full.free:
+            hold = Hold(HeldBy.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
+            for case in telling:
+                case.records[channel] = case.records[channel].held(hold)
+
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def _write(self, cases: Sequence[Case], circumstances: Circumstances) -> int:
-        writer = Writer(self._project, self._now)
-        messages = 0
+    def write(self, book: Book) -> int:
+        """Write the messages, and what the channels know by now; gives how many messages."""
+        writer, messages = Writer(self._project, self._now), 0
         for channel in self._config.alerts.channels:
-            telling = {case.incident.id: case for case in cases if case.tells(channel)}
+            telling = {case.incident.id: case for case in self._all if case.tells(channel)}
             if not telling:
                 continue
-            given = self._book.delivered_since(channel, self._now - HOUR)
+            given = book.delivered_since(channel, self._now - HOUR)
             free = room(given, self._config.alerts.hourly_cap, self._now)
-            if not free.free:
-                self._keep_back(telling.values(), channel, free)
-                continue
             items = [Item(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
             filled = parcels(items, free.free)
             after = room([*given, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
             for number, parcel in enumerate(filled, start=1):
                 full_until = after.until if number == len(filled) else None
-                payload = writer.incidents(parcel, channel, circumstances, full_until=full_until)
-                self._hand_over(parcel, channel, payload, telling)
+                payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
+                self._hand_over(
+                    book,
+                    parcel,
+                    deliver(channel, Subject.INCIDENTS, payload, now=self._now, about=parcel.table),
+                    telling,
+                )
             messages += len(filled)
         return messages
 
-    def _keep_back(self, cases: Iterable[Case], channel: str, full: Room) -> None:
-        cap = self._config.alerts.hourly_cap
-        hold = Hold(HeldBy.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
-        for case in cases:
-            case.records[channel] = case.records[channel].held(hold)
-
-    def _hand_over(
-        self, parcel: Parcel, channel: str, payload: Mapping[str, object], telling: Mapping[int, Case]
-    ) -> None:
-        delivery = deliver(channel, Subject.INCIDENTS, payload, now=self._now, about=parcel.table)
-        self._book.add_deliveries([delivery])
+    def _hand_over(self, book: Book, parcel: Parcel, delivery: Delivery, telling: Mapping[int, Case]) -> None:
+        channel = delivery.channel
+        book.add_deliveries([delivery])
         for item in parcel.items:
             case = telling[item.incident.id]
             case.records[channel] = replace(case.records[channel], delivery=delivery.id)
-        self._book.tell(
+        book.tell(
             [
                 Told(
                     incident_id=item.incident.id,
@@ -248,18 +339,3 @@ class _Pass:
                 for item in parcel.items
             ]
         )
-
-    def _settle(self, cases: Sequence[Case]) -> Announced:
-        """Write the decisions down, alike ones together: in a storm most are."""
-        alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
-        for case in cases:
-            for one in case.transitions:
-                until, decision = case.conclude(one, self._now)
-                alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
-        settled = held = 0
-        for (until, _), (decision, ids) in alike.items():
-            if until is None:
-                settled += len(self._book.settle(ids, self._now, decision))
-            else:
-                held += len(self._book.postpone(ids, until, decision))
-        return Announced(settled=settled, held=held)

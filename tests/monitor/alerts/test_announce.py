@@ -6,9 +6,10 @@ import pytest
 
 from checks import Severity
 from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
+from monitor.alerts import announce as module
 from monitor.alerts.announce import Announced, announce, look_again
 from monitor.alerts.case import LOOK_AGAIN
-from store import Book, Scope
+from store import Book, Scope, Store
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
 from tests.monitor.alerts.made import NOW, at
 
@@ -335,3 +336,75 @@ def test_nothing_due_is_nothing_written(desk_of):
     desk = desk_of()
     assert announce(desk.project, desk.store, NOW) == Announced()
     assert Announced(1, 2, 3) == Announced(1) + Announced(0, 2, 3)
+
+
+def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_of, monkeypatch):
+    """Thousands of silenced incidents are decided on without the store's lock, and written down in small steps."""
+    desk = desk_of()
+    for number in range(7):
+        desk.open("stray", check=f"c{number}")
+    desk.open("orders")
+    desk.silence("stray", until=at(9))
+    writing, postpone, steps = Store.writing, Book.postpone, []
+
+    def begins(store):
+        steps.append(0)
+        return writing(store)
+
+    def counts(book, ids, until, decision):
+        steps[-1] += len(ids)
+        return postpone(book, ids, until, decision)
+
+    monkeypatch.setattr(module, "NOTED_AT_ONCE", 3)
+    monkeypatch.setattr(Store, "writing", begins)
+    monkeypatch.setattr(Book, "postpone", counts)
+    assert announce(desk.project, desk.store, at(1)) == Announced(messages=1, settled=1, held=7)
+    assert sorted(steps) == [0, 1, 3, 3]
+    assert all(one.decision is not None for one in desk.decisions())
+
+
+def test_what_somebody_takes_care_of_is_looked_at_without_the_lock(desk_of, monkeypatch):
+    """Nobody is reminded of it, so nothing is written, however often it is looked at."""
+    desk = desk_of()
+    incident = desk.open()
+    assert desk.told(at(1)) == [("desk", [1], ["first"])]
+    desk.change(incident, Acknowledged(at(2)), when=at(2))
+
+    def refuses(_store):
+        raise AssertionError
+
+    monkeypatch.setattr(Store, "writing", refuses)
+    assert announce(desk.project, desk.store, at(100)) == Announced()
+
+
+def test_what_changes_while_it_is_decided_on_is_decided_on_next(desk_of, monkeypatch):
+    """A change that comes between the look and the writing has news of its own: nothing is settled with it."""
+    desk = desk_of()
+    incident = desk.end(desk.open(), NOW + MINUTE)
+    note = module._note
+
+    def late(*given):
+        desk.back(incident, at(1))
+        return note(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_note", late)
+        assert desk.told(at(1)) == []
+    assert desk.told(at(2)) == [("desk", [1], ["first"])]
+
+
+def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
+    """What there seemed to be to tell is decided once more, in the transaction that writes the message."""
+    desk = desk_of()
+    incident = desk.open()
+    tell = module._tell
+
+    def late(*given):
+        desk.end(incident, at(1))
+        return tell(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_tell", late)
+        assert desk.told(at(1)) == []
+    assert desk.told(at(2)) == []
+    assert desk.last()["why"] == "it is over, and the channel was never told of it"
