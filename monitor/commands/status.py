@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.figures.health import TableState
+    from monitor.figures.releases import ReleaseState
     from monitor.wiring import Project
 
 _ALL = 40
@@ -24,7 +25,7 @@ app = typer.Typer(rich_help_panel="Watch")
 
 @app.command()
 def status(ctx: typer.Context) -> None:
-    """Show how the tables are: health, last run, open incidents, what could not be evaluated.
+    """Show how the tables are: health, last run, open incidents, what could not be evaluated; and the releases.
 
     Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate.
 
@@ -34,6 +35,7 @@ def status(ctx: typer.Context) -> None:
     from monitor.figures.catalogue import state_as_json
     from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import Health, states_of
+    from monitor.figures.releases import releases_of
     from monitor.wiring import Project
     from store import lock_holder
 
@@ -41,6 +43,7 @@ def status(ctx: typer.Context) -> None:
     project = Project.of(invocation)
     with project.open_store() as store, explained(), store.reading() as view:
         states = states_of(project, view, project.config.tables)
+        releases = releases_of(project, view, states)
         watchfulness = Watchfulness.of(view, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
     counted = Counter(state.health for state in states)
@@ -66,10 +69,13 @@ def status(ctx: typer.Context) -> None:
             }
             for state in states
         ],
+        "releases": [release.to_json() for release in releases],
     }
 
     def draw(console: "Console") -> None:
         _draw(console, project, states, now)
+        if releases:
+            _draw_releases(console, releases, now)
         console.print()
         for line in watchfulness.lines():
             console.print(line)
@@ -106,3 +112,24 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
         console.print("\nnot evaluated", style="bold")
     for one in silent:
         console.print(f"  {one.check_id}  {one.reason}: {one.message}")
+
+
+def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: "datetime") -> None:
+    from rich.text import Text
+
+    from checks import say_duration
+    from monitor.frame.tables import draw_table
+
+    rows = [
+        (
+            one.name,
+            one.release.table,
+            one.word.value,
+            None if one.since is None else f"{say_duration(now - one.since)} ago",
+            one.said,
+        )
+        for one in releases
+    ]
+    console.print()
+    draw_table(console, ("~release", "~table", "state", "since", "~held by"), rows)
+    console.print(Text("clear: passes the configured limits; no more, and no statement of law", "dim"))

@@ -108,6 +108,90 @@ def test_a_release_at_risk_does_not_make_a_table_unhealthy(terminal: Terminal) -
     assert value["tables"][1]["open_incidents"] == [1]
 
 
+PEOPLE = """
+releases:
+  extract:
+    table: orders
+    audience: a university
+    columns: {id: other, customer: quasi-identifier}
+    limits: {k: 2}
+  other: {table: orders, columns: {id: other, customer: quasi-identifier}, limits: {k: 3}}
+  bare: {table: orders}
+"""
+
+
+def _with_releases(terminal: Terminal) -> None:
+    terminal.configure(**{"    upstream: [refunds]\n": "    upstream: [refunds]\n" + PEOPLE})
+
+
+def _releases(terminal: Terminal) -> dict[str, Any]:
+    return {one["release"]: one for one in terminal.json("status")["releases"]}
+
+
+def test_a_release_is_on_hold_while_a_disclosure_check_fails(terminal: Terminal) -> None:
+    """Since when, and by which check or incident; it is clear again when the incident is over."""
+    _with_releases(terminal)
+    assert [one["state"] for one in _releases(terminal).values()] == ["hold"] * 3
+    terminal("check")
+    terminal.sql("UPDATE orders SET customer = 'ann'")
+    for hour in (1, 2):
+        with terminal.at(NOW + timedelta(hours=hour)):
+            terminal("check")
+            found = _releases(terminal)["extract"]
+            assert found["state"] == ("hold" if hour == 1 else "clear")  # one passing run is not enough
+            if hour == 1:
+                assert found["since"] == NOW.isoformat()
+                held = {"check_id": "orders.extract-k-anonymity", "reason": "incident", "since": NOW.isoformat()}
+                assert found["held_by"] == [{**held, "incident": 1}]
+            else:
+                assert (found["since"], found["held_by"]) == ((NOW + timedelta(hours=1)).isoformat(), [])
+                said = terminal("status").out
+    assert (found["table"], found["audience"]) == ("orders", "a university")
+    lines = {line.split()[0]: line.split() for line in said.splitlines() if line and line[0] != " "}
+    assert lines["extract"][:5] == ["extract", "orders", "clear", "1", "h"]
+    assert lines["other"][2] == "hold"
+    assert lines["other"][-2:] == ["orders.other-k-anonymity", "#2"]
+    assert "clear: passes the configured limits; no more, and no statement of law" in said
+
+
+def test_a_release_holds_on_what_nobody_knows(terminal: Terminal) -> None:
+    """Nothing that was asked, a check that never ran and one that could not be evaluated are no clearance."""
+    _with_releases(terminal)
+    terminal.sql("UPDATE orders SET customer = 'ann'; INSERT INTO orders VALUES (3, 'ann')")
+    held = _releases(terminal)["extract"]["held_by"]
+    assert [(one["check_id"], one["reason"], one["since"]) for one in held] == [
+        ("orders.extract-classification", "not-yet-checked", None),
+        ("orders.extract-k-anonymity", "not-yet-checked", None),
+    ]
+    terminal("check")
+    found = _releases(terminal)
+    assert {name: one["state"] for name, one in found.items()} == {"extract": "clear", "other": "clear", "bare": "hold"}
+    assert [one["reason"] for one in found["bare"]["held_by"]] == ["no-limits"]
+    terminal.sql("DELETE FROM orders")
+    with terminal.at(NOW + timedelta(hours=1)):
+        terminal("check")
+        found = _releases(terminal)
+    (held,) = found["extract"]["held_by"]
+    assert (held["check_id"], held["reason"]) == ("orders.extract-k-anonymity", "no-data")
+    assert held["since"] == NOW.isoformat()
+
+
+def test_a_disclosure_that_a_person_reports_holds_every_release_of_the_table(terminal: Terminal) -> None:
+    """An incident without a check is about the table, so about all that is given of it."""
+    _with_releases(terminal)
+    terminal.sql("UPDATE orders SET customer = 'ann'; INSERT INTO orders VALUES (3, 'ann')")
+    terminal("check")
+    project = Project(load(terminal.folder / "tablewatch.yaml"))
+    seen = Report("orders", "a name in a note", Severity.CRITICAL, Kind.DISCLOSURE)
+    with project.open_store() as store, store.writing() as book:
+        book.add_histories([History([report(seen, detected_at=NOW, now=NOW)], NOW, "tablewatch")])
+    found = _releases(terminal)
+    assert [one["state"] for one in found.values()] == ["hold"] * 3
+    assert found["other"]["held_by"] == [
+        {"check_id": None, "reason": "incident", "since": NOW.isoformat(), "incident": 1}
+    ]
+
+
 def test_many_healthy_tables_are_counted(terminal: Terminal) -> None:
     """Beyond forty tables a person sees those that need somebody; programs get all."""
     many = "".join(

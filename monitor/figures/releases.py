@@ -1,0 +1,145 @@
+"""Say which releases are on hold, since when, and by which check; the others are clear.
+
+hold    a disclosure check of the table fails or could not be evaluated, or a disclosure incident of it is open
+clear   every one of them was evaluated, and passes its limits: that, and no statement of law
+
+A check that belongs to another release of the same table holds that one only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from checks import Check, Kind, Status
+from incidents import Incident, Watch
+from monitor.config import Release, Table
+from monitor.config._releases import release_checks
+from monitor.figures.health import TableState
+from monitor.pages.incident import iso
+from monitor.wiring import Project
+from store import View
+
+INCIDENT: Final = "incident"
+NEVER_RAN: Final = "not-yet-checked"
+NOTHING_ASKED: Final = "no-limits"
+
+
+class ReleaseWord(StrEnum):
+    """How a release stands."""
+
+    HOLD = "hold"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBy:
+    """What holds a release.
+
+    `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`, or why a
+    check could not be evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise.
+    """
+
+    check_id: str | None
+    reason: str
+    since: datetime | None
+    incident: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseState:
+    """How a release stands, and since when; held by nothing, it is clear."""
+
+    name: str
+    release: Release
+    since: datetime | None
+    held_by: Sequence[HeldBy]
+
+    @property
+    def said(self) -> str:
+        """Say in a few words what holds it."""
+        return ", ".join(
+            " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
+            for one in self.held_by
+        )
+
+    @property
+    def word(self) -> ReleaseWord:
+        """Give `hold` or `clear`."""
+        return ReleaseWord.HOLD if self.held_by else ReleaseWord.CLEAR
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the published form."""
+        return {
+            "release": self.name,
+            "table": self.release.table,
+            "audience": self.release.audience,
+            "state": self.word.value,
+            "since": iso(self.since),
+            "held_by": [
+                {"check_id": one.check_id, "reason": one.reason, "since": iso(one.since), "incident": one.incident}
+                for one in self.held_by
+            ],
+        }
+
+
+def releases_of(project: Project, view: View, states: Sequence[TableState]) -> Sequence[ReleaseState]:
+    """Give how the releases of the configuration stand, in its order; `states` are those of all its tables."""
+    releases = project.config.releases
+    if not releases:
+        return []
+    tables = {state.table.name: state for state in states}
+    asked = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
+    watches = view.watches([check_id for gate in asked.values() for check_id in gate])
+    return [
+        _state(name, release, _Gate(tables[release.table], asked[name], watches)) for name, release in releases.items()
+    ]
+
+
+def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[str, Check]:
+    """Give the disclosure checks of a release's table, but those that other releases of it ask for."""
+    others = {check.name for one in releases if one != name for check in release_checks(one, releases[one])}
+    mine = [check for check in table.checks if check.kind is Kind.DISCLOSURE and check.name not in others]
+    return {table.check_id(check): check for check in mine}
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    table: TableState
+    checks: Mapping[str, Check]
+    watches: Mapping[str, Watch]
+
+    def held_by(self) -> Iterator[HeldBy]:
+        if not self.checks:
+            yield HeldBy(None, NOTHING_ASKED, None)
+        silent = {one.check_id: one.reason for one in self.table.not_evaluated}
+        incidents = list(self._incidents())
+        yield from (HeldBy(one.check_id, INCIDENT, one.last.detected_at, one.id) for one in incidents)
+        for check_id in sorted(self.checks.keys() - {one.check_id for one in incidents}):
+            watch = self.watches.get(check_id)
+            if watch is None:
+                yield HeldBy(check_id, NEVER_RAN, None)
+            elif check_id in silent:
+                yield HeldBy(check_id, silent[check_id], watch.last_pass_ended_at or watch.monitored_since)
+            elif watch.last_status == Status.FAIL.value:
+                yield HeldBy(check_id, "fail", watch.failing_since or watch.last_run_at)
+
+    def clear_since(self) -> datetime | None:
+        """Give when the last of the checks began to pass."""
+        watches = [self.watches[check_id] for check_id in self.checks]
+        return max((watch.passing_since or watch.last_run_at for watch in watches), default=None)
+
+    def _incidents(self) -> Iterator[Incident]:
+        """Give the open incidents that hold the release: not those of a check that another release asks for."""
+        table = self.table.table
+        others = {table.check_id(check) for check in table.checks} - self.checks.keys()
+        for one in self.table.incidents:
+            if one.kind is Kind.DISCLOSURE and one.check_id not in others:
+                yield one
+
+
+def _state(name: str, release: Release, gate: _Gate) -> ReleaseState:
+    held_by = list(gate.held_by())
+    since = min((one.since for one in held_by if one.since is not None), default=None)
+    return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)
