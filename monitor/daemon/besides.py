@@ -37,8 +37,9 @@ class Besides:
         """Take the chores; each is done for the first time when it starts."""
         self._chores, self._clock = chores, clock
         self._stumbles: dict[str, str] = {}
+        self._failing_since: dict[str, float] = {}
         self._lock = Lock()
-        self._at: set[str] = set()
+        self._at: dict[str, float] = {}
         self._stopped = False
         self._one_ended = Condition()
         self._scheduler = BackgroundScheduler(
@@ -73,16 +74,24 @@ class Besides:
         with self._one_ended:
             return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
 
+    def failing_for(self, name: str) -> float:
+        """Give for how many seconds a chore has failed each time, or did not end; 0 while it does its work."""
+        with self._one_ended:
+            begun = self._at.get(name)
+        with self._lock:
+            since = [one for one in (begun, self._failing_since.get(name)) if one is not None]
+        return self._clock.monotonic() - min(since) if since else 0.0
+
     def _do(self, name: str, chore: Chore) -> None:
         with self._one_ended:
             if self._stopped:
                 return
-            self._at.add(name)
+            self._at[name] = self._clock.monotonic()
         try:
             chore.do()
         finally:
             with self._one_ended:
-                self._at.discard(name)
+                del self._at[name]
                 self._one_ended.notify_all()
 
     def _hear(self, event: JobExecutionEvent) -> None:
@@ -98,8 +107,10 @@ class Besides:
             news = said is not None and self._stumbles.get(event.job_id) != said
             if said is None:
                 self._stumbles.pop(event.job_id, None)
+                self._failing_since.pop(event.job_id, None)
             else:
                 self._stumbles[event.job_id] = said
+                self._failing_since.setdefault(event.job_id, self._clock.monotonic())
         if news:
             LOG.error("%s: %s", event.job_id, said)
 

@@ -39,6 +39,8 @@ _SENDING_S: Final = 3.0
 """So much of the time to stop is kept for messages on their way."""
 _STUCK_S: Final = 60.0
 """A loop that did not come round for so long is not well: it waits for the store 20 s at most."""
+_MUTE_S: Final = 120.0
+"""A daemon that could not decide on alerts for so long is not well, however much it finds."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -84,11 +86,19 @@ class Daemon:
             presence=self._presence,
         )
         self._stepped_at = clock.monotonic()
+        self._besides: Besides | None = None
 
     @property
     def project(self) -> Project:
         """Give the configuration in use."""
         return self._configured.project
+
+    @property
+    def is_well(self) -> bool:
+        """Say whether the loop comes round, workers work, the store takes what they find, and alerts are decided on."""
+        steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
+        speaks = self._besides is None or self._besides.failing_for("alerts") < _MUTE_S
+        return steps and speaks and self._work.problem is None and self._pool.state.trouble is None
 
     # --- until nothing is due, or for ever ----------------------------------------------------------------------------
 
@@ -118,7 +128,7 @@ class Daemon:
         """
         address = self.project.config.daemon.metrics
         stop_serving = serve(self._observer.metrics, address) if address != "off" else None
-        besides = Besides(self._chores(), self._clock)
+        besides = self._besides = Besides(self._chores(), self._clock)
         try:
             with self._working():
                 besides.start()
@@ -231,8 +241,7 @@ class Daemon:
         url = self.project.config.daemon.heartbeat_url
         if url is None:
             return
-        steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
-        problem = ping(url, well=steps and self._work.problem is None and self._pool.state.trouble is None)
+        problem = ping(url, well=self.is_well)
         if problem is not None:
             LOG.warning("%s", problem)
 

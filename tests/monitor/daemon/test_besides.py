@@ -33,6 +33,46 @@ def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
     assert said == ["bug: stumbled (ValueError); please report it", "busy: the store is locked"]
 
 
+def test_how_long_a_chore_fails_or_hangs_is_known():
+    """From its first failure in a row, or since it began what it does not end; nothing once it did its work."""
+
+    class Ticks(SystemClock):
+        now_s = 0.0
+
+        def monotonic(self):
+            return self.now_s
+
+    clock, turns = Ticks(), threading.Semaphore(0)
+    fails, hangs, may_end = True, threading.Event(), threading.Event()
+
+    def alerts():
+        clock.now_s += 100
+        turns.release()
+        if fails:
+            raise KeyError
+        hangs.set()
+        may_end.wait()
+
+    besides = Besides({"alerts": Chore(1, alerts)}, clock)
+    assert besides.failing_for("alerts") == 0
+    besides.start()
+    try:
+        assert all(turns.acquire(timeout=60) for _ in range(3))
+        besides.wait_for("alerts", 60)
+        assert besides.failing_for("alerts") >= 100
+        assert besides.failing_for("another") == 0
+        fails = False
+        assert hangs.wait(60)
+        clock.now_s += 1000
+        assert besides.failing_for("alerts") >= 1000
+        besides.stop()
+        may_end.set()
+        besides.wait_for("alerts", 60)
+    finally:
+        may_end.set()
+        besides.stop()
+
+
 def test_after_the_clock_was_set_back_chores_go_on():
     """Their next time is planned anew, whatever it was."""
     done = threading.Semaphore(0)
