@@ -1,9 +1,23 @@
 """Microaggregation as mathematics: arrays in, labels of groups of k to 2k-1 records out."""
 
+from remedies.microaggregation._bound import lower_bound, lower_bound_estimate
+from remedies.microaggregation._fdh import fdh_path
 from remedies.microaggregation._loss import information_loss
 from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm, optimal_univariate
 from remedies.microaggregation._npn import npn_path
 from remedies.microaggregation._standardise import standardise
+from remedies.microaggregation._vmdav import vmdav
 
-__all__ = ["information_loss", "mdav", "mhm", "npn_path", "optimal_univariate", "standardise"]
+__all__ = [
+    "fdh_path",
+    "information_loss",
+    "lower_bound",
+    "lower_bound_estimate",
+    "mdav",
+    "mhm",
+    "npn_path",
+    "optimal_univariate",
+    "standardise",
+    "vmdav",
+]

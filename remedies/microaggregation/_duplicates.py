@@ -40,3 +40,29 @@ def _identical(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> 
         if one[j] != other[j]:
             return False
     return True
+
+
+@compiled
+def with_identical(path: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Let every record of a path be followed by those identical to it, in ascending order.
+
+    Args:
+        path: (m,) the records i with first[i] == i.
+        first: (n,) the lowest index of an identical record.
+    """
+    n = first.size
+    following = np.full(n, -1, np.int64)
+    last = np.arange(n)
+    for i in range(n):
+        if first[i] != i:
+            following[last[first[i]]] = i
+            last[first[i]] = i
+    out = np.empty(n, np.int64)
+    position = 0
+    for start in path:
+        i = start
+        while i >= 0:
+            out[position] = i
+            position += 1
+            i = following[i]
+    return out

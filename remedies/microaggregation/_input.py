@@ -1,5 +1,6 @@
 """What every function of this sub-package asks of its input. No message contains a value of the table."""
 
+import math
 import operator
 from typing import SupportsIndex
 
@@ -53,6 +54,19 @@ def whole(number: SupportsIndex, *, name: str) -> int:
         return operator.index(number)
     except TypeError as other:
         raise Misfit(f"{name} is a {type(number).__name__}; expected a whole number") from other
+
+
+def finite(number: object, *, name: str) -> float:
+    """Take a finite number.
+
+    Raises:
+        Misfit: it is not a number, or not finite.
+    """
+    if isinstance(number, bool | np.bool_) or not isinstance(number, int | float | np.integer | np.floating):
+        raise Misfit(f"{name} is a {type(number).__name__}; expected a number")
+    if not math.isfinite(number):
+        raise Misfit(f"{name} is not finite")
+    return float(number)
 
 
 def group_size(k: SupportsIndex, *, records: int) -> int:

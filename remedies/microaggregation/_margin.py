@@ -11,6 +11,7 @@ equal, and the lowest index decides.
 """
 
 import math
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +56,7 @@ def tie(square: float, radius: float) -> float:
 
 
 @compiled
-def apart64(scores: npt.NDArray[np.float64], i: int, point: npt.NDArray[np.float64]) -> float:
+def apart64(scores: npt.NDArray[np.float64], i: SupportsIndex, point: npt.NDArray[np.float64]) -> float:
     """Give the squared distance of record i to a point, in float64, summed from the first column to the last."""
     total = 0.0
     for j in range(point.size):

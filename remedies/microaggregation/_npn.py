@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies.microaggregation._axes import on_axes
-from remedies.microaggregation._compiled import compiled
-from remedies.microaggregation._duplicates import first_identical
+from remedies.microaggregation._duplicates import first_identical, with_identical
 from remedies.microaggregation._standardise import z_scores
 from remedies.microaggregation._walk import outermost, walk
 
@@ -32,31 +31,5 @@ def npn_path(X: npt.ArrayLike) -> npt.NDArray[np.int64]:
     first = first_identical(scores)
     distinct = np.flatnonzero(first == np.arange(first.size))
     chosen = np.ascontiguousarray(scores[distinct])
-    path = walk(chosen, on_axes(chosen), np.arange(distinct.size), outermost(chosen))
+    path = walk(chosen, on_axes(chosen), outermost(chosen))
     return with_identical(distinct[path], first)
-
-
-@compiled
-def with_identical(path: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Let every record of a path be followed by those identical to it, in ascending order.
-
-    Args:
-        path: (m,) the records i with first[i] == i.
-        first: (n,) the lowest index of an identical record.
-    """
-    n = first.size
-    following = np.full(n, -1, np.int64)
-    last = np.arange(n)
-    for i in range(n):
-        if first[i] != i:
-            following[last[first[i]]] = i
-            last[first[i]] = i
-    out = np.empty(n, np.int64)
-    position = 0
-    for start in path:
-        i = start
-        while i >= 0:
-            out[position] = i
-            position += 1
-            i = following[i]
-    return out

@@ -44,32 +44,30 @@ def outermost(scores: npt.NDArray[np.float64]) -> int:
 
 
 @compiled
-def walk(
-    scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], records: npt.NDArray[np.int64], start: int
-) -> npt.NDArray[np.int64]:
-    """Visit records (m,), starting with one of them, always going to the nearest; ties to the lowest index.
+def walk(scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], start: int) -> npt.NDArray[np.int64]:
+    """Visit all records, starting with one, always going to the nearest; ties to the lowest index.
 
     Args:
-        scores: (n, d) z-scores, what decides.
-        points: (n, d) the same records on their principal axes, what rules out.
-        records: (m,) record numbers, ascending.
-        start: one of them.
+        scores: (n, d) z-scores, contiguous: what decides.
+        points: (n, d) the same records on their principal axes: what rules out.
+        start: the first record.
 
     Returns:
-        (m,) the path.
+        (n,) the path.
     """
     table = _Table(scores, points, margins(scores))
-    path = np.empty(records.size, np.int64)
-    leaves = leaves_of(points, records)
+    n = scores.shape[0]
+    path = np.empty(n, np.int64)
+    leaves = leaves_of(points, np.arange(n))
     search = _room(leaves.filled.size)
     at = start
-    filled = records.size
-    for step in range(records.size):
+    filled = n
+    for step in range(n):
         path[step] = at
         home = take_out(leaves, at)
-        left = records.size - step - 1
+        left = n - step - 1
         if 0 < left < _REBUILD * filled:
-            leaves = leaves_of(points, _left(leaves, records))
+            leaves = leaves_of(points, _left(leaves))
             search = _room(leaves.filled.size)
             filled = left
             home = -1
@@ -91,16 +89,15 @@ def _room(m: int) -> _Search:
 
 
 @compiled
-def _left(leaves: Leaves, records: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give the records that were not taken out, ascending."""
-    kept = np.empty(records.size, np.int64)
+def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
+    """Give the records that were not taken out."""
+    kept = np.empty(leaves.filled.sum(), np.int64)
     many = 0
-    for i in records:
-        leaf, slot = leaves.leaf_of[i], leaves.slot_of[i]
-        if leaf >= 0 and slot < leaves.filled[leaf] and leaves.record[leaf, slot] == i:
-            kept[many] = i
+    for leaf in range(leaves.filled.size):
+        for slot in range(leaves.filled[leaf]):
+            kept[many] = leaves.record[leaf, slot]
             many += 1
-    return kept[:many].copy()
+    return kept
 
 
 @compiled
