@@ -30,6 +30,23 @@ FAILED: Final = "a statement failed"
 BEGIN_TRIES: Final = 4
 """How often a writer tries to begin: SQLite also says busy at once, while it recovers or closes a log."""
 
+CLIENT_ALIVE: Final = {
+    "tcp_user_timeout": 20_000,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+"""A server whose machine or network is gone is noticed within half a minute, not when TCP gives up after hours."""
+
+SERVER_ALIVE: Final = (
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+    "SET idle_in_transaction_session_timeout = 120000",
+)
+"""The same for the server: a writer that is gone or stands still amid a transaction keeps the others out until then."""
+
 _READERS: Final = 8
 _WAL_BYTES_KEPT: Final = 64 * 2**20
 
@@ -107,16 +124,14 @@ def leader_engine(address: Address) -> Engine | None:
     """Connect for a lock that lasts as long as the connection; None on SQLite, where one daemon at most runs."""
     if address.file is not None:
         return None
-    alive = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
     return create_engine(
         address.url,
         poolclass=NullPool,
         hide_parameters=True,
         connect_args={
             "connect_timeout": 10,
-            "tcp_user_timeout": 20_000,
             "application_name": "tablewatch leader",
-            **alive,
+            **CLIENT_ALIVE,
         },
         isolation_level="AUTOCOMMIT",
     )
@@ -191,13 +206,21 @@ def _postgres_engine(address: Address, *, patience: timedelta, writes: bool) -> 
             pool_timeout=patience.total_seconds(),
             pool_pre_ping=True,
             hide_parameters=True,
-            connect_args={"connect_timeout": 10, "application_name": "tablewatch store"},
+            connect_args={"connect_timeout": 10, "application_name": "tablewatch store", **CLIENT_ALIVE},
             isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         )
     except (ImportError, NoSuchModuleError):
         raise StoreUnavailable("a store on PostgreSQL needs psycopg: pip install 'tablewatch[postgres]'") from None
+    event.listen(engine, "connect", _be_noticed)
     event.listen(engine, "begin", _saying(*(_writing(wait) if writes else ("SET TRANSACTION READ ONLY",))))
     return engine
+
+
+def _be_noticed(connection: Any, _record: object) -> None:
+    with connection.cursor() as cursor:
+        for statement in SERVER_ALIVE:
+            cursor.execute(statement)
+    connection.commit()
 
 
 def _writing(wait_ms: int) -> tuple[str, ...]:

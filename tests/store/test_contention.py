@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from store import Claim, Lease, Scheduled, SlotState, Store, open_store
+from store import Claim, Lease, Scheduled, SlotState, Store, StoreUnavailable, _engines, open_store
 from tests.store.made import AT, HOUR
 from tests.store.processes import start
 
@@ -89,3 +89,27 @@ def test_what_a_dead_daemon_left_goes_to_one_heir(url: str) -> None:
             assert book.finish(dead, now=AT + HOUR, run_ids={lease.id: "stale" for lease in dead}) == set()
             assert len(book.finish([*first, *second], now=AT + HOUR)) == TABLES
             assert {slot.run_id for slot in book.slots(AT, 999)} == {None}
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_writer_that_stands_still_is_sent_away(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that is stopped amid a transaction keeps the others out for a while only; nothing of it is kept."""
+    open_store(url).close()
+    brief = [one.replace("120000", "200") for one in _engines.SERVER_ALIVE]
+    with open_store(url) as other, open_store(url) as still:
+        monkeypatch.setattr(_engines, "SERVER_ALIVE", brief)
+        with pytest.raises(StoreUnavailable):
+            _stand_still(still, other)
+        with still.reading() as view:
+            assert view.project() == "other"
+        with still.writing() as again:
+            assert again.project() == "other"
+
+
+def _stand_still(still: Store, other: Store) -> None:
+    with still.writing() as book:
+        book.name_project("still")
+        with other.writing() as late:
+            late.name_project("other")
+        book.epoch()

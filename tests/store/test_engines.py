@@ -117,6 +117,25 @@ def test_postgresql_has_the_settings_that_keep_data(postgres_url: str) -> None:
     assert found["reader"] == ["repeatable read", "on"]
 
 
+@pytest.mark.postgres
+def test_postgresql_notices_a_writer_that_is_gone(postgres_url: str) -> None:
+    """A daemon whose machine lost its power amid a transaction would keep all others from writing for two hours."""
+    address = address_of(postgres_url)
+    names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count")
+    for kind in ("writer", "reader", "migration"):
+        engine = ENGINES[kind](address)
+        try:
+            with engine.connect() as connection:
+                assert [int(connection.scalar(text(f"SHOW {name}"))) for name in names] == [10, 5, 3]
+                assert connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "2min"
+                client = connection.connection.driver_connection
+                assert client is not None
+                told = client.info.get_parameters()
+                assert (told["keepalives_idle"], told["tcp_user_timeout"]) == ("10", "20000")
+        finally:
+            engine.dispose()
+
+
 @pytest.mark.parametrize("kind", ENGINES)
 def test_no_connection_makes_a_file(tmp_path: Path, kind: str) -> None:
     """A store that was taken away while it was in use is missing, and not there again, empty."""
