@@ -27,6 +27,8 @@ ADDED, REMOVED = "added", "removed"
 OP: Final = "op"
 OPERATIONS: Final = ("insert", "update", "delete")
 
+_SKIPS_ROWS: Final = {"duckdb"}
+"""Engines that keep the least and the greatest value of some thousand rows at a time, and pass over the others."""
 _HALF: Final = 0xFFFF_FFFF
 _SQLITE_HASH: Final = "tablewatch_hash"
 """As `sources._moments.register` offers it."""
@@ -62,11 +64,28 @@ def watermark(context: Context, rows: ir.Table, name: str) -> ir.Column:
 
 
 def bounds(context: Context, name: str, last: Any) -> ir.Table:
-    """Ask, in one row, how far a table goes: `newest`, `nulls` and `below`, the rows below the last watermark."""
+    """Ask, in one row, how far a table goes: `newest`, `nulls` and `below`, the rows below the last watermark.
+
+    `newest` may be NULL where no row has the last watermark or a later one, though others are there.
+    """
     rows = context.filtered
     column = watermark(context, rows, name)
-    below = ibis.literal(0, "int64") if last is None else rows.count(where=column < written(last, column))
+    if last is None:
+        zero = ibis.literal(0, "int64")
+        return rows.aggregate(**{NEWEST: column.max(), NULLS: rows.count(where=column.isnull()), BELOW: zero})
+    if context.dialect in _SKIPS_ROWS:
+        return _bounds_apart(rows, column, written(last, column))
+    below = rows.count(where=column < written(last, column))
     return rows.aggregate(**{NEWEST: column.max(), NULLS: rows.count(where=column.isnull()), BELOW: below})
+
+
+def _bounds_apart(rows: ir.Table, column: ir.Column, last: ir.Value) -> ir.Table:
+    """Ask the same by filters: the engine reads what is new only, and counts all rows from what it knows of files."""
+    since, empty = rows.filter(column >= last), rows.filter(column.isnull())
+    newest = since[column.get_name()].max()
+    every = rows.aggregate(**{ROWS: rows.count()}).cross_join(empty.aggregate(**{NULLS: empty.count()}))
+    seen = every.cross_join(since.aggregate(**{NEWEST: newest, "since": since.count()}))
+    return seen.select(NEWEST, NULLS, **{BELOW: seen[ROWS] - seen[NULLS] - seen["since"]})
 
 
 def arrived(context: Context, quasi_identifiers: Sequence[str], name: str, *, last: Any, newest: Any) -> ir.Table:

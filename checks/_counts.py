@@ -18,20 +18,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from checks._class_pairs import Pairs
 
 SIGNATURE: Final = 16
 """Bytes of a signature."""
 
-COUNT: Final = 8
-"""Bytes of a count."""
-
 MOST_CLASSES: Final = 4_000_000
 """A table with more counts than this is counted as a whole each time, by its own engine."""
+
+
+_NONE: Final = Pairs()
 
 
 class Mode(StrEnum):
@@ -87,133 +85,6 @@ class Recount(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Signatures with counts, each signature once, ascending, no count 0.
-
-    `signatures`: 16 bytes each. `counts`: 8 bytes each, little-endian, signed where they are differences.
-    """
-
-    signatures: bytes = b""
-    counts: bytes = b""
-
-    @classmethod
-    def of(cls, signatures: bytes | bytearray, counts: npt.NDArray[np.int64]) -> Pairs:
-        """Take signatures in any order, whatever number of times, with a count each; the counts of one are added."""
-        import numpy as np
-
-        if not len(counts):
-            return cls()
-        first, second = _halves(signatures)
-        order = np.argsort(first, kind="stable")  # quick where what is put together is sorted already
-        if (np.diff(first[order]) == 0).any():
-            order = np.lexsort((second, first))
-        first, second, counts = first[order], second[order], counts[order]
-        new = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-        begins = np.flatnonzero(np.concatenate(([True], new)))
-        summed = np.add.reduceat(counts, begins)
-        kept = begins[summed != 0]
-        both = np.stack((first[kept], second[kept]), axis=1).astype(">u8")
-        return cls(both.tobytes(), summed[summed != 0].astype("<i8").tobytes())
-
-    @classmethod
-    def added(cls, *several: Pairs) -> Pairs:
-        """Add the counts of several up."""
-        import numpy as np
-
-        some = [one for one in several if one.signatures]
-        if len(some) < 2:
-            return some[0] if some else cls()
-        counts = np.frombuffer(b"".join(one.counts for one in some), dtype="<i8")
-        return cls.of(b"".join(one.signatures for one in some), counts)
-
-    @classmethod
-    def joined(cls, several: Iterable[Pairs]) -> Pairs:
-        """Put several together of which each begins after the one before has ended."""
-        every = list(several)
-        return cls(b"".join(one.signatures for one in every), b"".join(one.counts for one in every))
-
-    @classmethod
-    def unpacked(cls, packed: bytes) -> Pairs:
-        """Give what was packed."""
-        end = len(packed) // (SIGNATURE + COUNT) * SIGNATURE
-        return cls(packed[:end], packed[end:])
-
-    @property
-    def packed(self) -> bytes:
-        """Give all of it in one piece."""
-        return self.signatures + self.counts
-
-    @property
-    def negative(self) -> Pairs:
-        """Give it with each count below zero, and the other way round."""
-        return Pairs(self.signatures, (-self.numbers()).astype("<i8").tobytes())
-
-    def slice(self, begin: int, end: int) -> Pairs:
-        """Give some of it, by place."""
-        return Pairs(self.signatures[begin * SIGNATURE : end * SIGNATURE], self.counts[begin * COUNT : end * COUNT])
-
-    def shards(self, bits: int) -> Sequence[tuple[int, Pairs]]:
-        """Give it apart by the first bits of the signatures: (number, pairs), ascending, none that is empty."""
-        import numpy as np
-
-        if not self.signatures:
-            return ()
-        numbers = _halves(self.signatures)[0] >> np.uint64(64 - bits)
-        found, begins = np.unique(numbers, return_index=True)
-        ends = [*begins[1:].tolist(), len(self)]
-        return [
-            (number, self.slice(begin, end))
-            for number, begin, end in zip(found.tolist(), begins.tolist(), ends, strict=True)
-        ]
-
-    def of_each(self, wanted: Pairs) -> npt.NDArray[np.int64]:
-        """Give the count of each signature that is wanted, in that order; 0 for one that is not here."""
-        import numpy as np
-
-        found = np.zeros(len(wanted), dtype=np.int64)
-        if not (len(self) and len(wanted)):
-            return found
-        (first, second), (asked, besides) = _halves(self.signatures), _halves(wanted.signatures)
-        if (first[1:] == first[:-1]).any():  # one in 10^7 tables of two million classes
-            mine = dict(self.items())
-            return np.array([mine.get(signature, 0) for signature, _ in wanted.items()], dtype=np.int64)
-        place = np.minimum(np.searchsorted(first, asked), len(first) - 1)
-        alike = (first[place] == asked) & (second[place] == besides)
-        found[alike] = self.numbers()[place[alike]]
-        return found
-
-    def __len__(self) -> int:
-        """Count the signatures."""
-        return len(self.signatures) // SIGNATURE
-
-    def items(self) -> Iterable[tuple[bytes, int]]:
-        """Give each signature with its count."""
-        size = SIGNATURE
-        starts = range(0, len(self.signatures), size)
-        return zip((self.signatures[at : at + size] for at in starts), self.numbers().tolist(), strict=True)
-
-    def sizes(self) -> list[tuple[int, int]]:
-        """Give how many signatures have which count: (count, number)."""
-        import numpy as np
-
-        sizes, classes = np.unique(self.numbers(), return_counts=True)
-        return list(zip(sizes.tolist(), classes.tolist(), strict=True))
-
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """Give the counts, in the order of the signatures."""
-        import numpy as np
-
-        return np.frombuffer(self.counts, dtype="<i8")
-
-
-def _halves(signatures: bytes | bytearray) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    import numpy as np
-
-    both = np.frombuffer(signatures, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-    return both[:, 0], both[:, 1]
-
-
-@dataclass(frozen=True, slots=True)
 class PartCounts:
     """The counts of a part, in place of what was kept of it; no pairs: it has gone.
 
@@ -263,7 +134,7 @@ class ClassChange:
     mode: Mode
     token: bytes
     rows: int
-    added: Pairs = Pairs()
+    added: Pairs = _NONE
     parts: Sequence[PartCounts] = ()
     why: Recount | None = None
 

@@ -6,18 +6,17 @@
 Values of the table are in memory while they are hashed, and go nowhere else.
 """
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
 import ibis.expr.types as ir
-import numpy as np
 
 from checks import Context, Misconfigured
 from checks import _counting as ask
+from checks._class_pairs import Pairs
 from checks._classes import ClassTables, sizes_of
 from checks._counts import (
     MOST_CLASSES,
@@ -28,16 +27,20 @@ from checks._counts import (
     KnownCounts,
     KnownPart,
     Mode,
-    Pairs,
     PartCounts,
     PersonClasses,
     PersonPairs,
     Recount,
 )
+from checks.risk._class_signatures import SCHEME, ClassSigner
 from checks.risk._signatures import LEAST_KEY, NotSignable, Signer
+from monitor.tally import Signed, Tally, alike
+from sources import Column, Source
 
-_FORM: Final = 1
-"""Changes whenever signatures, or what is counted, are made otherwise: then everything is counted anew."""
+_FORM: Final = f"2, {SCHEME}"
+"""Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted anew."""
+_PERSONS_FORM: Final = 1
+"""The same of the signatures that releases are remembered by."""
 _MOST_CHOSEN: Final = 1_000
 """With more changed partitions than this all are asked for, and the others are passed over."""
 _NOTHING: Final[Mapping[bytes, KnownPart]] = {}
@@ -46,10 +49,12 @@ _NOTHING: Final[Mapping[bytes, KnownPart]] = {}
 class Asking:
     """Asks the source, one statement at a time."""
 
-    def __init__(
-        self, run: Callable[[ir.Table], Sequence[Mapping[str, Any]]], pieces: Callable[[ir.Table], Iterator[Any]]
-    ) -> None:
-        self.rows, self._pieces = run, pieces
+    def __init__(self, source: Source, say: Callable[[ir.Table], str]) -> None:
+        self._source, self._say = source, say
+
+    def rows(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:
+        """Give rows by column name."""
+        return self._source.fetch(self._say(expression))
 
     def row(self, expression: ir.Table) -> Mapping[str, Any]:
         """Give the only row."""
@@ -57,7 +62,11 @@ class Asking:
 
     def tuples(self, expression: ir.Table) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Give rows as tuples, in the order of the columns, a piece at a time."""
-        return self._pieces(expression)
+        return self._source.pieces(self._say(expression))
+
+    def columns(self, expression: ir.Table) -> Iterator[Sequence[Column]]:
+        """Give rows column by column, a piece at a time."""
+        return self._source.columns(self._say(expression))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,7 @@ def pair_persons(wanted: PersonClasses, context: Context, asking: Asking, *, key
         found_classes += b"".join(class_signer.signatures(named, classes))
         if len(found_people) > MOST_CLASSES * SIGNATURE:
             raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases of so many are not compared")
-    digest = Signer(key, "persons").signature((_FORM, *wanted.person))
+    digest = Signer(key, "persons").signature((_PERSONS_FORM, *wanted.person))
     return PersonPairs(digest, bytes(found_people), bytes(found_classes), unnamed)
 
 
@@ -131,25 +140,6 @@ def usable(key: bytes) -> bool:
 
 class _TooMany(Exception):
     """There are more classes than are kept."""
-
-
-@dataclass
-class _Tally:
-    """Signatures with counts, as they come."""
-
-    rows: int = 0
-    low: int = 0
-    high: int = 0
-    signatures: bytearray = field(default_factory=bytearray)
-    counts: "array[int]" = field(default_factory=lambda: array("q"))
-
-    def add(self, signature: bytes, count: int) -> None:
-        self.signatures += signature
-        self.counts.append(count)
-        self.rows += count
-
-    def pairs(self) -> Pairs:
-        return Pairs.of(self.signatures, np.frombuffer(self.counts, dtype=np.int64))
 
 
 @dataclass
@@ -190,6 +180,9 @@ class _Count:
     def _append(self) -> Counted:
         last = self._last()
         seen = self.asking.row(ask.bounds(self.context, self.column, last))
+        if last is not None and seen[ask.NEWEST] is None:
+            self._recount(Recount.ROWS_DIFFER)
+            last, seen = None, self.asking.row(ask.bounds(self.context, self.column, None))
         newest = seen[ask.NEWEST]
         if newest is None or seen[ask.NULLS]:
             why = Recount.NULL_WATERMARK if seen[ask.NULLS] else None
@@ -201,9 +194,11 @@ class _Count:
                 self._recount(Recount.ROWS_DIFFER)
                 last, settled = None, 0
         rows = ask.arrived(self.context, self.names, self.column, last=last, newest=newest)
-        before, tail = _Tally(), _Tally()
-        for signature, row in self._signed(rows, first=1):
-            (tail if row[0] else before).add(signature, row[-1])
+        before, tail = Tally(), Tally()
+        for signed, columns in self._signed(rows, first=1):
+            is_newest = columns[0].numbers() != 0
+            before.add(signed.of(~is_newest))
+            tail.add(signed.of(is_newest))
         name = Signer(self.key, "part").signature(("newest",))
         parts = [PartCounts(name, tail.rows, b"", tail.pairs())]
         return self._change(newest, settled + before.rows + tail.rows, added=before.pairs(), parts=parts)
@@ -242,17 +237,20 @@ class _Count:
             return []
         few = None if changed is None or len(changed) > _MOST_CHOSEN else list(changed.values())
         rows = ask.of_partitions(self.context, self.names, self.column, chosen=few)
-        at = rows.columns.index(ask.ROWS)
         has_print = ask.PRINT_LOW in rows.columns
-        names, tallies, signer = dict[Any, bytes](), dict[bytes, _Tally](), Signer(self.key, "part")
-        for signature, row in self._signed(rows, first=1):
-            name = names.get(row[0]) or names.setdefault(row[0], signer.signature(row[:1]))
-            if changed is not None and name not in changed:
-                continue
-            tally = tallies.setdefault(name, _Tally())
-            tally.add(signature, row[at])
-            if has_print:
-                tally.low, tally.high = tally.low + row[at + 1], tally.high + row[at + 2]
+        tallies, signer = dict[bytes, Tally](), Signer(self.key, "part")
+        for signed, columns in self._signed(rows, first=1):
+            values, places = columns[0].coded()
+            prints = [column.numbers() for column in columns[-2:]] if has_print else []
+            for value, mine in alike(values, places):
+                name = signer.signature((value,))
+                if changed is not None and name not in changed:
+                    continue
+                tally = tallies.setdefault(name, Tally())
+                tally.add(signed.of(mine))
+                if has_print:
+                    tally.low += int(prints[0][mine].sum())
+                    tally.high += int(prints[1][mine].sum())
         return [
             PartCounts(
                 name, tally.rows, self._fingerprint(tally.rows, tally.low, tally.high) if has_print else b"", pairs
@@ -283,18 +281,18 @@ class _Count:
             return self._all_with_sequence(changes)
         if newest is None or newest == last:
             return self._change(last, self.known.rows)
-        tally = _Tally()
+        tally = Tally()
         rows = ask.differences(changes, self.names, self.column, last=last, newest=newest)
-        for signature, row in self._signed(rows, first=1):
-            tally.add(signature, row[-1] if row[0] else -row[-1])
+        for signed, columns in self._signed(rows, first=1):
+            tally.add(signed.times(2 * columns[0].numbers() - 1))
         return self._change(newest, self.known.rows + tally.rows, added=tally.pairs())
 
     def _all_with_sequence(self, changes: ir.Table) -> Counted:
-        tally, newest = _Tally(), None
+        tally, newest = Tally(), None
         rows = ask.groups_with_sequence(self.context, self.names, changes, self.column)
-        for signature, row in self._signed(rows, first=0):
-            tally.add(signature, row[-2])
-            newest = row[-1]
+        for signed, columns in self._signed(rows, first=0):
+            tally.add(signed)
+            newest = columns[-1].coded()[0][0]
         if not tally.rows:
             return Counted(None, 0, (), self.why)
         return self._change(newest, tally.rows, added=tally.pairs())
@@ -307,15 +305,16 @@ class _Count:
     def _last(self) -> Any:
         return None if self.known is None else _from_text(self.sealer.unseal(self.known.token))
 
-    def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
-        """Give each row with the signature of its quasi-identifiers, which begin at the column `first`."""
-        places = range(first, first + len(self.names))
-        signer = Signer(self.key, "class")
-        for piece in self.asking.tuples(rows):
-            self.found += len(piece)
+    def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[Signed, Sequence[Column]]]:
+        """Give rows with the signatures of their quasi-identifiers, which begin at the column `first`, and `rows`."""
+        signer = ClassSigner(self.key, len(self.names))
+        at = rows.columns.index(ask.ROWS)
+        for columns in self.asking.columns(rows):
+            self.found += len(columns[0])
             if self.found > MOST_CLASSES:
                 raise _TooMany
-            yield from zip(signer.signatures(piece, places), piece, strict=True)
+            signatures = signer.sign([column.coded() for column in columns[first : first + len(self.names)]])
+            yield Signed(*signatures, columns[at].numbers()), columns
 
     def _change(self, token: Any, rows: int, *, added: Pairs = Pairs(), parts: Iterable[PartCounts] = ()) -> Counted:  # noqa: B008 - a frozen value
         change = ClassChange(

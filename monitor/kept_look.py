@@ -1,8 +1,7 @@
 """Look for a check whose counts are kept, or whose releases are remembered: ask, hash, and say what was found."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import ibis.expr.types as ir
 
@@ -34,13 +33,10 @@ class KeptLook:
         """
         context, compile_ = counting_place(self.subject, self.check_id, self.source)
 
-        def rows(expression: ir.Table) -> Sequence[Mapping[str, Any]]:
-            return self.source.fetch(self.fill(compile_(expression)))
+        def say(expression: ir.Table) -> str:
+            return self.fill(compile_(expression))
 
-        def pieces(expression: ir.Table) -> Iterator[Sequence[tuple[Any, ...]]]:
-            return self.source.pieces(self.fill(compile_(expression)))
-
-        asking = Asking(rows, pieces)
+        asking = Asking(self.source, say)
         if isinstance(wanted, PersonClasses):
             return self._pair(wanted, context, asking, measured)
         found = self._count(wanted, context, asking)

@@ -3,6 +3,7 @@
 Importing this room is cheap: each kind of source loads its engine when it is first opened.
 """
 
+from sources._columns import Column
 from sources._contract import (
     NotTemporal,
     PermissionDenied,
@@ -20,6 +21,7 @@ from sources._place import path_in_url
 from sources._spec import CsvOptions, SourceSpec
 
 __all__ = [
+    "Column",
     "CsvOptions",
     "Moment",
     "NotTemporal",

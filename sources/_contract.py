@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
 
+    from sources._columns import Columns
+
 
 class SourceError(Exception):
     """The root of this room's errors. Its text holds no data value and no secret."""
@@ -112,6 +114,13 @@ class Source(Protocol):
 
         Raises:
             As `fetch`, when the first piece is taken or a later one.
+        """
+
+    def columns(self, sql: str) -> Columns:
+        """Run one SELECT and give its rows column by column, many at a time: as `pieces`, for whoever works on arrays.
+
+        Raises:
+            As `pieces`.
         """
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:

@@ -17,10 +17,18 @@ import ibis
 import pandas as pd
 from ibis.backends.sql import SQLBackend
 
+from sources._columns import ArrowColumn, Columns, plain_columns
 from sources._contract import PermissionDenied, QueryFailed, SourceError, TimedOut, Unreachable
 from sources._deadline import Deadline
 from sources._engine import PIECE, EngineSource, Rows
 
+_BATCH: Final = 250_000
+"""Rows that are held at a time where they are no objects of Python."""
+_WHOLE: Final = {f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")}
+_AS_ARROW: Final = _WHOLE | {
+    *("boolean", "float", "double", "decimal", "varchar", "blob", "date", "timestamp", "timestamp with time zone")
+}
+"""Types of which Arrow's values are those that DuckDB gives."""
 _NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
@@ -60,6 +68,15 @@ class DuckdbSource(EngineSource):
         cursor = self._execute(sql)
         while rows := cursor.fetchmany(PIECE):
             yield rows
+
+    def _run_columns(self, sql: str) -> Columns:
+        cursor = self._execute(sql)
+        if any(column[1].id not in _AS_ARROW for column in cursor.description or ()):
+            while rows := cursor.fetchmany(PIECE):
+                yield plain_columns(rows)
+            return
+        for batch in cursor.arrow(_BATCH):
+            yield [ArrowColumn(array) for array in batch.columns]
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         with warnings.catch_warnings():  # for times with a zone, DuckDB drops a column in a way that pandas 3 warns of

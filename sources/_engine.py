@@ -12,6 +12,7 @@ import pandas as pd
 from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 
+from sources._columns import Columns, plain_columns
 from sources._contract import QueryFailed, TableNotFound, Unreachable
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
@@ -96,6 +97,11 @@ class EngineSource(ABC):
         with self._talking():
             yield from self._run_pieces(sql)
 
+    def columns(self, sql: str) -> Columns:
+        """Run one SELECT and give its rows column by column, many at a time."""
+        with self._talking():
+            yield from self._run_columns(sql)
+
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
         """Give named columns as a frame of at most `max_rows` + 1 rows."""
         found = self.table(table)
@@ -132,6 +138,9 @@ class EngineSource(ABC):
 
     def _run_pieces(self, sql: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         yield self._run(sql).cells
+
+    def _run_columns(self, sql: str) -> Columns:
+        yield from (plain_columns(rows) for rows in self._run_pieces(sql) if rows)
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         rows = self._run(sql)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import delete, insert, literal_column, select, update
+from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks._counts import ClassChange, KnownCounts, KnownPart, Pairs, Unfit
+from checks._class_pairs import Pairs
+from checks._counts import ClassChange, KnownCounts, KnownPart, Unfit
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._connected import Connected
 from store._given import any_of
@@ -48,6 +49,11 @@ class Shard:
     held: Pairs
     pending: Pairs
 
+    @property
+    def counts(self) -> Pairs:
+        """Give the counts, where the draft holds."""
+        return Pairs.added(self.held, self.pending)
+
 
 @dataclass(frozen=True, slots=True)
 class Staged:
@@ -57,6 +63,8 @@ class Staged:
     draft: Draft
     change: ClassChange
     sizes: Sequence[tuple[int, int]]
+    is_folded: bool = False
+    """Whether what earlier runs add is part of what it writes."""
 
 
 class ClassCountView(Connected):
@@ -107,15 +115,30 @@ class ClassCountBook(ClassCountView):
         number = self._connection.scalar(select(_STATE.c.draft).where(_STATE.c.id == draft.state))
         return bool(number != draft.number)
 
-    def counts_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> Pairs:
-        """Give the counts in some shards of a part, as they hold."""
-        rows = select(_COUNT.c.held, _COUNT.c.pending, _COUNT.c.draft).where(_COUNT.c.state == draft.state)
+    def shards_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> list[Shard]:
+        """Give some shards of a part as they hold, by number; none that is not there."""
         asked = any_of(self._connection, numbers, "shard_number")
-        mine = rows.where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked)).order_by(_COUNT.c.shard)
-        found = self._connection.execute(mine).all()
-        held = Pairs.joined(Pairs.unpacked(row.held) for row in found)
-        pending = (row.pending for row in found if draft.holds(row.draft))
-        return Pairs.added(held, Pairs.joined(map(Pairs.unpacked, pending)))
+        found = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked))
+        rows = self._connection.execute(found.order_by(_COUNT.c.shard))
+        return [
+            Shard(
+                part,
+                row.shard,
+                Pairs.unpacked(row.held),
+                Pairs.unpacked(row.pending) if draft.holds(row.draft) else Pairs(),
+            )
+            for row in rows
+        ]
+
+    def runs_of(self, draft: Draft) -> list[Pairs]:
+        """Give what drafts that hold have added in runs of their own."""
+        found = self._shards(draft.state).where(_COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
+        return [Pairs.unpacked(row.pending) for row in self._connection.execute(found) if draft.holds(row.draft)]
+
+    @staticmethod
+    def _shards(state: int) -> Select[Any]:
+        columns = (_COUNT.c.shard, _COUNT.c.held, _COUNT.c.pending, _COUNT.c.draft)
+        return select(*columns).where(_COUNT.c.state == state)
 
     def write_shards(self, draft: Draft, shards: Iterable[Shard]) -> None:
         """Write shards, in place of what was written of them."""
@@ -183,6 +206,9 @@ class ClassCountBook(ClassCountView):
             for name in gone:
                 self._connection.execute(delete(_PART).where(_PART.c.state == draft.state, _PART.c.name == name))
             self.add_parts(draft, part_rows(one.change))
+        if one.is_folded:
+            runs = (_COUNT.c.state == draft.state, _COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
+            self._connection.execute(delete(_COUNT).where(*runs))
         return True
 
     def _replace_sizes(self, one: Staged) -> None:

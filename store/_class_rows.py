@@ -8,6 +8,9 @@ and hold at once:
     held      the counts before the draft
     pending   what the draft adds to them
 
+What a draft adds to a whole table may lie in a row of its own instead, a run, until the runs are folded into the rows
+they belong to: so a change costs what it is large, and not what the table is large.
+
 A draft holds once the state's `version` has come to it, unless it is among the state's `aborted` ones.
 """
 
@@ -75,7 +78,8 @@ class ClassSizeRow(Row, table=True):
 class ClassCountRow(Row, table=True):
     """How many rows classes have in a part; in all parts together where `part` is empty.
 
-    `shard`: there, the first 12 bits of the signatures; a part is read and replaced as a whole, and is one row.
+    `shard`: there, the first bits of the signatures, or for a run the number of its draft below zero; a part is read
+    and replaced as a whole, and is one row.
     """
 
     __tablename__ = "class_count"

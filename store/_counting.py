@@ -15,15 +15,19 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from checks._counts import SIGNATURE, ClassChange, ClassCounts, KnownCounts, Pairs, PartCounts, Release, Unfit
+from checks._class_pairs import Pairs
+from checks._counts import SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
 from store._book import Book
 from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
 
-BITS: Final = 12
-"""The counts of a whole table lie in 4,096 rows, by the first bits of their signatures."""
-_SHARDS: Final = 256
-"""Rows of packed counts that are written at a time; one has at most about 1,000 counts of a whole table."""
+BITS: Final = 9
+"""The counts of a whole table lie in 512 rows, by the first bits of their signatures."""
+_SHARDS: Final = 32
+"""Rows of packed counts that are written at a time; one has at most about 8,000 counts of a whole table."""
+_MOST_RUNS: Final = 8
+_LONGEST_RUN: Final = 250_000
+"""Counts in a run, which is written at once."""
 _ROWS: Final = 4_000
 """Other rows that are written at a time."""
 _LONGEST_S: Final = 0.25
@@ -108,13 +112,15 @@ class _Staging:
         self._sizes: dict[int, int] = {}
         self._whole = Pairs()
         self._differences: list[Pairs] = []
+        self._runs: list[Pairs] = []
+        self._is_folded = False
 
     def result(self) -> Staged | Unfit:
         """Give what came of it."""
         if self._unfit is not None or self._draft is None:
             return self._unfit or Unfit.OVERTAKEN
         sizes = tuple(sorted((size, classes) for size, classes in self._sizes.items() if classes))
-        return Staged(self._subject, self._draft, self._change, sizes)
+        return Staged(self._subject, self._draft, self._change, sizes, self._is_folded)
 
     def steps(self) -> Iterator[_Step | None]:
         """Give the steps; the later ones follow from what the earlier ones found."""
@@ -151,30 +157,49 @@ class _Staging:
         self._differences = [self._change.added]
         for part in self._change.parts:
             yield partial(self._replace, part=part)
+        yield self._read_runs
         yield _PAUSE
-        for shards in _portions(Pairs.added(*self._differences).shards(BITS), _SHARDS):
-            yield partial(self._add, shards=shards)
+        difference = Pairs.added(*self._differences)
+        self._is_folded = self._folds(len(difference))
+        new = dict(difference.shards(BITS))
+        added = dict(Pairs.added(difference, *self._runs).shards(BITS)) if self._is_folded else new
+        for numbers in _portions(sorted(new.keys() | added.keys()), _SHARDS):
+            told = Pairs.joined(new[number] for number in numbers if number in new)
+            yield partial(self._add, told=told, added={number: added.get(number, Pairs()) for number in numbers})
             if self._unfit is Unfit.BELOW_ZERO:
                 yield self._abandon
                 return
+        if not self._is_folded and len(difference):
+            yield partial(self._write, shards=[Shard(WHOLE_TABLE, -self._of().number, Pairs(), difference)])
+
+    def _folds(self, more: int) -> bool:
+        """Say whether runs are folded into the shards: each look reads them, so they must not grow for ever."""
+        is_long = more > _LONGEST_RUN or more + sum(map(len, self._runs)) > sum(self._sizes.values())
+        return is_long or len(self._runs) >= _MOST_RUNS
 
     def _write_parts(self, book: Book, rows: Sequence[Mapping[str, Any]]) -> None:
         book.add_parts(self._of(), rows)
 
     def _replace(self, book: Book, part: PartCounts) -> None:
         """Write what a part differs by from what holds of it."""
-        held = book.counts_in(self._of(), part.name, [0])
+        held = Pairs.joined(shard.counts for shard in book.shards_in(self._of(), part.name, [0]))
         difference = Pairs.added(part.pairs, held.negative)
         self._differences.append(difference)
         if len(difference):
             self._write(book, [Shard(part.name, 0, held, difference)])
 
-    def _add(self, book: Book, shards: Sequence[tuple[int, Pairs]]) -> None:
-        """Write what the whole table differs by, and learn how the sizes of its classes change."""
-        held = book.counts_in(self._of(), WHOLE_TABLE, [number for number, _ in shards])
-        pending = Pairs.joined(pairs for _, pairs in shards)
-        before = held.of_each(pending)
-        after = before + pending.numbers()
+    def _read_runs(self, book: Book) -> None:
+        self._runs = book.runs_of(self._of())
+
+    def _add(self, book: Book, told: Pairs, added: Mapping[int, Pairs]) -> None:
+        """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
+
+        `told`: what the change adds to them. `added`: what is to be added to what is stored of them.
+        """
+        stored = book.shards_in(self._of(), WHOLE_TABLE, list(added))
+        held, pending = (Pairs.joined(several) for several in _apart(stored))
+        before = sum((one.of_each(told) for one in (held, pending, *self._runs)), np.zeros(len(told), dtype=np.int64))
+        after = before + told.numbers()
         if (after < 0).any():
             self._unfit = Unfit.BELOW_ZERO
             return
@@ -182,8 +207,10 @@ class _Staging:
             for size, classes in zip(*np.unique(sizes, return_counts=True), strict=True):
                 self._sizes[int(size)] = self._sizes.get(int(size), 0) + sign * int(classes)
         self._sizes.pop(0, None)
-        known = dict(held.shards(BITS))
-        self._write(book, [Shard(WHOLE_TABLE, number, known.get(number, Pairs()), pairs) for number, pairs in shards])
+        if self._is_folded:
+            known = {shard.number: shard.counts for shard in stored}
+            shards = [Shard(WHOLE_TABLE, number, known.get(number, Pairs()), more) for number, more in added.items()]
+            self._write(book, shards)
 
     def _write(self, book: Book, shards: Sequence[Shard]) -> None:
         if self._unfit is None and book.is_overtaken(self._of()):
@@ -202,6 +229,10 @@ class _Staging:
 
 def _add_released(book: Book, started: Sequence[int], rows: Sequence[tuple[bytes, bytes]]) -> None:
     book.add_released(started[0], rows)
+
+
+def _apart(shards: Sequence[Shard]) -> tuple[Sequence[Pairs], Sequence[Pairs]]:
+    return [shard.held for shard in shards], [shard.pending for shard in shards]
 
 
 def _portions(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:

@@ -299,6 +299,17 @@ def test_another_question_or_another_key_makes_it_count_all(tmp_path, store, cha
     assert other.look().outcome.observed["counted"] == "changes"
 
 
+def test_signatures_of_another_scheme_are_never_mixed(tmp_path, store, monkeypatch):
+    """When signatures are made otherwise, what was kept is left, and all is counted anew."""
+    people = People(tmp_path, "sqlite", store, APPEND)
+    people.insert([(1980, "a", "mon", START), (1981, "b", "mon", START)])
+    people.look()
+    people.insert([(1980, "a", "mon", START + timedelta(hours=1))])
+    monkeypatch.setattr("monitor.counting._FORM", "3, another scheme")
+    assert people.agrees().outcome.observed["recounted_because"] == "asked-otherwise"
+    assert people.agrees().outcome.observed["counted"] == "changes"
+
+
 def replace_people(people: People, **change: Any) -> People:
     """Give the same table, asked otherwise."""
     for name, value in change.items():

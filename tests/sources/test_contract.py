@@ -3,6 +3,7 @@
 import traceback
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,21 @@ def test_rows_come_by_name_with_python_values(place: Place) -> None:
     assert rows[0] == {"id": 1, "amount": exact, "note": None}
     assert isinstance(rows[0]["amount"], Decimal) == place.has_decimals
     assert rows[2] == {"id": 3, "amount": None, "note": "gift"}
+
+
+def test_columns_hold_what_pieces_hold(place: Place) -> None:
+    """An answer taken column by column has the same values, of the same types, NULL included, as one taken by rows."""
+    statement = "SELECT id, amount, note, placed_at FROM orders ORDER BY id"
+    with place.open() as source:
+        rows = [row for piece in source.pieces(statement) for row in piece]
+        found: list[tuple[Any, ...]] = []
+        for columns in source.columns(statement):
+            coded = [column.coded() for column in columns]
+            found += zip(*([values[number] for number in places.tolist()] for values, places in coded), strict=True)
+            assert [len(column) for column in columns] == [len(columns[0])] * 4
+            assert columns[0].numbers().tolist() == [row[0] for row in rows]
+    assert found == rows
+    assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows]
 
 
 def test_an_expression_is_compiled_and_measured(place: Place) -> None:

@@ -119,3 +119,35 @@ def test_impossible_settings_are_told(tmp_path: Path) -> None:
     source = Files(SourceSpec("shop", tmp_path, files="a.csv", memory_limit="plenty"))
     with pytest.raises(Unreachable, match="see memory_limit and threads"), source:
         pass
+
+
+KINDS = (
+    "NULL::BIGINT AS a, 7::UTINYINT AS b, 1.50::DECIMAL(9, 2) AS c, 'x' AS d, true AS e, 1.5::DOUBLE AS f, "
+    "DATE '2026-01-02' AS g, TIMESTAMP '2026-01-02 03:04:05.000006' AS h, 'z'::BLOB AS i, "
+    "TIMESTAMPTZ '2026-01-02 03:04:05+09' AS j"
+)
+OTHERS = (
+    "uuid()",
+    "[1, NULL]",
+    "{'a': 1}",
+    "INTERVAL 1 MONTH",
+    "170141183460469231731687303715884105727::HUGEINT",
+    "TIME '01:02:03'",
+    "'x'::ENUM('x', 'y')",
+    "TIMESTAMP_NS '2026-01-02 03:04:05.123456789'",
+    "'101'::BIT",
+)
+
+
+@pytest.mark.parametrize("kinds", [KINDS, *OTHERS])
+def test_columns_of_every_type_hold_what_rows_hold(locked: DuckdbSource, kinds: str) -> None:
+    """Values of every type of DuckDB are the same, and of the same Python type, taken by columns and by rows."""
+    statement = f"WITH one AS MATERIALIZED (SELECT {kinds}) SELECT * FROM one UNION ALL SELECT * FROM one"
+    statement = statement.replace("uuid()", "'00000000-0000-0000-0000-00000000000a'::UUID")
+    rows = [row for piece in locked.pieces(statement) for row in piece]
+    found = []
+    for columns in locked.columns(statement):
+        coded = [column.coded() for column in columns]
+        found += list(zip(*([values[number] for number in places] for values, places in coded), strict=True))
+    assert found == rows
+    assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows]

@@ -4,13 +4,16 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checks._counts import ClassChange, Mode, Pairs, PartCounts, PersonPairs, Release, Unfit
+from checks._class_pairs import Pairs
+from checks._counts import ClassChange, Mode, PartCounts, PersonPairs, Release, Unfit
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
 from store._class_counts import Draft
+from store._counting import BITS
 from tests.store.made import AT
 
 
@@ -21,9 +24,8 @@ def signature(number: int) -> bytes:
 
 def pairs(counts: dict[int, int]) -> Pairs:
     """Give counts of numbered classes."""
-    import numpy as np
-
-    return Pairs.of(b"".join(map(signature, counts)), np.array(list(counts.values()), dtype=np.int64))
+    first = np.array(list(counts), dtype=np.uint64) << np.uint64(48)
+    return Pairs.summed(first, first * np.uint64(3), np.array(list(counts.values()), dtype=np.int64))
 
 
 def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged | Unfit:
@@ -47,18 +49,24 @@ def counts(store: Store) -> Counter[int]:
     with store.writing() as book:
         row = book._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()
         draft = Draft(known.state, known.version, row[0] + 1, tuple(map(int, row[1].split())))
-        found = book.counts_in(draft, b"", range(4096))
-    return Counter({int.from_bytes(name[:2]): count for name, count in found.items()})
+        shards = book.shards_in(draft, b"", range(1 << BITS))
+        found = Pairs.added(*(shard.counts for shard in shards), *book.runs_of(draft))
+    return Counter({first >> 48: count for (first, _), count in found.items()})
 
 
 COUNTS = st.dictionaries(st.integers(0, 5) | st.integers(65_000, 65_003), st.integers(1, 3), max_size=4)
 EVENT = st.tuples(st.sampled_from(["add", "part", "crash", "anew"]), st.integers(1, 2), COUNTS)
 
 
+@pytest.mark.parametrize("runs", [0, 2, 8], ids=["folded each time", "folded at times", "rarely folded"])
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, max_size=8))
-def test_what_is_kept_is_what_was_settled(store, events):
-    """Additions, replaced parts, new counts and crashes in between: sizes and counts are those of what was settled."""
+def test_what_is_kept_is_what_was_settled(store, monkeypatch, runs, events):
+    """Additions, replaced parts, new counts and crashes in between: sizes and counts are those of what was settled.
+
+    So they are whether changes lie in runs of their own or were folded into the rows they belong to.
+    """
+    monkeypatch.setattr("store._counting._MOST_RUNS", runs)
     apply(store, change(store, {}, anew=True))
     parts: dict[int, dict[int, int]] = {}
     loose: Counter[int] = Counter()
@@ -106,6 +114,25 @@ def test_many_classes_are_written_in_many_transactions(store, monkeypatch):
     apply(store, change(store, many, anew=True))
     apply(store, change(store, dict.fromkeys(range(5_000, 12_000, 100), 1)))
     assert counts(store) == Counter(many) + Counter(range(5_000, 12_000, 100))
+
+
+def test_a_small_change_is_written_small(store):
+    """A change of a few classes is a row of its own; when there are many of these they are folded, and counts stay."""
+    many = dict.fromkeys(range(0, 60_000, 10), 2)
+    apply(store, change(store, many, anew=True))
+    before = _rows(store)
+    expected = Counter(many)
+    for number in range(1, 21):
+        apply(store, change(store, {number: 1, 10: 1}))
+        expected.update({number: 1, 10: 1})
+        assert counts(store) == expected
+        assert 0 <= _rows(store) - before <= 8
+    assert _rows(store) - before < 8
+
+
+def _rows(store: Store) -> int:
+    with store.writing() as book:
+        return int(book._connection.exec_driver_sql("SELECT count(*) FROM class_count").scalar() or 0)
 
 
 def test_a_release_is_seen_once_it_is_whole(store):

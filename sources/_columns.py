@@ -1,0 +1,91 @@
+"""Give an answer column by column, for whoever works on arrays: distinct values, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+
+class Column(Protocol):
+    """Some rows of one column of an answer."""
+
+    def __len__(self) -> int:
+        """Count the rows."""
+
+    def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
+        """Give values, each of them seldom more than once, and for each row the place of its value among them.
+
+        Values are Python's own, as `Source.fetch` gives them; NULL is None.
+        """
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Give a column of whole numbers without NULL as an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainColumn:
+    """A column of Python's own values."""
+
+    cells: Sequence[Any]
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.cells)
+
+    def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
+        """Give the values that differ for Python, and for each row the place of its own."""
+        places = _Places()
+        try:
+            found = [places[cell] for cell in self.cells]
+        except TypeError:  # lists and structs cannot be keys
+            return self.cells, np.arange(len(self.cells))
+        return list(places), np.array(found, dtype=np.int64)
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Give whole numbers as an array."""
+        return np.array(self.cells, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowColumn:
+    """A column as Arrow has it."""
+
+    array: pa.Array
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.array)
+
+    def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
+        """Give the distinct values, and for each row the place of its own."""
+        found = self.array.dictionary_encode(null_encoding="encode")
+        return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64)
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Give whole numbers as an array."""
+        found: npt.NDArray[np.int64] = self.array.to_numpy(zero_copy_only=False).astype(np.int64)
+        return found
+
+
+def plain_columns(rows: Sequence[tuple[Any, ...]]) -> Sequence[Column]:
+    """Turn rows into columns."""
+    return [PlainColumn(cells) for cells in zip(*rows, strict=True)]
+
+
+class _Places(dict[Any, int]):
+    """Numbers values in the order in which they come."""
+
+    def __missing__(self, value: object) -> int:
+        found = self[value] = len(self)
+        return found
+
+
+Columns = Iterator[Sequence[Column]]
+"""Some rows after others, each time all columns."""
