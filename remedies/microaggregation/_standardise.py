@@ -1,11 +1,27 @@
 """Standardisation: distances count every column alike."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from remedies.microaggregation._input import table
 
 _LARGE = 2.0**400  # squares of larger values overflow, squares of its inverse vanish
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """Records whose coordinates are scaled as they are meant: what standardises its input leaves these alone.
+
+    `values`: (n, a) finite float64, a >= 0: z-scores times a weight, ranks, one axis for each name of a nominal column.
+    """
+
+    values: npt.NDArray[np.float64]
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[np.float64]:
+        """Give the values, to whoever takes anything like an array."""
+        return np.array(self.values, dtype=dtype, copy=copy)
 
 
 def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -36,10 +52,14 @@ def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Give z-scores of the columns that vary: (n, v) float64, contiguous; one column of zeros if nothing varies.
 
+    `Coordinates` are only centred.
+
     Raises:
         Misfit: the input is not a finite numeric table.
     """
     numbers = table(X)
+    if isinstance(X, Coordinates) and numbers.shape[1]:
+        return np.ascontiguousarray(numbers - numbers.mean(axis=0))
     return _scores(numbers[:, numbers.min(axis=0) < numbers.max(axis=0)])
 
 

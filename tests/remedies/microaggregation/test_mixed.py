@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedies import Misfit
+from remedies.microaggregation import information_loss, mdav
 from remedies.microaggregation._attributes import ColumnKind, nominal, numeric, ordinal
 from remedies.microaggregation._cost import cost
 from remedies.microaggregation._mixed import group_records
+from remedies.microaggregation._standardise import Coordinates
 
 
 def by_first_axis(k: int) -> Any:
@@ -96,3 +98,16 @@ def test_fewer_records_than_k_are_refused() -> None:
     """The message says how many there are, and what is expected."""
     with pytest.raises(Misfit, match="3 records cannot hide among 5"):
         group_records([numeric(pd.Series([1, 2, 3], name="n"))], k=5, weights={}, partition=by_first_axis(5))
+
+
+@pytest.mark.parametrize("axes", [0, 1, 3])
+def test_coordinates_are_left_as_they_are_meant(axes: int) -> None:
+    """What standardises its input leaves coordinates alone, but for their centre."""
+    values = np.random.default_rng(1).normal(size=(20, axes)) * 10.0 ** np.arange(axes)
+    labels = mdav(Coordinates(values), 3)
+    assert np.bincount(labels).min() >= 3
+    middle = np.stack([values[labels == label].mean(axis=0) for label in labels])
+    total = ((values - values.mean(axis=0)) ** 2).sum()
+    lost = 100 * ((values - middle) ** 2).sum() / total if axes else 0.0
+    assert information_loss(Coordinates(values), labels) == pytest.approx(lost)
+    assert np.array_equal(np.asarray(Coordinates(values), dtype=np.float32), values.astype(np.float32))
