@@ -1,11 +1,20 @@
 """Make files and folders that only their owner reads, and see that they are on the disk."""
 
+import fcntl
 import os
+import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 LOG_ENDS = ("-wal", "-shm", "-journal")
 """What SQLite puts beside a database while it is in use, or after a crash."""
+
+_DRAFT: Final = ".tablewatch-draft-"
+_A_DRAFT: Final = re.compile(re.escape(_DRAFT) + "[0-9a-f]{16}")
+_HELD: Final[dict[Path, int]] = {}
+"""The drafts of this process, each with a descriptor that is locked: so others see that somebody is at it."""
 
 
 def make_folder(folder: Path) -> None:
@@ -33,18 +42,53 @@ def is_at(path: Path, known: os.stat_result) -> bool:
 def make_draft(file: Path) -> Path:
     """Make an empty file beside another one, hidden and under a name that nobody has, and give it.
 
+    What processes left there that were killed goes.
+
     Raises:
         OSError: it cannot be made.
     """
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    return draft
+    _remove_orphans(file.parent)
+    while True:
+        draft = file.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
+        number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        with suppress(OSError):  # a disk without locks, where nobody removes what another one left
+            fcntl.flock(number, fcntl.LOCK_EX)
+        if is_at(draft, os.fstat(number)):  # nobody took it for an orphan before it was locked
+            _HELD[draft] = number
+            return draft
+        os.close(number)
 
 
 def remove_draft(draft: Path) -> None:
-    """Remove a draft that was not needed, with what SQLite put beside it."""
+    """Remove a draft that was not needed, with what SQLite put beside it; call it when nobody has the draft open."""
     for leftover in (draft, *logs_of(draft)):
         leftover.unlink(missing_ok=True)
+    number = _HELD.pop(draft, None)
+    if number is not None:
+        os.close(number)
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Remove the drafts that nobody holds any more: whoever made them was killed."""
+    found: list[Path] = []
+    with suppress(OSError):  # a folder in which one may write, and not look
+        found += (path for path in folder.iterdir() if _A_DRAFT.fullmatch(path.name))
+    for draft in found:
+        if draft not in _HELD:
+            with suppress(OSError):
+                _remove_orphan(draft)
+
+
+def _remove_orphan(draft: Path) -> None:
+    if draft.stat().st_nlink == 1:  # else it is another name of a store: to open that would cost SQLite its locks
+        number = os.open(draft, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_draft(draft)
+        finally:
+            os.close(number)
+    else:
+        remove_draft(draft)
 
 
 def logs_of(file: Path) -> list[Path]:

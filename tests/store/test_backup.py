@@ -4,6 +4,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -151,6 +153,32 @@ def test_a_file_that_appears_meanwhile_stays(used: Path, copy: Path, monkeypatch
     monkeypatch.setattr(_backup, "verify", verify)
     backup(_url(used), copy)
     assert (_names(copy), _folder(copy)) == (["first"], {"copy.db"})
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(used: Path, copy: Path) -> None:
+    """Its draft, as large as the store, goes with its log; those that somebody is at stay, and so does all else."""
+    left = copy.with_name(".tablewatch-draft-0123456789abcdef")
+    other = copy.with_name(".tablewatch-draft-mine")
+    for path in (left, Path(f"{left}-wal"), other):
+        path.write_text("draft")
+    named = copy.with_name(".tablewatch-draft-fedcba9876543210")  # died after it gave the store its name
+    named.hardlink_to(used)
+    script = "import pathlib, sys; from store._files import make_draft; print(make_draft(pathlib.Path(sys.argv[1])))"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{script}; sys.stdout.flush(); sys.stdin.read()", copy],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as busy:  # fmt: skip
+        assert busy.stdout is not None
+        held = Path(busy.stdout.readline().strip())
+        assert held.exists()
+        assert not left.exists()
+        left.write_text("draft")
+        backup(_url(used), copy)
+        assert _folder(copy) == {copy.name, other.name, held.name}
+        busy.kill()
+    backup(_url(used), copy, force=True)
+    assert _folder(copy) == {copy.name, other.name}
+    assert _names(used) == ["first"]
 
 
 def test_the_store_is_never_its_own_copy(used: Path, tmp_path: Path) -> None:
