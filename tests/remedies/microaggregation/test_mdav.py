@@ -70,7 +70,7 @@ def test_mdav_sizes(n: int):
 @given(grids(), st.data())
 @settings(max_examples=80)
 def test_vmdav_with_ties(table, data):
-    """On whole numbers the groups are those of exact fractions; one that outgrows 2k-1 is split, which costs nothing."""
+    """On whole numbers the groups are those of exact fractions; splitting one above 2k-1 costs nothing."""
     k = data.draw(st.integers(2, min(6, len(table))))
     gamma = data.draw(st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1), Fraction(5, 4), Fraction(2)]))
     reckoned = textbook.Table(table)
