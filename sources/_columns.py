@@ -28,6 +28,13 @@ class Column(Protocol):
     def numbers(self) -> npt.NDArray[np.int64]:
         """Give a column of whole numbers without NULL as an array."""
 
+    def arrow(self) -> pa.Array:
+        """Give the rows as Arrow has them.
+
+        Raises:
+            pyarrow.ArrowException: values of several types.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class PlainColumn:
@@ -52,6 +59,12 @@ class PlainColumn:
         """Give whole numbers as an array."""
         return np.array(self.cells, dtype=np.int64)
 
+    def arrow(self) -> pa.Array:
+        """Give the rows as Arrow has them."""
+        import pyarrow as pa
+
+        return pa.array(self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class ArrowColumn:
@@ -72,6 +85,10 @@ class ArrowColumn:
         """Give whole numbers as an array."""
         found: npt.NDArray[np.int64] = self.array.to_numpy(zero_copy_only=False).astype(np.int64)
         return found
+
+    def arrow(self) -> pa.Array:
+        """Give the rows as they are."""
+        return self.array
 
 
 def plain_columns(rows: Sequence[tuple[Any, ...]]) -> Sequence[Column]:

@@ -54,6 +54,9 @@ def test_columns_hold_what_pieces_hold(place: Place) -> None:
             found += zip(*([values[number] for number in places.tolist()] for values, places in coded), strict=True)
             assert [len(column) for column in columns] == [len(columns[0])] * 4
             assert columns[0].numbers().tolist() == [row[0] for row in rows]
+            assert [column.arrow().to_pylist() for column in columns] == [
+                list(cells) for cells in zip(*rows, strict=True)
+            ]
     assert found == rows
     assert [list(map(type, row)) for row in found] == [list(map(type, row)) for row in rows]
 
