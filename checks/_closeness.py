@@ -1,4 +1,6 @@
-"""Ask, inside the engine, how far the sensitive values of the equivalence classes are from those of all rows.
+"""Ask, inside the engine, how far the sensitive values of the equivalence classes are from those of everybody.
+
+Everybody is all rows, or those of a reference table: a distance takes the `Values` of that distribution.
 
 No class is crossed with all values: each distance is put together from the values that a class has. Sums are whole
 numbers until one division at the end, so that engines agree to the last digits; products of two counts of rows must fit
@@ -9,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from checks._classes import COPIES, SIZE, VALUE, ClassTables
@@ -21,6 +24,8 @@ _NULL: Final = -1
 Answer: TypeAlias = Callable[[ClassTables], ir.Table]
 Distances: TypeAlias = Callable[[ClassTables, str], ir.Table]
 """Gives a row for each class: `size`, and how `far` it is, 0 to 1."""
+Values: TypeAlias = Callable[[ClassTables, str], ir.Table]
+"""Gives a row for each value of a column: `value`, and in how many rows of the global distribution it is (`total`)."""
 
 
 def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) -> Answer:
@@ -41,20 +46,45 @@ def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) 
     return answer
 
 
-def equally_far(tables: ClassTables, sensitive: str) -> ir.Table:
-    """Give the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
+def own_values(tables: ClassTables, sensitive: str) -> ir.Table:
+    """Give the values of all rows, and in how many of them each is."""
     pairs = tables.pairs(sensitive)
-    placed = sized(tables, with_facts(pairs, totals_of(pairs)))
-    surplus = placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))
-    return _distance(tables, surplus, steps=1)
+    return pairs.group_by(VALUE).aggregate(total=pairs[COPIES].sum().cast("int64"))
 
 
-def far_in(hierarchy: Hierarchy) -> Distances:
+def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
+    """Give the values of a reference table's column, and in how many of its rows; 0 for one that only this table has.
+
+    `kind`: in which type the values of both tables are compared.
+    """
+
+    def values(tables: ClassTables, sensitive: str) -> ir.Table:
+        own, everybody = tables.pairs(sensitive), reference.select(value=reference[column].cast(kind))
+        mine = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
+        theirs = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
+        both = mine.union(theirs)
+        return both.group_by(VALUE).aggregate(total=both["total"].sum().cast("int64"))
+
+    return values
+
+
+def equally_far(values: Values) -> Distances:
+    """Give the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
+
+    def distances(tables: ClassTables, sensitive: str) -> ir.Table:
+        placed = sized(tables, with_facts(tables.pairs(sensitive), values(tables, sensitive)))
+        surplus = placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))
+        return _distance(tables, surplus, steps=1)
+
+    return distances
+
+
+def far_in(hierarchy: Hierarchy, values: Values) -> Distances:
     """Give the distance of each class along a hierarchy: at each level that of its nodes, divided by their number."""
 
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
-        pairs = tables.pairs(sensitive)
-        placed = sized(tables, with_facts(pairs, _with_nodes(totals_of(pairs), hierarchy)))
+        known = _with_nodes(values(tables, sensitive), hierarchy)
+        placed = sized(tables, with_facts(tables.pairs(sensitive), known))
         moved = [placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))]
         for level in range(1, hierarchy.partitions):
             grouped = placed.group_by([*tables.keys, f"node{level}"]).aggregate(
@@ -71,12 +101,12 @@ def far_in(hierarchy: Hierarchy) -> Distances:
     return distances
 
 
-def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.BooleanValue]) -> Answer:
+def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.BooleanValue], values: Values) -> Answer:
     """Answer how many values of a column a distance does not know: `strangers`."""
 
     def answer(tables: ClassTables) -> ir.Table:
-        values = totals_of(tables.pairs(sensitive))
-        return values.aggregate(strangers=values.count(where=is_strange(values[VALUE])))
+        found = values(tables, sensitive)
+        return found.aggregate(strangers=found.count(where=is_strange(found[VALUE])))
 
     return answer
 
@@ -107,11 +137,6 @@ def with_facts(pairs: ir.Table, values: ir.Table) -> ir.Table:
     return joined.select(*pairs.columns, "rows", **found)
 
 
-def totals_of(pairs: ir.Table) -> ir.Table:
-    """Give a row for each value: `value`, and in how many rows it is (`total`)."""
-    return pairs.group_by(VALUE).aggregate(total=pairs[COPIES].sum().cast("int64"))
-
-
 def _surplus(table: ir.Table, copies: ir.IntegerValue, total: ir.IntegerValue) -> ir.IntegerValue:
     """Give max(p - q, 0) in units of 1/(size x rows)."""
     return ibis.greatest(copies * table["rows"] - table[SIZE] * total, 0).cast("int64")
@@ -123,7 +148,7 @@ def _distance(tables: ClassTables, surplus: ir.Table, *, steps: int) -> ir.Table
         size=surplus[SIZE].max(), rows=surplus["rows"].max(), moved=surplus["moved"].sum().cast("int64")
     )
     whole = (classes[SIZE] * classes["rows"]).cast("float64") * steps
-    return classes.select(SIZE, far=classes["moved"].cast("float64") / whole)
+    return classes.select(SIZE, far=classes["moved"].cast("float64") / whole.nullif(0))
 
 
 def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:

@@ -40,3 +40,18 @@ def say_type(datatype: dt.DataType) -> str:
 
 
 NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
+
+
+def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
+    """Give a type in which values of both compare as they are; None if they are of two kinds."""
+    kinds = (own, theirs)
+    if all(kind.is_string() for kind in kinds):
+        return dt.string
+    if all(kind.is_integer() for kind in kinds):
+        return dt.int64
+    first, second = (kind.copy(nullable=True) for kind in kinds)
+    if first == second:
+        return first
+    if all(kind.is_numeric() and not kind.is_boolean() for kind in kinds):
+        return dt.float64
+    return None

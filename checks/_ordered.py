@@ -19,13 +19,13 @@ import ibis.expr.types as ir
 
 from checks._aggregates import holds_no_number
 from checks._classes import COPIES, SIZE, VALUE, ClassTables
-from checks._closeness import Distances, totals_of, with_facts
+from checks._closeness import Distances, Values, with_facts
 from sources._moments import as_moment
 
 
-def orderly_far(dialect: str) -> Distances:
+def orderly_far(dialect: str, values: Values) -> Distances:
     """Give the ordered distance of each class; NULL stands after the largest value."""
-    return partial(_far, dialect=dialect)
+    return partial(_far, dialect=dialect, everybody=values)
 
 
 def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.BooleanValue] | None:
@@ -40,9 +40,9 @@ def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.Bo
     return holds_no_number
 
 
-def _far(tables: ClassTables, sensitive: str, dialect: str) -> ir.Table:
+def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -> ir.Table:
     pairs = tables.pairs(sensitive)
-    values = _line(pairs, dialect)
+    values = _line(everybody(tables, sensitive), dialect)
     one = values.aggregate(top=values.count(), heap=values["heaped"].max())
     stretches = _stretches(with_facts(pairs, values).cross_join(one), tables.keys)
     turns = _turns(stretches, values)
@@ -58,13 +58,14 @@ def _far(tables: ClassTables, sensitive: str, dialect: str) -> ir.Table:
         part=found["part"].sum().cast("int64"),
     )
     size, rows, steps = (classes[name].cast("float64") for name in (SIZE, "rows", "steps"))
-    far = (classes["whole"].cast("float64") + classes["part"].cast("float64") / size) / (rows * steps.nullif(0))
+    far = (classes["whole"].cast("float64") + classes["part"].cast("float64") / size) / (
+        rows.nullif(0) * steps.nullif(0)
+    )
     return classes.select(SIZE, far=far.coalesce(0.0))
 
 
-def _line(pairs: ir.Table, dialect: str) -> ir.Table:
+def _line(values: ir.Table, dialect: str) -> ir.Table:
     """Give the values in order: `value`, `total`, `place` (from 1), `reached` (B), `heaped` (S), `before` (S - B)."""
-    values = totals_of(pairs)
     value = values[VALUE]
     as_read = [as_moment(value, dialect).value] if dialect == "sqlite" and value.type().is_temporal() else []
     order = [value.isnull(), *as_read, value]

@@ -15,7 +15,7 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from checks._classes import SIZE, ClassTables
-from checks._columns import ColumnName, say_type
+from checks._columns import ColumnName, common_type, say_type
 from checks._contract import Context, Misconfigured
 from checks._message import Message
 from checks._names import did_you_mean
@@ -67,7 +67,7 @@ class Population:
             if column not in table.columns:
                 raise Misconfigured(f"column '{column}' not found in {name}{did_you_mean(column, table.columns)}")
             mine, other = context.column(own).type(), table[column].type()
-            kind = _common(mine, other)
+            kind = common_type(mine, other)
             if kind is None:
                 raise Misconfigured(
                     f"column '{own}' is of type {say_type(mine)} and {name}.{column} of type {say_type(other)}; "
@@ -121,18 +121,3 @@ class Population:
 def _outside(counts: ir.Table) -> ir.IntegerColumn:
     beyond = counts[_ROWS] - counts[_POPULATION]
     return (beyond > 0).ifelse(beyond, 0)
-
-
-def _common(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
-    """Give a type in which both compare as they are; None if they are of two kinds."""
-    kinds = (own, theirs)
-    if all(kind.is_string() for kind in kinds):
-        return dt.string
-    if all(kind.is_integer() for kind in kinds):
-        return dt.int64
-    first, second = (kind.copy(nullable=True) for kind in kinds)
-    if first == second:
-        return first
-    if all(kind.is_numeric() and not kind.is_boolean() for kind in kinds):
-        return dt.float64
-    return None

@@ -1,17 +1,28 @@
 """In every group of records that are alike, sensitive values are spread as in the whole table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import ibis.expr.datatypes as dt
-from annotated_types import Interval
+from annotated_types import Interval, MinLen
 from pydantic import BeforeValidator, Field, model_validator
 
 from checks._classes import quasi_identifiers_of
-from checks._closeness import Distances, closeness_of, equally_far, far_in, not_in, strangers_among
-from checks._columns import NUMBERS, ColumnNames, fit
+from checks._closeness import (
+    Distances,
+    Values,
+    closeness_of,
+    equally_far,
+    far_in,
+    not_in,
+    own_values,
+    strangers_among,
+    values_of,
+)
+from checks._columns import NUMBERS, ColumnName, ColumnNames, common_type, fit, say_type
 from checks._contract import (
     Check,
     CheckParameters,
@@ -29,6 +40,7 @@ from checks._contract import (
     unknown,
 )
 from checks._message import Message
+from checks._names import did_you_mean
 from checks._ordered import not_in_order, orderly_far
 from checks._sensitive import broken_in, sensitive_of, worst_of
 from checks.risk._hierarchy import Hierarchy
@@ -37,6 +49,14 @@ _CLOSE: Final = Message("in every group {columns} are spread as in the table, to
 _FAR: Final = Message(
     "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from the table's"
 )
+_CLOSE_TO_BOTH: Final = Message(
+    "in every group {columns} are spread as in the table and as in {reference}, to within {t:number}"
+)
+_FAR_FROM_REFERENCE: Final = Message(
+    "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from that "
+    "of {reference}"
+)
+_EMPTY: Final = Message("{table} has no row")
 _STRANGE: Final = Message(
     "{column}: {strangers:count} values are not in the hierarchy",
     one="{column}: {strangers:count} value is not in the hierarchy",
@@ -49,7 +69,8 @@ _DISORDERLY: Final = Message(
 )
 _MOST_VALUES: Final = 10_000
 """A larger hierarchy would take minutes: each value of the column is compared with each that it knows."""
-_FAR_FROM, _STRANGERS = "t:", "strangers:"
+_OWN, _REFERENCE, _STRANGERS = "t:", "reference:", "strangers:"
+_Distance: TypeAlias = Callable[[Values], Distances]
 
 
 def _as_texts(value: object) -> object:
@@ -86,6 +107,24 @@ class TClosenessCheck(CheckParameters):
         None, description="Instead: by the level at which they meet. Value to ancestors, or lines `value;ancestor;...`."
     )
 
+    reference: Annotated[str, MinLen(1)] | None = Field(
+        None, description="A table of the same source, such as the one this was made from, to compare with besides."
+    )
+    reference_columns: Mapping[ColumnName, ColumnName] = Field(
+        {}, description="Sensitive column: its name in the reference table, where the two differ."
+    )
+
+    @model_validator(mode="after")
+    def _names_are_of_a_reference(self) -> Self:
+        if self.reference is None and self.reference_columns:
+            raise ValueError("'reference_columns' goes with 'reference'")
+        return self
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the reference table."""
+        return () if self.reference is None else (self.reference,)
+
     @model_validator(mode="after")
     def _one_distance(self) -> Self:
         if self.hierarchy is not None:
@@ -107,16 +146,26 @@ class TClosenessCheck(CheckParameters):
         columns, tree, softer = sensitive_of(context, self.sensitive, names), self._tree(), self.softened()
         if tree is not None and len(columns) > 1:
             raise Misconfigured("a hierarchy is of one sensitive column; name it with 'sensitive'")
+        strange = sorted(set(self.reference_columns) - set(columns))
+        if strange:
+            raise Misconfigured(f"'{strange[0]}' is no sensitive column{did_you_mean(strange[0], columns)}")
         wanted = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
         asked: dict[str, ClassQuestion] = {}
         for name in columns:
+            values: Values = own_values
             far, is_strange = self._distance(context, name, tree)
-            asked[f"{_FAR_FROM}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far), (name,))
+            asked[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
+            if self.reference is not None:
+                values = self._values(context, name, self.reference)
+                asked[f"{_REFERENCE}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
             if is_strange is not None:
-                asked[f"{_STRANGERS}{name}"] = ClassQuestion(names, strangers_among(name, is_strange), (name,))
-        return Wants(classes=asked)
+                asked[f"{_STRANGERS}{name}"] = ClassQuestion(names, strangers_among(name, is_strange, values), (name,))
+        if self.reference is None:
+            return Wants(classes=asked)
+        reference = context.references[self.reference]
+        return Wants(classes=asked, queries={_REFERENCE: reference.aggregate(rows=reference.count())})
 
-    def _distance(self, context: Context, name: str, tree: Hierarchy | None) -> tuple[Distances, Any]:
+    def _distance(self, context: Context, name: str, tree: Hierarchy | None) -> tuple[_Distance, Any]:
         """Give the distance, and what says of a value that it has no place in it; None where each has one.
 
         Raises:
@@ -124,53 +173,99 @@ class TClosenessCheck(CheckParameters):
         """
         if tree is not None:
             fit(context, name, (dt.String, dt.Integer, dt.Date), asked="a hierarchy is of text, whole numbers or dates")
-            return far_in(tree), not_in(tree)
+            return partial(far_in, tree), not_in(tree)
         if self.distance == "ordered":
             kinds = (*NUMBERS, dt.Date, dt.Timestamp)
             column = fit(
                 context, name, kinds, asked="'ordered' takes numbers, dates and times; else give a 'hierarchy'"
             )
-            return orderly_far(context.dialect), not_in_order(column, context.dialect)
+            return partial(orderly_far, context.dialect), not_in_order(column, context.dialect)
         return equally_far, None
+
+    def _values(self, context: Context, name: str, reference: str) -> Values:
+        """Give the values of the reference table.
+
+        Raises:
+            Misconfigured: it has no such column, or one of another kind.
+        """
+        table, column = context.references[reference], self.reference_columns.get(name, name)
+        if column not in table.columns:
+            raise Misconfigured(f"column '{column}' not found in {reference}{did_you_mean(column, table.columns)}")
+        mine, theirs = context.column(name).type(), table[column].type()
+        kind = common_type(mine, theirs)
+        if kind is None:
+            raise Misconfigured(
+                f"column '{name}' is of type {say_type(mine)} and {reference}.{column} of type {say_type(theirs)}; "
+                "they must be of one kind to be compared"
+            )
+        return values_of(table, column, kind)
 
     def look_again(self, context: Context, measurement: Measurement) -> Measurement:
         """Say how many rows there are, and which columns were meant."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        rows = next(one[0]["rows"] for name, one in measurement.tables.items() if name.startswith(_FAR_FROM))
-        return replace(measurement, values={"rows": rows or 0, "quasi_identifiers": names})
+        return replace(measurement, values={"rows": _one(measurement)["rows"] or 0, "quasi_identifiers": names})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
-        """Fail when a group is farther than t in a column; unknown if values have no place in the distance."""
-        columns: dict[str, Mapping[str, Any]] = {}
-        for name, (row,) in measurement.tables.items():
-            if name.startswith(_FAR_FROM):
-                columns[name.removeprefix(_FAR_FROM)] = row
-            elif row["strangers"]:
+        """Fail when a group is farther than t in a column, from the table or from the reference.
+
+        Unknown if values have no place in the distance, or the reference has no row.
+        """
+        rows = measurement.number("rows")
+        for name, found in measurement.tables.items():
+            if name.startswith(_STRANGERS) and found[0]["strangers"]:
                 text = _DISORDERLY if self.hierarchy is None else _STRANGE
-                said = text.given(column=name.removeprefix(_STRANGERS), strangers=int(row["strangers"]))
-                return unknown(UnknownReason.MISCONFIGURED, said, {"rows": measurement.number("rows"), "t": None})
-        found = {name: self._figures(row) for name, row in columns.items()}
-        worst, farthest = worst_of(found, "records_above_t"), worst_of(found, "t")
+                said = text.given(column=name.removeprefix(_STRANGERS), strangers=int(found[0]["strangers"]))
+                return unknown(UnknownReason.MISCONFIGURED, said, {"rows": rows, "t": None})
+        if self.reference is not None and not measurement.tables[_REFERENCE][0]["rows"]:
+            return unknown(UnknownReason.NO_DATA, _EMPTY.given(table=self.reference), {"rows": rows, "t": None})
+        own = self._columns(measurement, _OWN)
+        theirs = self._columns(measurement, _REFERENCE) if self.reference is not None else {}
         observed: dict[str, Json] = {
-            "rows": measurement.number("rows"),
-            "classes": int(columns[worst]["classes"]),
-            "t": found[farthest]["t"],
-            **{name: found[worst][name] for name in ("records_above_t", "classes_above_t")},
+            "rows": rows,
+            "classes": int(_one(measurement)["classes"]),
+            **_worst_figures(own),
             "distance": self.distance if self.hierarchy is None else "hierarchical",
             "reference": "table",
-            "sensitive": found,
+            "sensitive": own,
+            **{f"reference_{name}": figure for name, figure in _worst_figures(theirs).items()},
+            "reference_table": self.reference,
+            "reference_sensitive": theirs or None,
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
         }
-        expected: dict[str, Json] = {"t": self.t}
-        bad = observed["records_above_t"]
-        if bad:
-            exposed = _FAR.given(bad=bad, rows=observed["rows"], column=worst, t=self.t)
-            return Outcome(Status.FAIL, exposed, observed, expected)
-        return Outcome(Status.PASS, _CLOSE.given(columns=list(found), t=self.t), observed, expected)
+        outcome = partial(Outcome, observed=observed, expected={"t": self.t})
+        said_of = {"rows": rows, "t": self.t, "columns": list(own), "reference": self.reference}
+        for found_of, text in ((own, _FAR), (theirs, _FAR_FROM_REFERENCE)):
+            bad = _worst_figures(found_of)["records_above_t"]
+            if bad:
+                worst = worst_of(found_of, "records_above_t")
+                return outcome(Status.FAIL, text.given(bad=bad, column=worst, **said_of))
+        return outcome(Status.PASS, (_CLOSE if self.reference is None else _CLOSE_TO_BOTH).given(**said_of))
+
+    def _columns(self, measurement: Measurement, prefix: str) -> dict[str, Mapping[str, Json]]:
+        """Give the figures of each sensitive column."""
+        return {
+            name.removeprefix(prefix): self._figures(rows[0])
+            for name, rows in measurement.tables.items()
+            if name.startswith(prefix) and name != prefix
+        }
 
     def _figures(self, row: Mapping[str, Any]) -> dict[str, Json]:
         records, classes = broken_in(row, repr(self.t))
         return {"t": float(row["t"]), "records_above_t": records, "classes_above_t": classes}
+
+
+def _one(measurement: Measurement) -> Mapping[str, Any]:
+    """Give what was found of a sensitive column, of which the rows and classes are those of all."""
+    return next(rows[0] for name, rows in measurement.tables.items() if name.startswith(_OWN))
+
+
+def _worst_figures(columns: Mapping[str, Mapping[str, Json]]) -> dict[str, Json]:
+    """Give the largest distance of all columns, and what is above the limit in the column with the most."""
+    if not columns:
+        return {"t": None, "records_above_t": None, "classes_above_t": None}
+    worst = columns[worst_of(columns, "records_above_t")]
+    largest = columns[worst_of(columns, "t")]
+    return {**worst, "t": largest["t"]}
 
 
 CHECK: Final[type[Check]] = TClosenessCheck

@@ -60,6 +60,62 @@ def test_a_hierarchy_is_a_distance(dialect):
     assert (far.status, far.observed["t"]) == (Status.FAIL, 0.5)
 
 
+SKEWED = Rows({"pay": "int"}, [(value,) for value in (3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 11, None)])
+
+
+def test_a_reference_table_is_compared_with_besides(dialect):
+    """What is given away is compared with itself and with what it was made from; either breaks the limit."""
+    given = {"distance": "ordered", "reference": "r", "reference_columns": {"s": "pay"}}
+    with place(dialect, t=Rows({"q": "int", "s": "int"}, SALARIES), r=SKEWED) as here:
+        both, only = ask(closeness(t=0.9, **given), here), ask(closeness(t=0.375, **given), here)
+        alone = ask(closeness(t=0.4, distance="ordered"), here)
+    frame, other = pd.DataFrame(SALARIES, columns=["q", "s"]), pd.DataFrame({"s": [row[0] for row in SKEWED.rows]})
+    expected = t_closeness(frame, ["q"], "s", distance="ordered", reference=other.astype({"s": "Int64"}), t=0.375)
+    assert (both.observed["t"], both.observed["reference"], both.observed["reference_table"]) == (0.375, "table", "r")
+    assert both.observed["reference_t"] == pytest.approx(expected.t, rel=1e-12)
+    assert expected.t > 0.375
+    assert only.observed["reference_records_above_t"] == expected.columns["s"].above.records > 0
+    assert only.observed["records_above_t"] == 0
+    assert only.status is Status.FAIL
+    assert str(only.message) == "3 of 9 records are in groups whose s is farther than 0.375 from that of r"
+    assert [alone.observed[f"reference_{name}"] for name in ("t", "records_above_t", "table", "sensitive")] == [
+        None
+    ] * 4
+
+
+def test_a_table_that_is_as_its_reference(dialect):
+    """The table itself is as far from a group as the table."""
+    for distance in ({"distance": "ordered"}, {}, {"hierarchy": {number: ["*"] for number in range(12)}}):
+        with place(dialect, t=Rows({"q": "int", "s": "int"}, SALARIES)) as here:
+            outcome = ask(closeness(t=0.9, reference="t", **distance), here)
+        assert outcome.status is Status.PASS
+        assert outcome.observed["reference_t"] == outcome.observed["t"]
+        said = "in every group s are spread as in the table and as in t, to within 0.9"
+        assert str(outcome.message) == said
+
+
+def test_a_reference_that_cannot_be_compared_with(dialect):
+    """Without a row, with values that the hierarchy does not know, or of another kind."""
+    rows = Rows({"q": "int", "s": "text"}, [(1, "0"), (2, "1")])
+    with place(dialect, t=rows, r=Rows({"s": "text", "n": "int"}, [("canary", 1)]), e=Rows({"s": "text"})) as here:
+        empty = ask(closeness(reference="e"), here)
+        assert (empty.reason, str(empty.message)) == (UnknownReason.NO_DATA, "e has no row")
+        strange = ask(closeness(reference="r", hierarchy=TREE), here)
+        assert (strange.reason, str(strange.message)) == (
+            UnknownReason.MISCONFIGURED,
+            "s: 1 value is not in the hierarchy",
+        )
+        for names, said in (
+            ({"s": "nn"}, "column 'nn' not found in r; did you mean 'n'"),
+            ({"s": "n"}, r"column 's' is of type string and r\.n of type int64"),
+            ({"ss": "s"}, "'ss' is no sensitive column; did you mean 's'"),
+        ):
+            with pytest.raises(Exception, match=said):
+                ask(closeness(reference="r", reference_columns=names), here)
+    with pytest.raises(ValidationError, match="'reference_columns' goes with 'reference'"):
+        closeness(reference_columns={"s": "n"})
+
+
 def test_values_outside_the_hierarchy_are_counted(dialect):
     """What it does not know makes the check unknown, and is not shown."""
     with place(dialect, t=Rows({"q": "int", "s": "text"}, [(1, "0"), (2, "canary"), (2, None), (2, "canary")])) as here:
@@ -146,6 +202,34 @@ def test_no_value_of_the_table_is_in_what_is_measured(dialect):
     """Only counts and distances come back."""
     with place(dialect, t=Rows({"q": "text", "s": "text"}, [("canary", "canary")])) as here:
         assert "canary" not in repr(Question(closeness(), here).measure())
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    st.lists(st.tuples(KEYS, st.sampled_from([0, 1, 2, None])), min_size=1, max_size=12),
+    st.lists(st.sampled_from([1, 2, 3, None]), min_size=1, max_size=12),
+)
+def test_distances_from_a_reference_agree_with_the_library(found, others):
+    """Every engine finds the distance from a reference, which may have other values, that the library finds."""
+    table = [(*keys, value) for keys, value in found]
+    frame = pd.DataFrame(table, columns=["a", "b", "s"]).astype({"s": "Int64"})
+    other = pd.DataFrame({"s": others}).astype({"s": "Int64"})
+    tree = {"hierarchy": Hierarchy.of(TREE)}
+    for expecting, asked in (({}, {}), ({"distance": "ordered"},) * 2, (tree, {"hierarchy": TREE})):
+        expected = t_closeness(frame, ["a", "b"], "s", reference=other, t=0.3, **expecting)
+        for dialect in ENGINES:
+            rows, people = (
+                Rows({"a": "text", "b": "int", "s": "int"}, table),
+                Rows({"s": "int"}, [(s,) for s in others]),
+            )
+            with place(dialect, t=rows, r=people) as here:
+                seen = ask(closeness(quasi_identifiers=("a", "b"), reference="r", **asked), here).observed
+            above = expected.columns["s"].above
+            assert seen["reference_t"] == pytest.approx(expected.t, rel=1e-12)
+            assert (seen["reference_records_above_t"], seen["reference_classes_above_t"]) == (
+                above.records,
+                above.classes,
+            )
 
 
 def _agrees(table, types, expected, **given):

@@ -67,6 +67,15 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "distance": "ordered"},
         {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"], "bob": ["*"]}},
         {"quasi_identifiers": ["age"], "sensitive": ["born"], "t": 0.1, "where": "CAST(code AS INTEGER) > 5"},
+        {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "reference": "{other}"},
+        {"quasi_identifiers": ["name"], "sensitive": ["fee"], "t": 0, "distance": "ordered", "reference": "{relation}"},
+        {
+            "quasi_identifiers": ["age"],
+            "sensitive": ["name"],
+            "t": 0.1,
+            "reference": "{other}",
+            "reference_columns": {"name": "age"},
+        },
     ],
     "re_release": [
         {"person": ["id"], "quasi_identifiers": ["name", "fee", "born"], "k": 2},
