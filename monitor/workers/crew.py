@@ -115,6 +115,13 @@ class Crew:
         if member.pid is not None:
             signal_group(member.pid, signal.SIGTERM)
 
+    def kill(self, member: Member) -> None:
+        """End a worker at once, and what it started."""
+        member.told_to_end = True
+        self._end(member)
+        if member.pid is not None:
+            kill_session(member.pid)
+
     @property
     def processes(self) -> Sequence[int]:
         """Give the process ids: the forkserver's first, then the workers'."""

@@ -24,11 +24,14 @@ from monitor.workers.kept_plans import KeptPlans
 from monitor.workers.limits import SILENCE
 from monitor.workers.line import Line, Load
 from monitor.workers.member import Member, Phase
+from monitor.workers.memory import allowed_memory, memory_of
 from monitor.workers.task import Task
 from monitor.workers.wire import Begun, Done, Seen, Unportable, Word, packed_job, unpack
 
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""
+_WEIGHED_EVERY_S: Final = 0.5
+"""How often it is looked how much memory workers hold that are at something."""
 _NO_ANSWER: Final = frozenset({UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG})
 
 
@@ -73,6 +76,8 @@ class Pool:
         self._clock = clock
         self._recycle_after = recycle_after
         self._most_memory = most_memory
+        self._allowed = allowed_memory()
+        self._weigh_at = 0.0
         self._line = Line(size, dict(concurrency or {}), set(proven))
         self._plans = KeptPlans()
         self._heard: deque[Event] = deque()
@@ -170,6 +175,7 @@ class Pool:
             self._lost(member, cause, its_doing=its_doing)
         for member in list(self._crew.members.values()):
             self._end_if_overdue(member)
+        self._end_the_greedy()
         self._crew.kill_the_deaf()
         self._refresh()
         self._start_waiting()
@@ -182,6 +188,7 @@ class Pool:
         alarms = [self._time + _LONGEST_TURN_S]
         for member in self._crew.members.values():
             if member.task is not None:
+                alarms.append(self._weigh_at)
                 alarms.append(member.step_began + member.task.job.deadline.total_seconds())
                 silent_at = member.heard + SILENCE.total_seconds()
                 if len(self._line) and silent_at >= self._time:
@@ -273,6 +280,20 @@ class Pool:
 
     def _is_overdue(self, member: Member) -> bool:
         return member.task is not None and self._time >= member.step_began + member.task.job.deadline.total_seconds()
+
+    def _end_the_greedy(self) -> None:
+        """Kill the workers that hold more than they may, before the system has to, which chooses whom it likes."""
+        if self._time < self._weigh_at:
+            return
+        self._weigh_at = self._time + _WEIGHED_EVERY_S
+        for member in list(self._crew.members.values()):
+            if member.task is None or member.pid is None or memory_of(member.pid) <= self._allowed:
+                continue
+            self._read(member)  # what it has found counts
+            task, member.task = member.task, None
+            self._crew.kill(member)
+            if task is not None:
+                self._blame(task, f"it took more than {self._allowed / 1e9:.1f} GB of memory")
 
     def _go_on(self, task: Task) -> None:
         """Let a job that goes check by check go on with the next one; any other is over."""

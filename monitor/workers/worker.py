@@ -1,11 +1,10 @@
 """A worker: takes jobs from a socket, looks at their tables, and tells what it found as plain values."""
 
+import os
 import pickle
 import zlib
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-from resource import getpagesize
 from socket import socket
 from typing import Final
 
@@ -15,6 +14,7 @@ from monitor.clock import SystemClock
 from monitor.looker import Plans, look
 from monitor.planner import Plan
 from monitor.target import Subject, Target
+from monitor.workers.memory import memory_of
 from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Word, framed, pack, read_frame
 
 _NOBODY: Final = Subject("", "", ())
@@ -26,11 +26,11 @@ _UNPORTABLE: Final = unknown(
 
 def serve(pipe: socket) -> None:
     """Do jobs until the other end of the socket is closed."""
-    before = _memory()
+    before = memory_of(os.getpid())
     while (frame := read_frame(pipe)) is not None:
         targets, kept = pickle.loads(frame)  # noqa: S301 - from our own daemon
         _work(pipe, targets, _unpack_plans(targets, kept))
-        _tell(pipe, Done(_memory() - before))
+        _tell(pipe, Done(memory_of(os.getpid()) - before))
 
 
 def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
@@ -76,8 +76,3 @@ def _unpack_plans(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -
             plan = pickle.loads(zlib.decompress(packed))  # noqa: S301 - another worker's, by way of our own daemon
             plans[target.subject.name] = (target.subject, replace(plan, subject=target.subject))
     return plans
-
-
-def _memory() -> int:
-    """Give the bytes of memory this process holds."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()

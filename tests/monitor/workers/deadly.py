@@ -96,6 +96,13 @@ def _grow(_: str) -> None:
     _KEPT.append(bytearray(64 * 1024 * 1024))
 
 
+def _gorge(place: str) -> NoReturn:
+    """Take a gigabyte and more, and hold it."""
+    for _ in range(18):
+        _KEPT.append(bytearray(b"x") * (64 * 1024 * 1024))
+    _hang_in_c(place)
+
+
 def _print(_: str) -> None:
     sys.stdout.write("canary")
     sys.stderr.write("canary")
@@ -141,6 +148,7 @@ WAYS: Final[Mapping[str, Callable[[str], Any]]] = {
     "stop": _stop_itself,
     "children": _leave_children,
     "grow": _grow,
+    "gorge": _gorge,
     "print": _print,
     "exit": _exit,
     "interrupt": _interrupt,

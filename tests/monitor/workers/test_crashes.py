@@ -135,6 +135,24 @@ def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, how):
     wait_for_the_end_of(worker)
 
 
+def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear, shop):
+    """It does not get to the point at which the system ends whom it likes; the other checks are run."""
+    ear.pool._allowed = 800_000_000
+    greedy = job(target(shop, "a"), target(shop, "b", (("x", Deadly(how="gorge")),)))
+    ear.pool.submit(greedy)
+    ear.until(lambda _: _of(ear, Died, greedy))
+    cause = "it took more than 0.8 GB of memory"
+    assert _of(ear, Died, greedy) == [Died(greedy.id, "b", None, cause)]
+    assert [event.looked.target.subject.name for event in _of(ear, Found, greedy)] == ["a"]
+    alone = job(target(shop, "b", (CHECKS[0], ("x", Deadly(how="gorge")), CHECKS[1])), alone=True)
+    ear.run(alone)
+    (found,) = _of(ear, Found, alone)
+    first, guilty, last = (one.answer for one in found.looked.measured)
+    assert isinstance(first, Measurement)
+    assert isinstance(last, Measurement)
+    assert (guilty.reason, str(guilty.message)) == ("bug", f"the check ended the worker that looked at it ({cause})")
+
+
 def test_what_a_worker_started_ends_with_it(ear, shop, tmp_path):
     """Processes that a worker started, in its group or in one of their own, are killed with it."""
     place = tmp_path / "children"
