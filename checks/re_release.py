@@ -32,6 +32,8 @@ _HIDDEN: Final = Message(
 )
 _EXPOSED: Final = Message(
     "{bad:count} persons are in groups smaller than {k} when this table is laid beside release {name}",
+    one="{bad:count} person is in a group smaller than {k} when this table is laid beside release {name}",
+    counted="bad",
 )
 _NONE: Final = Message(
     "no earlier release of this table is remembered; remember one with 'tablewatch risk remember TABLE --as NAME'"
