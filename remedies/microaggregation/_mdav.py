@@ -54,28 +54,38 @@ def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     alive = n
     groups = 0
     total = _total(scores, index)
+    point = np.empty(d)
+    rounded = np.empty(d, np.float32)
     while n - groups * k >= 2 * k:
-        point = total / (n - groups * k)
-        distances(columns, alive, point.astype(np.float32), apart)
+        for j in range(d):
+            point[j] = total[j] / (n - groups * k)
+            rounded[j] = point[j]
+        distances(columns, alive, rounded, apart)
         at = farthest(scores, index[:alive], apart[:alive], point, bounds)
         for _ in range(2 if n - groups * k >= 3 * k else 1):
             record = index[at]
-            distances(columns, alive, columns[:, at].copy(), apart)
+            for j in range(d):
+                rounded[j] = columns[j, at]
+            distances(columns, alive, rounded, apart)
             near[0] = at
             apart[at] = np.float32(np.inf)
             nearest(scores, index[:alive], apart[:alive], scores[record], bounds, near[1:])
-            labels[index[near]] = groups
-            groups += 1
             for i in near:
+                labels[index[i]] = groups
                 gone[i] = True
                 apart[i] = np.float32(np.inf)
                 columns[0, i] = FAR
-                total -= scores[index[i]]
+                for j in range(d):
+                    total[j] -= scores[index[i], j]
+            groups += 1
             at = farthest(scores, index[:alive], apart[:alive], scores[record], bounds)
         if 8 * (n - groups * k) < 7 * alive:
             alive = keep(columns, index, gone, alive)
             total = _total(scores, index[:alive])
-    return np.where(labels < 0, groups, labels)
+    for i in index[:alive]:
+        if labels[i] < 0:
+            labels[i] = groups
+    return labels
 
 
 @compiled

@@ -1,5 +1,6 @@
 """V-MDAV: MDAV whose groups may grow."""
 
+import math
 from typing import NamedTuple, SupportsIndex
 
 import numpy as np
@@ -60,28 +61,34 @@ class _Room(NamedTuple):
     bounds: tuple[float, float, float]
 
 
-@compiled
 def exact_vmdav(scores: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
     """Give V-MDAV's groups of z-scores (n, d), contiguous; sizes k..2k-1."""
-    labels = _grown(scores, k, gamma)
-    groups = labels.max() + 1
+    labels = _grown(scores, _outermost_first(scores), k, gamma)
+    groups = int(labels.max()) + 1
     _join_nearest_centroid(scores, labels, groups)
-    size = np.zeros(groups, np.int64)
-    for label in labels:
-        size[label] += 1
-    for group in np.flatnonzero(size >= 2 * k):
+    for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
         members = np.flatnonzero(labels == group)
-        parts = exact_mdav(scores[members], k)
-        for i in range(members.size):
-            if parts[i] > 0:
-                labels[members[i]] = groups + parts[i] - 1
-        groups += parts.max()
+        parts = exact_mdav(np.ascontiguousarray(scores[members]), k)
+        labels[members] = np.where(parts > 0, groups + parts - 1, group)
+        groups += int(parts.max())
     return labels
 
 
+def _outermost_first(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Order z-scores by their distance to the centroid, which is 0; equal distances by index."""
+    squares = np.square(scores).sum(axis=1)
+    radius = math.sqrt(squares.max())
+    order = np.argsort(-squares)
+    falling = squares[order]
+    shorter = falling[1:] < falling[:-1] - [tie(square, radius) for square in falling[:-1].tolist()]
+    return order[np.lexsort((order, np.concatenate([[0], np.cumsum(shorter)])))]
+
+
 @compiled
-def _grown(scores: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
-    """Make groups while k records are left; -1 labels the others."""
+def _grown(
+    scores: npt.NDArray[np.float64], outwards: npt.NDArray[np.int64], k: int, gamma: float
+) -> npt.NDArray[np.int64]:
+    """Make groups around records from the outermost on, while k are left; -1 labels the others."""
     n, d = scores.shape
     room = _Room(
         np.empty((d, n), np.float32),
@@ -93,7 +100,6 @@ def _grown(scores: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray
         margins(scores),
     )
     in_columns(scores, room.columns)
-    outwards = _outermost_first(scores, room.bounds[0])
     labels = np.full(n, -1, np.int64)
     group = np.empty(2 * k - 1, np.int64)
     alive = n
@@ -105,44 +111,35 @@ def _grown(scores: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray
         if labels[start] >= 0:
             continue
         _take_nearest(scores, room, alive, start, group[:k])
-        size = k
-        if gamma > 0:
-            for member in group[1:k]:
-                _measure(scores, room, alive, member)
-                _bring_closer(room, alive)
-        while gamma > 0 and size < 2 * k - 1 and left > size:
-            joins = _next_member(scores, room, alive, group[:size], gamma)
-            if joins < 0:
-                break
-            group[size] = joins
-            size += 1
-        labels[group[:size]] = groups
+        size = _extended(scores, room, alive, group[: min(2 * k - 1, left)], k, gamma)
+        for member in group[:size]:
+            labels[member] = groups
         groups += 1
         left -= size
         if 8 * left < 7 * alive:
             alive = keep(room.columns, room.record, room.gone, alive)
-            room.place[room.record[:alive]] = np.arange(alive)
+            for position in range(alive):
+                room.place[room.record[position]] = position
     return labels
 
 
 @compiled
-def _outermost_first(scores: npt.NDArray[np.float64], radius: float) -> npt.NDArray[np.int64]:
-    """Order z-scores by their distance to the centroid, which is 0; equal distances by index."""
-    n, d = scores.shape
-    centroid = np.zeros(d)
-    squares = np.empty(n)
-    for i in range(n):
-        squares[i] = apart64(scores, i, centroid)
-    order = np.argsort(-squares)
-    low = 0
-    while low < n:
-        high = low + 1
-        most = squares[order[low]]
-        while high < n and squares[order[high]] >= most - tie(most, radius):
-            high += 1
-        order[low:high] = np.sort(order[low:high])
-        low = high
-    return order
+def _extended(
+    scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], size: int, gamma: float
+) -> int:
+    """Let a group of `size` members grow into the room it has, while it pays; give its size."""
+    if gamma == 0.0:
+        return size
+    for member in group[1:size]:
+        _measure(scores, room, alive, member)
+        _bring_closer(room, alive)
+    while size < group.size:
+        joins = _next_member(scores, room, alive, group[:size], gamma)
+        if joins < 0:
+            break
+        group[size] = joins
+        size += 1
+    return size
 
 
 @compiled
@@ -157,11 +154,12 @@ def _take_nearest(
     near[0] = room.place[start]
     room.apart[near[0]] = np.float32(np.inf)
     nearest(scores, room.record[:alive], room.apart[:alive], scores[start], room.bounds, near[1:])
-    for position in near:
+    for member in range(near.size):
+        position = near[member]
+        group[member] = room.record[position]
         room.gone[position] = True
         room.columns[0, position] = FAR
         closest[position] = np.float32(np.inf)
-    group[:] = room.record[near]
 
 
 @compiled
