@@ -1,7 +1,7 @@
 """Make the weekly report when it is due: keep it in its folder, and hand it to its channels, each exactly once."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +25,7 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
     What was made is known by the names of its files and the ids of its deliveries, so a crash repeats nothing.
 
     Raises:
-        StoreError: the store cannot be used. OSError: the folder of reports cannot be written.
+        StoreError: the store cannot be used. OSError: the folder of reports cannot be written; the channels got theirs.
     """
     from monitor.reports.week import Week
 
@@ -41,11 +41,12 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
         if not (missing or any(not path.exists() for path, _ in files)) or not view.saw_anything(week.start, week.end):
             return
     report = _build(project, store, week, now)
-    for path, locale in files:
-        _keep(path, _page(project, report, locale))
+    refused = _keep_all(project, report, files)
     deliveries = [_delivery(project, report, channel, ids[channel], now) for channel in plan.to if channel in missing]
     with store.writing() as book:
         book.add_deliveries(deliveries)
+    if refused is not None:
+        raise refused
     LOG.info("report of week %s: %d files, %d messages", week, len(files), len(deliveries))
 
 
@@ -84,6 +85,16 @@ def _page(project: Project, report: "WeeklyReport", locale: str) -> str:
     from monitor.voice import BabelVoice
 
     return as_html(report, BabelVoice(locale, project.config.timezone), redact=project.loaded.redactor)
+
+
+def _keep_all(project: Project, report: "WeeklyReport", files: Sequence[tuple[Path, str]]) -> OSError | None:
+    """Write the pages; give why one could not be written: that is no reason to tell nobody."""
+    try:
+        for path, locale in files:
+            _keep(path, _page(project, report, locale))
+    except OSError as error:
+        return error
+    return None
 
 
 def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_id: str, now: datetime) -> Delivery:

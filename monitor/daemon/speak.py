@@ -21,6 +21,8 @@ from store import Store, StoreConflict, StoreError
 _MOST_UNTOLD: Final = 100
 """How much operators are to hear is kept in memory while the store cannot be written, the newest."""
 _MOST_SAID: Final = 10_000
+_REFUSED_S: Final = 600.0
+"""How long the folder of reports is left alone after it could not be written: to make a report takes seconds."""
 _REMIND_EVERY_S: Final = 60.0
 """How often it is looked whether people are to be reminded of what lasts."""
 
@@ -34,7 +36,7 @@ class Speaker:
         """Whether this daemon speaks for all of them."""
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
-        self._remind_at = 0.0
+        self._remind_at = self._report_at = 0.0
         self._untold: deque[Happened] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
 
@@ -58,11 +60,12 @@ class Speaker:
         Raises:
             StoreError: the store cannot be used.
         """
-        if not self.leads:
+        if not self.leads or self._clock.monotonic() < self._report_at:
             return
         try:
             report_if_due(project, self._store, self._clock.now())
         except OSError as error:
+            self._report_at = self._clock.monotonic() + _REFUSED_S
             folder = project.config.report.weekly.keep
             LOG.error("the weekly report cannot be kept in %s (%s); see report.weekly.keep", folder, error.strerror)
 

@@ -94,7 +94,7 @@ def test_without_readers_and_folder_no_report_is_made(shop):
 
 
 def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
-    """The daemon goes on, and says which folder it is."""
+    """The daemon says which folder it is, tells the channels all the same, and leaves the folder alone for a while."""
     from monitor.daemon.speak import Speaker
 
     (shop.folder / "reports").write_text("in the way")
@@ -104,5 +104,14 @@ def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
         shop.clock.advance_to(_MONDAY)
         speaker = Speaker(store, shop.clock, holder="me")
         speaker.leads = True
+        for _ in range(3):
+            speaker.report(shop.project())
+        assert sorted(one.channel for one in _deliveries(store)) == ["hook", "mail"]
+        assert caplog.text.count("the weekly report cannot be kept in reports") == 1
+        (shop.folder / "reports").unlink()
         speaker.report(shop.project())
-    assert "the weekly report cannot be kept in reports" in caplog.text
+        assert not (shop.folder / "reports").exists()
+        shop.clock.advance(timedelta(minutes=10))
+        speaker.report(shop.project())
+        assert len(list((shop.folder / "reports").iterdir())) == 2
+        assert len(_deliveries(store)) == 2
