@@ -199,7 +199,7 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nothing_new_begins(plant)
 
 def test_a_store_that_takes_claims_but_no_results_is_asked_for_nothing_new(plant, monkeypatch):
     """A disk that is nearly full has room for little: results must not pile up in memory until there is more."""
-    plant.configure({"orders": "every 15m", "others": "every 20m"})
+    plant.configure({"orders": "every 15m", "later": f"cron: {(NOW + timedelta(minutes=40)).minute} * * * *"})
     work = plant.work()
     refuses = mock.Mock(side_effect=StoreUnavailable("full"))
     with monkeypatch.context() as full:
@@ -208,9 +208,11 @@ def test_a_store_that_takes_claims_but_no_results_is_asked_for_nothing_new(plant
             plant.turn(work)
             plant.clock.advance(timedelta(minutes=20))
     assert refuses.call_count > 1
-    assert plant.pool.tables == ["orders", "others"]
-    plant.turn(work)
-    assert {check_id.partition(".")[0] for check_id in _outcomes(plant)} == {"orders", "others"}
+    assert plant.pool.tables == ["orders"]
+    for _ in range(2):
+        plant.turn(work)
+        plant.clock.advance(timedelta(seconds=31))
+    assert {check_id.partition(".")[0] for check_id in _outcomes(plant)} == {"orders", "later"}
 
 
 def test_a_store_that_was_busy_while_nothing_was_found_is_well_again(plant, caplog):
