@@ -6,7 +6,7 @@ from typing import Annotated, Final, TypeAlias
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 from annotated_types import MinLen
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from checks._contract import Context, Misconfigured
 
@@ -20,6 +20,16 @@ def _named_once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 ColumnName: TypeAlias = Annotated[str, MinLen(1)]
 ColumnNames: TypeAlias = Annotated[tuple[ColumnName, ...], MinLen(1), AfterValidator(_named_once)]
+QuasiIdentifiers: TypeAlias = Annotated[
+    tuple[ColumnName, ...],
+    AfterValidator(_named_once),
+    Field(description="Columns that together may single a person out; by default those the table classifies so."),
+]
+SensitiveColumns: TypeAlias = Annotated[
+    tuple[ColumnName, ...],
+    AfterValidator(_named_once),
+    Field(description="Columns that nobody should learn, each on its own; by default those the table classifies so."),
+]
 
 
 def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, asked: str) -> ir.Column:

@@ -7,7 +7,7 @@ from annotated_types import Interval
 from pydantic import Field, model_validator
 
 from checks._classes import quasi_identifiers_of
-from checks._columns import ColumnNames
+from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -44,7 +44,7 @@ class DeltaPresence(CheckParameters):
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["delta_presence"] = "delta_presence"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
+    quasi_identifiers: QuasiIdentifiers = Field(
         (), description="Columns that an attacker knows; by default those the table classifies as quasi-identifiers."
     )
     population: PopulationName = Field(

@@ -10,7 +10,7 @@ from annotated_types import Ge, Interval
 from pydantic import Field, model_validator
 
 from checks._classes import ClassTables, quasi_identifiers_of
-from checks._columns import ColumnNames
+from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     ClassQuestion,
@@ -71,9 +71,7 @@ class KAnonymityCheck(SizesParameters):
     looks_again: ClassVar[bool] = True
 
     type: Literal["k_anonymity"] = "k_anonymity"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
-        (), description="Columns that together may single a person out; by default those the table classifies so."
-    )
+    quasi_identifiers: QuasiIdentifiers = ()
     k: Annotated[int, Ge(2)] = Field(description="The smallest group of records allowed.")
     max_average_risk: Annotated[float, Interval(gt=0, le=1)] | None = Field(
         None, description="Largest mean probability of finding a record again: groups per record."

@@ -8,7 +8,7 @@ from annotated_types import Gt
 from pydantic import Field, model_validator
 
 from checks._classes import quasi_identifiers_of
-from checks._columns import ColumnNames
+from checks._columns import QuasiIdentifiers, SensitiveColumns
 from checks._contract import (
     Check,
     CheckParameters,
@@ -55,12 +55,8 @@ class LDiversityCheck(CheckParameters):
     looks_again: ClassVar[bool] = True
 
     type: Literal["l_diversity"] = "l_diversity"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
-        (), description="Columns that together may single a person out; by default those the table classifies so."
-    )
-    sensitive: ColumnNames | tuple[()] = Field(
-        (), description="Columns that nobody should learn, each on its own; by default those the table classifies so."
-    )
+    quasi_identifiers: QuasiIdentifiers = ()
+    sensitive: SensitiveColumns = ()
     l: Annotated[int | float, Gt(1)] = Field(  # noqa: E741 - its name in the literature
         description="The least diversity allowed of a group."
     )

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Interval
 from pydantic import Field, model_validator
 
-from checks._columns import ColumnNames
+from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     Context,
@@ -54,9 +54,7 @@ class PopulationUniquenessCheck(SizesParameters):
     kind: ClassVar[Kind] = Kind.DISCLOSURE
 
     type: Literal["population_uniqueness"] = "population_uniqueness"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
-        (), description="Columns that together may single a person out; by default those the table classifies so."
-    )
+    quasi_identifiers: QuasiIdentifiers = ()
     sampling_fraction: Annotated[float, Interval(ge=1e-9, le=1)] | None = Field(
         None, description="The share of the population whose rows are in the table, up to 1. This or 'population_size'."
     )

@@ -8,7 +8,7 @@ from annotated_types import Ge
 from pydantic import Field
 
 from checks._classes import quasi_identifiers_of
-from checks._columns import ColumnNames
+from checks._columns import ColumnNames, QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -53,9 +53,7 @@ class ReReleaseCheck(CheckParameters):
 
     type: Literal["re_release"] = "re_release"
     person: ColumnNames = Field(description="Columns that say whose row it is, in every release alike.")
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
-        (), description="Columns that together may single a person out; by default those the table classifies so."
-    )
+    quasi_identifiers: QuasiIdentifiers = ()
     k: Annotated[int, Ge(2)] = Field(description="The smallest group of persons allowed.")
 
     @property

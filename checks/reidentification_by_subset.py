@@ -10,7 +10,7 @@ from annotated_types import Interval
 from pydantic import Field
 
 from checks._classes import SIZE, ClassTables, quasi_identifiers_of
-from checks._columns import ColumnNames
+from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
     CheckParameters,
@@ -42,7 +42,7 @@ class ReidentificationBySubset(CheckParameters):
     looks_again: ClassVar[bool] = True
 
     type: Literal["reidentification_by_subset"] = "reidentification_by_subset"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
+    quasi_identifiers: QuasiIdentifiers = Field(
         (), description="Columns to take sets of; by default those the table classifies as quasi-identifiers."
     )
     known: Annotated[int, Interval(ge=1, le=5)] = Field(3, description="How many of them somebody knows at most.")

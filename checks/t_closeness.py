@@ -22,7 +22,7 @@ from checks._closeness import (
     strangers_among,
     values_of,
 )
-from checks._columns import NUMBERS, ColumnName, ColumnNames, common_type, fit, say_type
+from checks._columns import NUMBERS, ColumnName, QuasiIdentifiers, SensitiveColumns, common_type, fit, say_type
 from checks._contract import (
     Check,
     CheckParameters,
@@ -91,12 +91,8 @@ class TClosenessCheck(CheckParameters):
     looks_again: ClassVar[bool] = True
 
     type: Literal["t_closeness"] = "t_closeness"
-    quasi_identifiers: ColumnNames | tuple[()] = Field(
-        (), description="Columns that together may single a person out; by default those the table classifies so."
-    )
-    sensitive: ColumnNames | tuple[()] = Field(
-        (), description="Columns that nobody should learn, each on its own; by default those the table classifies so."
-    )
+    quasi_identifiers: QuasiIdentifiers = ()
+    sensitive: SensitiveColumns = ()
     t: Annotated[float, Interval(ge=0, le=1)] = Field(
         description="The largest distance allowed between the values of a group and those of the table."
     )

@@ -81,10 +81,15 @@ def limits_in_words() -> Iterator[None]:
         yield
     except ValidationError as error:
         problems = [
-            Problem("risk.limit", f"{'.'.join(map(str, one['loc'])) or 'limits'}: {one['msg'].lower()}")
+            Problem("risk.limit", f"{'.'.join(map(str, one['loc'])) or 'limits'}: {_said(one['msg'])}")
             for one in error.errors(include_url=False, include_input=False)
         ]
         raise Stop(ExitCode.USAGE, *problems) from None
+
+
+def _said(message: str) -> str:
+    text = message.removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]  # what follows may name a column
 
 
 def names_in(said: str | None) -> Sequence[str]:

@@ -1,6 +1,8 @@
 """Every record hides among k."""
 
 from collections import Counter
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -113,6 +115,44 @@ def test_few_rows_and_nothing_known(dialect, rows, k):
     """One row is a group of one; rows of which nothing is known are alike."""
     with place(dialect, t=Rows(PEOPLE, rows)) as here:
         assert ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here).observed["k"] == k
+
+
+def test_a_million_values_are_as_many_groups():
+    """Everybody is alone; so many values are not compared by their spelling, which is then not known."""
+    with place("duckdb", t=Rows({"name": "text"})) as here:
+        here.backend.con.execute("INSERT INTO t SELECT 'canary ' || i FROM range(1000000) r(i)")
+        found = Question(KAnonymityCheck(quasi_identifiers=("name",), k=2), here)
+        outcome = found.ask()
+    assert (outcome.observed["k"], outcome.observed["sample_uniques"]) == (1, 1_000_000)
+    assert (outcome.observed["k_wildcard"], outcome.observed["k_normalised"]) == (1, None)
+    assert str(outcome.message).startswith("1,000,000 of 1,000,000 records are in groups smaller than 2")
+    assert "canary" not in repr(outcome)
+
+
+def test_values_of_mixed_types_are_told_apart():
+    """SQLite keeps text in a column of numbers: each is what it is, and read as one spelling only beside."""
+    rows = [(1, "x"), (1, "x"), ("canary", "x"), ("canary", "x"), (1.5, "x")]
+    with place("sqlite", t=Rows({"age": "int", "city": "text"}, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
+    assert (outcome.observed["classes"], outcome.observed["sample_uniques"]) == (3, 1)
+    assert "canary" not in repr(outcome)
+
+
+def test_a_moment_is_one_value_wherever_it_was_noted(dialect):
+    """Nine in the morning in Tokyo is midnight in UTC; SQLite keeps text, so there what is written counts."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [(moment,), (moment.astimezone(ZoneInfo("Asia/Tokyo")),)]
+    with place(dialect, t=Rows({"seen": "timestamptz"}, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("seen",), k=2), here)
+    assert outcome.observed["k"] == (1 if dialect == "sqlite" else 2)
+
+
+def test_wall_clocks_need_no_zone(dialect):
+    """Whether two are alike does not depend on where the clock hung."""
+    rows = [(date(2026, 1, 1),), (date(2026, 1, 1),), (None,)]
+    with place(dialect, t=Rows({"seen": "timestamp"}, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("seen",), k=2), here)
+    assert (outcome.status, outcome.observed["classes"]) == (Status.FAIL, 2)
 
 
 def test_an_empty_table_is_not_anonymous(dialect):

@@ -219,6 +219,7 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("subsets", "people.csv"), 2, "no quasi-identifier is named"),
         (("nope.csv", "-q", "a"), 2, "there is no such file"),
         (("people.csv", "-q", "sexx"), 2, "column 'sexx' not found; did you mean 'sex'"),
+        (("people.csv", "-q", "sex,born,sex"), 2, "quasi_identifiers: each column once; seen twice: sex"),
         (("people.csv", "-q", "sex", "--k", "1"), 2, "k: input should be greater than or equal to 2"),
         (("suggest", "nope"), 2, "neither a configured table nor a file"),
         (("linkage", "people.csv", "nope.csv", "--on", "sex"), 2, "there is no such file"),
@@ -233,6 +234,50 @@ def test_what_is_wrong_is_said(
     ended, out, _ = _risk(*words, "--format", "json", capsys=capsys)
     assert ended == code
     assert said in out
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said", "k"),
+    [
+        ("one\n", 1, "1 of 1 records are in groups smaller than 2", 1),
+        ("1.5\n2.25\n1.5\n2.25\n", 0, "x: a floating point number as a quasi-identifier", 2),
+        ("1\n1.0\nten\nten\n", 1, "2 of 4 records are in groups smaller than 2", 1),
+        ("東京\n東京\n\N{FULLWIDTH LATIN CAPITAL LETTER T}okyo\nTOKYO \n", 1, "2 of 4 records", 1),
+        ("2026-01-01 09:00:00+09:00\n2026-01-01 00:00:00Z\n", 0, "every record is alike with at least 1 other", 2),
+        ("2026-01-01 09:00:00+09:00\n2026-01-01 09:00:00\n", 1, "2 of 2 records are in groups smaller than 2", 1),
+    ],
+    ids=["one row", "floats", "mixed types", "spellings", "one moment", "a zone or none"],
+)
+def test_values_that_are_hard_to_compare(
+    here: Path, capsys: pytest.CaptureFixture[str], rows: str, code: int, said: str, k: int
+) -> None:
+    """Values count as they would be exported, times with a zone as moments; none is shown."""
+    (here / "hard.csv").write_text(f"x,y\n{rows.replace(chr(10), ',a' + chr(10))}", encoding="utf-8")
+    ended, out, err = _risk("hard.csv", "-q", "x", "--k", "2", capsys=capsys)
+    assert (ended, err) == (code, "")
+    assert said in out
+    value = _value("hard.csv", "-q", "x", "--k", "2", capsys=capsys)
+    assert value["results"][0]["observed"]["k"] == k
+    assert "okyo" not in out.lower()
+    if "ten" in rows or "東京" in rows:
+        assert "read with one spelling for each value, k is 2; this decides nothing" in out
+
+
+def test_a_file_of_nothing_but_missing_values(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of which nothing is known are alike, since NULL is a value of its own."""
+    (here / "nothing.csv").write_text("x,y\n,\n,\n,\n", encoding="utf-8")
+    seen = _value("nothing.csv", "-q", "x,y", "--k", "3", capsys=capsys)["results"][0]["observed"]
+    assert (seen["rows"], seen["classes"], seen["k"], seen["k_wildcard"]) == (3, 1, 3, 3)
+
+
+def test_a_file_of_a_million_values(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everybody in it is alone, and no name is shown."""
+    frame = pd.DataFrame({"name": [f"canary {number}" for number in range(1_000_000)]})
+    frame.to_parquet(here / "many.parquet")
+    code, out, _ = _risk("many.parquet", "-q", "name", "--k", "2", capsys=capsys)
+    assert code == 1
+    assert "1,000,000 of 1,000,000 records are in groups smaller than 2; name does most of the damage" in out
+    assert "canary" not in out
 
 
 def test_a_release_is_remembered_and_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
