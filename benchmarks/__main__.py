@@ -20,9 +20,9 @@ LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pand
 
 
 def main() -> None:
-    """Run them."""
+    """Run them; one alone may be given options."""
     names = sys.argv[1:] or NAMES
-    if len(names) == 1:
+    if len(names) == 1 or names[1].startswith("-"):
         importlib.import_module(f"benchmarks.{names[0]}").main()
         return
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)

@@ -1,34 +1,41 @@
-"""k-anonymity of a growing table: counts that are kept from run to run, next to counting everything each time."""
+"""k-anonymity of a growing table: counts that are kept from run to run, next to counting everything each time.
 
+`--rows N --classes N` takes one other table.
+"""
+
+import argparse
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
-from benchmarks._measure import Cost, measure, peak_mb, table
+from benchmarks._measure import Cost, measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.look import look
 from monitor.selector import select
 from monitor.wiring import Project
+from store import Store
 
-ROWS = 10_000_000
-CLASSES = (160_000, 2_000_000)
+USUAL = ((10_000_000, 160_000), (10_000_000, 2_000_000))
+"""Rows and classes."""
 MOST_WITH_PARTITIONS = 200_000
 """With 20 partitions, more classes have more counts than are kept."""
-MODES = {
-    "append": "{mode: append, watermark: id}",
-    "partition": "{mode: partition, column: day}",
-}
+FEW = 1_600
+RUNS = 3
+ALL, APPEND, PARTITION = "everything each time", "append", "partition"
+MODES = {ALL: "", APPEND: ", incremental: {mode: append, watermark: id}"}
+MODES |= {PARTITION: ", incremental: {mode: partition, column: day}"}
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 MAKE = """
 INSERT INTO people
 SELECT id, 1900 + (h % 100) AS born, 'P' || ((h // 100) % {postcodes}) AS postcode, ['f', 'm'][1 + (h // 7) % 2] AS sex,
        'day ' || (id // {a_day}) AS day
-FROM (SELECT range AS id, (hash(range) >> 1)::BIGINT AS h FROM range({first}, {last}))
+FROM (SELECT range AS id, (hash(range) >> 1)::BIGINT % {of} AS h FROM range({first}, {last}))
 """
 CONFIG = """
 version: 1
@@ -43,69 +50,85 @@ tables:
 """
 
 
-def main() -> None:
-    """Print the comparison; each number of classes in a process of its own."""
-    if len(sys.argv) > 2:
-        _print(int(sys.argv[2]))
-        return
-    import subprocess
+@dataclass
+class Table:
+    """A table that grows."""
 
-    print(f"**{ROWS:,} rows in DuckDB, three quasi-identifiers, then 1 % more.** Once each, the store on SQLite.\n")
-    for classes in CLASSES:
-        command = [sys.executable, "-m", "benchmarks.incremental_risk", "classes", str(classes)]
+    folder: Path
+    planned: int
+    classes: int
+    rows: int = 0
+
+    def make(self) -> None:
+        """Write its first rows."""
+        with self._connect() as connection:
+            connection.execute("CREATE TABLE people (id BIGINT, born BIGINT, postcode TEXT, sex TEXT, day TEXT)")
+        self.grow(self.planned)
+
+    def grow(self, more: int, of: int = 2**62) -> None:
+        """Append rows, of any of `of` combinations."""
+        first, self.rows = self.rows, self.rows + more
+        made = {"postcodes": self.classes // 200, "a_day": self.planned // 20, "of": of}
+        with self._connect() as connection:
+            connection.execute(MAKE.format(**made, first=first, last=self.rows))
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        return duckdb.connect(str(self.folder / "people.duckdb"))
+
+
+def main() -> None:
+    """Print the comparison; each table in a process of its own."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks incremental_risk")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--classes", type=int)
+    given = parser.parse_args([one for one in sys.argv[1:] if one != "incremental_risk"])
+    if given.rows:
+        _print(given.rows, given.classes or USUAL[0][1])
+        return
+    for rows, classes in USUAL:
+        command = [sys.executable, "-m", "benchmarks.incremental_risk", "--rows", str(rows), "--classes", str(classes)]
         subprocess.run(command, check=True)  # noqa: S603 - this file
         print()
 
 
-def _print(classes: int) -> None:
-    rows = []
-    for mode, incremental in {"everything each time": None, **MODES}.items():
-        if mode == "partition" and classes > MOST_WITH_PARTITIONS:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            rows += _play(Path(folder), classes, mode, incremental)
-    full = next(row[2] for row in rows if row[0] == "everything each time" and row[1] == "1 % more")
-    told = [(*row[:2], f"{row[2].wall:.2f}", f"{row[2].cpu:.2f}", f"{row[2].wall / full.wall:.1%}") for row in rows]
-    print(f"About {classes:,} classes; peak memory {peak_mb():,.0f} MB:\n")
-    print(table(("counts", "run", "wall s", "cpu s", "of everything each time"), told))
-
-
-def _play(folder: Path, classes: int, mode: str, incremental: str | None) -> list[tuple[str, str, Cost]]:
-    """Give what the runs cost: the first, one after 1 % of new rows, one after nothing."""
-    config = folder / "tablewatch.yaml"
-    kept = "" if incremental is None else f", incremental: {incremental}"
-    config.write_text(CONFIG.format(folder=folder, incremental=kept), encoding="utf-8")
-    with duckdb.connect(str(folder / "people.duckdb")) as connection:
-        connection.execute("CREATE TABLE people (id BIGINT, born BIGINT, postcode TEXT, sex TEXT, day TEXT)")
-    _grow(folder, classes, 0, ROWS)
-    clock = SimulatedClock(NOW)
-    project = Project(load(config), clock)
+def _print(rows: int, classes: int) -> None:
     found = []
+    for mode in MODES:
+        if mode != PARTITION or classes <= MOST_WITH_PARTITIONS:
+            with tempfile.TemporaryDirectory() as folder:
+                found += _play(Table(Path(folder), rows, classes), mode)
+    full = next(cost for mode, run, cost in found if mode == ALL and run == "1 % more")
+    told = [
+        (mode, run, f"{cost.wall:.2f}", f"{cost.cpu:.2f}", f"{cost.cpu / full.cpu:.1%}") for mode, run, cost in found
+    ]
+    print(f"**{rows:,} rows in DuckDB, about {classes:,} classes of three quasi-identifiers.** The store on SQLite.")
+    print(f"Medians of {RUNS} runs after the first; peak memory {peak_mb():,.0f} MB.\n")
+    print(table(("counts", "run", "wall s", "cpu s", "cpu, of everything each time"), told))
+
+
+def _play(people: Table, mode: str) -> list[tuple[str, str, Cost]]:
+    """Give what runs cost: the first, those after 1 % of new rows, and those after nothing."""
+    people.make()
+    config = people.folder / "tablewatch.yaml"
+    config.write_text(CONFIG.format(folder=people.folder, incremental=MODES[mode]), encoding="utf-8")
+    project = Project(load(config), SimulatedClock(NOW))
+    more = people.planned // 100
     with project.open_store() as store:
-
-        def run() -> None:
-            report = look(project, select([], project.config), store=store)
-            if report.summary["unknown"]:
-                raise RuntimeError(str(report.results[0].outcome.message))
-
-        for name, before in _runs(folder, classes):
-            before()
-            found.append((mode, name, measure(run)))
+        found = [(mode, "first", measure(lambda: _run(project, store)))]
+        runs = {"1 % more": (more, 2**62), f"1 % more, in {FEW:,} classes": (more, FEW), "nothing new": (0, 1)}
+        for name, (new, of) in runs.items():
+            costs = []
+            for _ in range(RUNS):
+                people.grow(new, of)
+                costs.append(measure(lambda: _run(project, store)))
+            found.append((mode, name, median(costs)))
     return found
 
 
-def _runs(folder: Path, classes: int) -> list[tuple[str, Callable[[], object]]]:
-    more = ROWS // 100
-    return [
-        ("first", lambda: None),
-        ("1 % more", lambda: _grow(folder, classes, ROWS, ROWS + more)),
-        ("nothing new", lambda: None),
-    ]
-
-
-def _grow(folder: Path, classes: int, first: int, last: int) -> None:
-    with duckdb.connect(str(folder / "people.duckdb")) as connection:
-        connection.execute(MAKE.format(postcodes=classes // 200, a_day=ROWS // 20, first=first, last=last))
+def _run(project: Project, store: Store) -> None:
+    report = look(project, select([], project.config), store=store)
+    if report.summary["unknown"]:
+        raise RuntimeError(str(report.results[0].outcome.message))
 
 
 if __name__ == "__main__":

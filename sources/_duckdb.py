@@ -52,6 +52,7 @@ class DuckdbSource(EngineSource):
         self._connection = duckdb.connect(database, read_only=read_only, config={**_NO_EXTENSIONS, **limits})
         closing.callback(self._connection.close)
         closing.callback(self._connection.interrupt)  # after Ctrl-C a query goes on in DuckDB's threads: close waits
+        self._connection.execute("SET enable_progress_bar = false")  # without a script it would be written to stdout
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])

@@ -138,7 +138,7 @@ def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect
         remote = Remote.builder.remote(address).create()
         closing.callback(remote.stop)
         return remote
-    running = SparkSession.getActiveSession()
+    running = _running()
     if running is not None:
         return running.newSession()
     # Spark makes a folder for tables it might have to keep, by default in the folder where the command was started.
@@ -150,6 +150,14 @@ def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect
     closing.callback(session.stop)
     session.sparkContext.setLogLevel("OFF")  # its warnings print values
     return session
+
+
+def _running() -> SparkSession | None:
+    """Give a session that this process has already, in whichever thread."""
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        return None
 
 
 def _type(field: StructField) -> dt.DataType:

@@ -17,6 +17,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2")  # not 200 for a few rows
     session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     session.sql(

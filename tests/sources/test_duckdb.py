@@ -121,6 +121,11 @@ def test_impossible_settings_are_told(tmp_path: Path) -> None:
         pass
 
 
+def test_no_progress_is_written(locked: DuckdbSource) -> None:
+    """DuckDB draws a bar on standard output, where a report may be read, in a process without a script: never here."""
+    assert locked.fetch("SELECT current_setting('enable_progress_bar') AS bar") == [{"bar": False}]
+
+
 KINDS = (
     "NULL::BIGINT AS a, 7::UTINYINT AS b, 1.50::DECIMAL(9, 2) AS c, 'x' AS d, true AS e, 1.5::DOUBLE AS f, "
     "DATE '2026-01-02' AS g, TIMESTAMP '2026-01-02 03:04:05.000006' AS h, 'z'::BLOB AS i, "
