@@ -5,17 +5,21 @@ from remedies.microaggregation._fdh import fdh_path
 from remedies.microaggregation._loss import information_loss
 from remedies.microaggregation._mdav import mdav
 from remedies.microaggregation._mhm import mhm, optimal_univariate
+from remedies.microaggregation._microaggregate import microaggregate
 from remedies.microaggregation._npn import npn_path
+from remedies.microaggregation._result import Microaggregation
 from remedies.microaggregation._standardise import standardise
 from remedies.microaggregation._vmdav import vmdav
 
 __all__ = [
+    "Microaggregation",
     "fdh_path",
     "information_loss",
     "lower_bound",
     "lower_bound_estimate",
     "mdav",
     "mhm",
+    "microaggregate",
     "npn_path",
     "optimal_univariate",
     "standardise",

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -34,7 +34,7 @@ def first_identical(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return first
 
 
-@compiled
+@inner
 def _identical(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
     for j in range(one.size):  # noqa: SIM110 - compiled: a generator is not
         if one[j] != other[j]:

@@ -8,14 +8,14 @@ squared distances, infinite for those that no longer count; `bounds` are those o
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import inner
 from remedies.microaggregation._margin import apart64, at_least, at_most, tie
 
 GONE = np.float32(1e29)  # no squared distance between z-scores is so large
 FAR = np.float32(1e15)  # a coordinate of records that are gone: its square is above GONE and still a float32
 
 
-@compiled
+@inner
 def farthest(
     scores: npt.NDArray[np.float64],
     index: npt.NDArray[np.int64],
@@ -42,7 +42,7 @@ def farthest(
     return at
 
 
-@compiled
+@inner
 def nearest(
     scores: npt.NDArray[np.float64],
     index: npt.NDArray[np.int64],
@@ -72,7 +72,7 @@ def nearest(
     _first(close, squares, bounds[0], found)
 
 
-@compiled
+@inner
 def _smallest(apart: npt.NDArray[np.float32], found: npt.NDArray[np.int64]) -> float:
     """Write the positions of the smallest values into `found`; give the largest of them."""
     size = found.size
@@ -91,12 +91,12 @@ def _smallest(apart: npt.NDArray[np.float32], found: npt.NDArray[np.int64]) -> f
     return float(limit)
 
 
-@compiled
+@inner
 def _first(
     close: npt.NDArray[np.int64], squares: npt.NDArray[np.float64], radius: float, found: npt.NDArray[np.int64]
 ) -> None:
     """Choose among ascending positions those with the smallest squares; of equal squares the first."""
-    last = np.sort(squares)[found.size - 1]
+    last = _ranked(squares, found.size)
     reach = tie(last, radius)
     taken = 0
     for i in range(close.size):
@@ -109,3 +109,18 @@ def _first(
             found[taken] = close[i]
             taken += 1
         i += 1
+
+
+@inner
+def _ranked(squares: npt.NDArray[np.float64], rank: int) -> float:
+    """Give the rank-th smallest square."""
+    smallest = np.full(rank, np.inf)
+    for square in squares:
+        slot = rank - 1
+        if square >= smallest[slot]:
+            continue
+        while slot > 0 and smallest[slot - 1] > square:
+            smallest[slot] = smallest[slot - 1]
+            slot -= 1
+        smallest[slot] = square
+    return float(smallest[rank - 1])

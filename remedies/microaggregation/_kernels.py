@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._mhm import mhm_labels
 
 __all__ = ["mdav_labels", "mhm_labels", "npn_order"]
@@ -25,7 +25,7 @@ __all__ = ["mdav_labels", "mhm_labels", "npn_order"]
 _TILE = 1024  # distances of so many records stay in the fastest cache
 
 
-@compiled
+@inner
 def distances(
     columns: npt.NDArray[np.float32], alive: int, to: npt.NDArray[np.float32], out: npt.NDArray[np.float32]
 ) -> None:
@@ -56,7 +56,7 @@ def distances(
             j += 1
 
 
-@compiled
+@inner
 def keep(
     columns: npt.NDArray[np.float32], index: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_], alive: int
 ) -> int:
@@ -78,7 +78,7 @@ def keep(
     return to
 
 
-@compiled
+@inner
 def in_columns(scores: npt.NDArray[np.floating[Any]], columns: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """Write (n, d) scores as (d, n) columns; give the sum of each column."""
     n, d = scores.shape
@@ -114,7 +114,7 @@ def npn_order(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
     return path
 
 
-@compiled
+@inner
 def _nearest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive: int) -> int:
     at = -1
     least = np.float32(np.inf)
@@ -125,7 +125,7 @@ def _nearest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive:
     return at
 
 
-@compiled
+@inner
 def _farthest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive: int) -> int:
     at = -1
     most = np.float32(-1.0)
@@ -136,7 +136,7 @@ def _farthest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive
     return at
 
 
-@compiled
+@inner
 def _take_nearest(
     apart: npt.NDArray[np.float32],
     gone: npt.NDArray[np.bool_],

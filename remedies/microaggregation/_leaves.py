@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import inner
 from remedies.microaggregation._extremes import FAR
 
 SIZE = 64
@@ -30,7 +30,7 @@ class Leaves(NamedTuple):
     slot_of: npt.NDArray[np.int64]
 
 
-@compiled
+@inner
 def leaves_of(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> Leaves:
     """Put records (numbers of rows of points (n, d)) into leaves."""
     n, d = points.shape
@@ -61,7 +61,7 @@ def leaves_of(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -
     return leaves
 
 
-@compiled
+@inner
 def _by_leaf(points: npt.NDArray[np.float32], order: npt.NDArray[np.int64]) -> None:
     """Sort records so that every run of SIZE is a leaf: halves along the axis of largest variance, again and again."""
     parts = [(0, order.size)]
@@ -79,7 +79,7 @@ def _by_leaf(points: npt.NDArray[np.float32], order: npt.NDArray[np.int64]) -> N
         parts.append((low + middle, high))
 
 
-@compiled
+@inner
 def _divide(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int64], middle: int) -> None:
     """Sort both so far that no key before the middle is above one from there on (Hoare's selection)."""
     low, high = 0, keys.size - 1
@@ -104,7 +104,7 @@ def _divide(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int64], middle:
             break
 
 
-@compiled
+@inner
 def _widest(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> int:
     d = points.shape[1]
     total = np.zeros(d)
@@ -117,7 +117,7 @@ def _widest(points: npt.NDArray[np.float32], records: npt.NDArray[np.int64]) -> 
     return int(np.argmax(squares - total * total / records.size))
 
 
-@compiled
+@inner
 def take_out(leaves: Leaves, i: int) -> int:
     """Take record i out; give the leaf in which it was."""
     leaf, slot = leaves.leaf_of[i], leaves.slot_of[i]
@@ -134,7 +134,7 @@ def take_out(leaves: Leaves, i: int) -> int:
     return int(leaf)
 
 
-@compiled
+@inner
 def box_squares(leaves: Leaves, point: npt.NDArray[np.float32], out: npt.NDArray[np.float32]) -> None:
     """Write the squared distances of a point (d,) to the boxes, on the leading axes, into out (m,)."""
     zero = np.float32(0.0)
@@ -146,7 +146,7 @@ def box_squares(leaves: Leaves, point: npt.NDArray[np.float32], out: npt.NDArray
             out[leaf] += gap * gap
 
 
-@compiled
+@inner
 def leaf_squares(
     block: npt.NDArray[np.float32], point: npt.NDArray[np.float32], limit: float, out: npt.NDArray[np.float32]
 ) -> bool:
@@ -163,7 +163,7 @@ def leaf_squares(
     return _any_within(out, limit)
 
 
-@compiled
+@inner
 def _any_within(squares: npt.NDArray[np.float32], limit: float) -> bool:
     near = 0
     for slot in range(SIZE):
@@ -171,7 +171,7 @@ def _any_within(squares: npt.NDArray[np.float32], limit: float) -> bool:
     return near > 0
 
 
-@compiled
+@inner
 def _add_axes(
     block: npt.NDArray[np.float32], point: npt.NDArray[np.float32], start: int, stop: int, out: npt.NDArray[np.float32]
 ) -> None:

@@ -16,7 +16,7 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 
 _TIE = 2.0**-46
 
@@ -35,14 +35,14 @@ def margins(scores: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     return radius, 2.0**-22 * radius, (d + 8) * 2.0**-22
 
 
-@compiled
+@inner
 def at_most(square: float, error: float, slack: float) -> float:
     """Give the largest float32 square that may stand for one that is not above `square`."""
     reach = math.sqrt(square * (1.0 + slack)) + 2.0 * error
     return reach * reach * (1.0 + slack)
 
 
-@compiled
+@inner
 def at_least(square: float, error: float, slack: float) -> float:
     """Give the smallest float32 square that may stand for one that is not below `square`."""
     reach = max(0.0, math.sqrt(square * (1.0 - slack)) - 2.0 * error)
@@ -55,7 +55,7 @@ def tie(square: float, radius: float) -> float:
     return _TIE * (square + radius * math.sqrt(square))
 
 
-@compiled
+@inner
 def apart64(scores: npt.NDArray[np.float64], i: SupportsIndex, point: npt.NDArray[np.float64]) -> float:
     """Give the squared distance of record i to a point, in float64, summed from the first column to the last."""
     total = 0.0

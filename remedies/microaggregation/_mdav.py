@@ -5,7 +5,7 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._extremes import FAR, farthest, nearest
 from remedies.microaggregation._input import group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep
@@ -88,7 +88,7 @@ def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     return labels
 
 
-@compiled
+@inner
 def _total(scores: npt.NDArray[np.float64], records: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     total = np.zeros(scores.shape[1])
     for i in records:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._input import group_size, order, table
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._standardise import z_scores
@@ -88,7 +88,7 @@ def mhm_labels(scores: npt.NDArray[np.float64], path: npt.NDArray[np.int64], k: 
     return _cut(path, start)
 
 
-@compiled
+@inner
 def _joined(mean: npt.NDArray[np.float64], record: npt.NDArray[np.float64], share: float) -> float:
     """Let one more record join a group: move the mean, give what the squared error grows by (Welford)."""
     a, b, c, e = 0.0, 0.0, 0.0, 0.0  # four sums side by side: the processor need not wait for one
@@ -111,7 +111,7 @@ def _joined(mean: npt.NDArray[np.float64], record: npt.NDArray[np.float64], shar
     return ((a + b) + (c + e)) * (1.0 - share)
 
 
-@compiled
+@inner
 def _cut(path: npt.NDArray[np.int64], start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Number the groups along the path, given where each possible last group starts."""
     labels = np.empty(path.size, np.int64)

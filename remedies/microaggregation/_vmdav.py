@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._extremes import FAR, GONE, nearest
 from remedies.microaggregation._input import finite, group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep
@@ -123,7 +123,7 @@ def _grown(
     return labels
 
 
-@compiled
+@inner
 def _extended(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], size: int, gamma: float
 ) -> int:
@@ -142,7 +142,7 @@ def _extended(
     return size
 
 
-@compiled
+@inner
 def _take_nearest(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, start: int, group: npt.NDArray[np.int64]
 ) -> None:
@@ -162,19 +162,19 @@ def _take_nearest(
         closest[position] = np.float32(np.inf)
 
 
-@compiled
+@inner
 def _measure(scores: npt.NDArray[np.float64], room: _Room, alive: int, record: int) -> None:
     distances(room.columns, alive, scores[record].astype(np.float32), room.apart)
 
 
-@compiled
+@inner
 def _bring_closer(room: _Room, alive: int) -> None:
     closest, apart = room.closest[:alive], room.apart[:alive]
     for position in range(alive):
         closest[position] = min(closest[position], apart[position])
 
 
-@compiled
+@inner
 def _next_member(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], gamma: float
 ) -> int:
@@ -198,7 +198,7 @@ def _next_member(
     return int(joins)
 
 
-@compiled
+@inner
 def _nearest_to_group(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64]
 ) -> tuple[int, float]:
@@ -216,7 +216,7 @@ def _nearest_to_group(
     return at, least
 
 
-@compiled
+@inner
 def _to_group(scores: npt.NDArray[np.float64], record: int, group: npt.NDArray[np.int64]) -> float:
     least = np.inf
     for member in group:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._leaves import SIZE, Leaves, box_squares, leaf_squares, leaves_of, take_out
 from remedies.microaggregation._margin import apart64, at_most, margins, tie
 
@@ -75,7 +75,7 @@ def walk(scores: npt.NDArray[np.float64], points: npt.NDArray[np.float32], start
     return path
 
 
-@compiled
+@inner
 def _room(m: int) -> _Search:
     return _Search(
         np.empty(m, np.float32),
@@ -88,7 +88,7 @@ def _room(m: int) -> _Search:
     )
 
 
-@compiled
+@inner
 def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
     """Give the records that were not taken out."""
     kept = np.empty(leaves.filled.sum(), np.int64)
@@ -100,7 +100,7 @@ def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
     return kept
 
 
-@compiled
+@inner
 def _nearest(table: _Table, leaves: Leaves, search: _Search, at: int, home: int) -> int:
     """Give the record nearest to record `at` that is still in a leaf, or -1; `home` is the leaf to look into first."""
     box_squares(leaves, table.points[at], search.box)
@@ -119,7 +119,7 @@ def _nearest(table: _Table, leaves: Leaves, search: _Search, at: int, home: int)
     return _lowest(search, many, table.bounds[0])
 
 
-@compiled
+@inner
 def _look(table: _Table, leaves: Leaves, search: _Search, at: int, leaf: int, many: int) -> int:
     """Look into a leaf; give how many records have been near by now."""
     square = search.square
@@ -141,7 +141,7 @@ def _look(table: _Table, leaves: Leaves, search: _Search, at: int, leaf: int, ma
     return many
 
 
-@compiled
+@inner
 def _queue(search: _Search) -> int:
     """Queue the leaves whose boxes are near enough; give how many."""
     waiting = 0
@@ -154,7 +154,7 @@ def _queue(search: _Search) -> int:
     return waiting
 
 
-@compiled
+@inner
 def _sink(search: _Search, waiting: int, root: int) -> None:
     """Let the leaf at a place of the heap sink to where it belongs."""
     box, heap = search.box, search.waiting
@@ -171,7 +171,7 @@ def _sink(search: _Search, waiting: int, root: int) -> None:
     heap[root] = leaf
 
 
-@compiled
+@inner
 def _lowest(search: _Search, many: int, radius: float) -> int:
     """Give the lowest of the records that are as near as the nearest."""
     lowest = -1
