@@ -1,0 +1,219 @@
+"""A bench: the arrays on which kernels improve the groups of one block, and the elementary steps on it.
+
+Kernels here may reorder sums, so that they become vector instructions: the same machine gives the same bits, and what
+they find is judged again in float64 by whoever calls them.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+def reordered(kernel: Kernel) -> Kernel:
+    """Compile a kernel as `compiled` does, but allow sums to be reordered."""
+    return _compiled(kernel, {})
+
+
+def inner(kernel: Kernel) -> Kernel:
+    """Compile a kernel so, for calls from other kernels only: the doors for Python take half of the compiler's time."""
+    return _compiled(kernel, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def _compiled(kernel: Kernel, options: dict[str, bool]) -> Kernel:
+    compiler: Any = numba.njit  # its annotations leave options out
+    common = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "contract"}}
+    try:
+        return cast("Kernel", compiler(cache=True, **common, **options)(kernel))
+    except RuntimeError:  # nowhere to keep machine code
+        return cast("Kernel", compiler(**common, **options)(kernel))
+
+
+class Bench(NamedTuple):
+    """Records and groups of one block; g groups fit, those of size 0 are free.
+
+    Kernels name the arrays they loop over before the loop: each look into a Bench counts a reference, atomically.
+    """
+
+    X: npt.NDArray[np.float32]  # (records, columns)
+    member: npt.NDArray[np.int32]  # (g, 2k - 1) records of each group
+    size: npt.NDArray[np.int32]  # (g,)
+    centre: npt.NDArray[np.float32]  # (g, columns)
+    near: npt.NDArray[np.int32]  # (g, many) nearest groups, nearest first; -1 where there are fewer
+    seen: npt.NDArray[np.int32]  # (g, many) when the pair was last looked at; -1 never
+    changed: npt.NDArray[np.int32]  # (g,) when the group last changed
+    clock: npt.NDArray[np.int64]  # (2,) the time; how many groups the log holds
+    log_group: npt.NDArray[np.int32]  # groups as they were, to be restored
+    log_member: npt.NDArray[np.int32]
+    log_size: npt.NDArray[np.int32]
+    log_centre: npt.NDArray[np.float32]
+    work: npt.NDArray[np.float64]  # (5, 2k - 1)
+    partner: npt.NDArray[np.int32]  # (2k - 1,)
+    pool: npt.NDArray[np.float64]  # (3, (many + 1) (2k - 1))
+
+
+# a gain counts only above this share of the distances it was made of: rounding can neither worsen groups nor turn in
+# a circle
+TOLERANCE = 1e-6
+# a chain touches at most so many groups
+DEEP = 5
+
+
+@inner
+def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Bench:
+    """Give an empty bench."""
+    cap = 2 * k - 1
+    log = max(many + 2, DEEP + 3)
+    return Bench(
+        np.empty((records, columns), np.float32),
+        np.zeros((groups, cap), np.int32),
+        np.zeros(groups, np.int32),
+        np.zeros((groups, columns), np.float32),
+        np.full((groups, many), -1, np.int32),
+        np.full((groups, many), -1, np.int32),
+        np.zeros(groups, np.int32),
+        np.zeros(2, np.int64),
+        np.empty(log, np.int32),
+        np.empty((log, cap), np.int32),
+        np.empty(log, np.int32),
+        np.empty((log, columns), np.float32),
+        np.empty((5, cap), np.float64),
+        np.empty(cap, np.int32),
+        np.empty((3, (many + 1) * cap), np.float64),
+    )
+
+
+@inner
+def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float32], j: int) -> float:
+    """Give the squared distance of row i of `left` and row j of `right`."""
+    total = np.float32(0)
+    for column in range(left.shape[1]):
+        gap = left[i, column] - right[j, column]
+        total += gap * gap
+    return total  # type: ignore[return-value]  # a float32, which stays one
+
+
+@inner
+def leaving(
+    X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], a: int, size: npt.NDArray[np.int32]
+) -> float:
+    """Give how much the sum of squares falls when record x leaves group a."""
+    n = size[a]
+    return float(n / (n - 1) * distance(X, x, centre, a))
+
+
+@inner
+def joining(
+    X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], b: int, size: npt.NDArray[np.int32]
+) -> float:
+    """Give how much the sum of squares grows when record x joins group b."""
+    n = size[b]
+    return float(n / (n + 1) * distance(X, x, centre, b))
+
+
+@inner
+def put(bench: Bench, x: int, b: int) -> None:
+    """Add record x to group b."""
+    n = bench.size[b]
+    bench.member[b, n] = x
+    bench.size[b] = n + 1
+    share = np.float32(1.0 / (n + 1))
+    X, centre = bench.X, bench.centre
+    for column in range(X.shape[1]):
+        centre[b, column] += (X[x, column] - centre[b, column]) * share
+
+
+@inner
+def take(bench: Bench, a: int, i: int) -> int:
+    """Remove the i-th member of group a, which has others; give the record."""
+    n = bench.size[a]
+    x = bench.member[a, i]
+    bench.member[a, i] = bench.member[a, n - 1]
+    bench.size[a] = n - 1
+    share = np.float32(1.0 / (n - 1))
+    X, centre = bench.X, bench.centre
+    for column in range(X.shape[1]):
+        centre[a, column] += (centre[a, column] - X[x, column]) * share
+    return int(x)
+
+
+@inner
+def exchange(bench: Bench, a: int, i: int, b: int, j: int) -> None:
+    """Swap the i-th member of a with the j-th of b."""
+    x, y = bench.member[a, i], bench.member[b, j]
+    bench.member[a, i], bench.member[b, j] = y, x
+    share_a, share_b = np.float32(1.0 / bench.size[a]), np.float32(1.0 / bench.size[b])
+    X, centre = bench.X, bench.centre
+    for column in range(X.shape[1]):
+        gap = X[y, column] - X[x, column]
+        centre[a, column] += gap * share_a
+        centre[b, column] -= gap * share_b
+
+
+@inner
+def recentre(bench: Bench, a: int) -> None:
+    """Compute a group's centroid anew from its members."""
+    bench.centre[a] = np.float32(0)
+    share = np.float32(1.0 / bench.size[a])
+    X, centre, member = bench.X, bench.centre, bench.member
+    for i in range(bench.size[a]):
+        x = member[a, i]
+        for column in range(X.shape[1]):
+            centre[a, column] += X[x, column]
+    for column in range(X.shape[1]):
+        centre[a, column] *= share
+
+
+@inner
+def keep(bench: Bench, a: int) -> None:
+    """Log group a as it is, unless the log has it."""
+    held = bench.clock[1]
+    for at in range(held):
+        if bench.log_group[at] == a:
+            return
+    bench.log_group[held] = a
+    bench.log_size[held] = bench.size[a]
+    for i in range(bench.size[a]):
+        bench.log_member[held, i] = bench.member[a, i]
+    for column in range(bench.X.shape[1]):
+        bench.log_centre[held, column] = bench.centre[a, column]
+    bench.clock[1] = held + 1
+
+
+@inner
+def accept(bench: Bench) -> None:
+    """End what was begun: note that the logged groups have changed, empty the log."""
+    bench.clock[0] += 1
+    for at in range(bench.clock[1]):
+        bench.changed[bench.log_group[at]] = bench.clock[0]
+    bench.clock[1] = 0
+
+
+@inner
+def restore(bench: Bench) -> None:
+    """Undo what was begun: make the logged groups what they were, empty the log."""
+    for at in range(bench.clock[1]):
+        a = bench.log_group[at]
+        bench.size[a] = bench.log_size[at]
+        for i in range(bench.size[a]):
+            bench.member[a, i] = bench.log_member[at, i]
+        for column in range(bench.X.shape[1]):
+            bench.centre[a, column] = bench.log_centre[at, column]
+    bench.clock[1] = 0
+
+
+@inner
+def stirred(bench: Bench, a: int) -> bool:
+    """Say whether group a is there, and it or a neighbour has changed."""
+    if bench.size[a] == 0:
+        return False
+    if bench.changed[a] > 0:
+        return True
+    for slot in range(bench.near.shape[1]):
+        if bench.near[a, slot] >= 0 and bench.changed[bench.near[a, slot]] > 0:
+            return True
+    return False

@@ -1,0 +1,134 @@
+"""The default: the best of some quick groupings, improved until time or gains are used up."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._axes import on_axes
+from remedies.microaggregation._kernels import npn_order
+from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._loss import loss_of
+from remedies.microaggregation._mdav import exact_mdav
+from remedies.microaggregation._mhm import mhm_labels
+from remedies.microaggregation._result import Attempt
+from remedies.microaggregation._search import Search
+from remedies.microaggregation._starts import cut_block_paths, cut_untangled_path, group_blocks
+from remedies.microaggregation._vmdav import exact_vmdav
+
+Labels = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+SMALL: Final = 5_000  # records, up to which several starts are tried and groups are rebuilt from the first sweep on
+_POLISH: Final = 30  # plain sweeps at most that a small table's starts get
+_STALLED: Final = 2e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
+_PATIENCE: Final = 25  # sweeps without a gain, after which a small table's search ends where no budget is given
+_MOST: Final = 400  # sweeps where no budget is given
+_GAMMAS: Final = (0.2, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop. `sweeps`: after exactly so many. `late`: says after each sweep whether time is over."""
+
+    sweeps: int | None
+    late: Callable[[], bool] | None
+    progress: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found."""
+
+    labels: Labels
+    tried: tuple[Attempt, ...]
+    sweeps: int
+
+
+def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> Found:
+    """Search; `scores` (n, d) z-scores with k <= n, contiguous."""
+    if len(scores) < 2 * k or not scores.any():
+        return _trivial(scores, k)
+    points = _padded(on_axes(scores))
+    small = len(scores) <= SMALL
+    starts = _small_starts(scores, points, k) if small else _large_start(scores, points, k)
+    tried: list[Attempt] = []
+    searches: list[tuple[float, int, Search]] = []
+    for name, labels in starts:
+        search = Search(points, labels, k, seed=seed, threads=threads)
+        if small:
+            _polish(search)
+        tried.append(Attempt(name, loss_of(scores, canonical(labels))))
+        searches.append((loss_of(scores, canonical(search.labels)), len(searches), search))
+    search = min(searches)[2]
+    sweeps = _sweeps(search, small=small, total=float(np.square(scores).sum()), limits=limits)
+    found = [(name, canonical(labels)) for name, labels in _outcomes(search, scores, k)]
+    tried += [Attempt(name, loss_of(scores, labels)) for name, labels in found]
+    losses = [attempt.information_loss for attempt in tried[-len(found) :]]
+    return Found(found[losses.index(min(losses))][1], tuple(tried), sweeps)
+
+
+def _outcomes(search: Search, scores: Scores, k: int) -> Iterator[tuple[str, Labels]]:
+    yield "search", search.labels
+    yield "search, then mhm", mhm_labels(scores, search.path, k)
+
+
+def _trivial(scores: Scores, k: int) -> Found:
+    """Group what has one grouping only, or loses nothing however it is grouped."""
+    n = len(scores)
+    labels = np.arange(n, dtype=np.int64) * (n // k) // n
+    return Found(labels, (Attempt("any", loss_of(scores, labels)),), 0)
+
+
+def _padded(points: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Fill up rows with zeros to whole vectors of the processor."""
+    return np.pad(points, ((0, 0), (0, -points.shape[1] % 8)))
+
+
+def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
+    path = npn_order(points)
+    yield "mdav", exact_mdav(scores, k)
+    yield "npn, then mhm", mhm_labels(scores, path, k)
+    yield "npn, 2-opt, then mhm", cut_untangled_path(scores, points, k, path)
+    for gamma in _GAMMAS:
+        yield f"vmdav, gamma {gamma}", exact_vmdav(scores, k, gamma)
+
+
+def _large_start(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
+    if k >= 50:
+        yield "mdav in blocks", group_blocks(points, k, max(2_000, 20 * k))
+    else:
+        yield "npn in blocks, then mhm", cut_block_paths(scores, points, k, 2_000 if k == 2 else 500)
+
+
+def _polish(search: Search) -> None:
+    for _ in range(_POLISH):
+        if search.sweep(rebuild=False) == 0.0:
+            break
+
+
+def _sweeps(search: Search, *, small: bool, total: float, limits: Limits) -> int:
+    """Sweep until a limit is reached; give how many sweeps that took."""
+    done, idle, rebuild = 0, 0, small
+    while limits.sweeps is None or done < limits.sweeps:
+        if limits.sweeps is None and limits.late is not None and limits.late():
+            break
+        gain = search.sweep(rebuild=rebuild)
+        done += 1
+        idle = 0 if gain > 0.0 else idle + 1
+        limits.progress(_share(done, limits.sweeps))
+        stalled = gain < _STALLED * total
+        if limits.sweeps is None and limits.late is None and _enough(done, idle, stalled and not small):
+            break
+        rebuild = rebuild or stalled
+    return done
+
+
+def _enough(done: int, idle: int, stalled: bool) -> bool:
+    return stalled or idle >= _PATIENCE or done >= _MOST
+
+
+def _share(done: int, sweeps: int | None) -> float:
+    return done / sweeps if sweeps else done / (done + 10.0)

@@ -1,0 +1,97 @@
+"""Kernels that cut a cloud of points into blocks of neighbours: k-d cells, of records or of projected centroids."""
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._bench import inner, reordered
+
+
+@reordered
+def project(points: npt.NDArray[np.float32], directions: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Give points (n, columns) on directions (columns, axes)."""
+    out = np.zeros((points.shape[0], directions.shape[1]), dtype=points.dtype)
+    for i in range(points.shape[0]):
+        for column in range(points.shape[1]):
+            value = points[i, column]
+            for axis in range(directions.shape[1]):
+                out[i, axis] += value * directions[column, axis]
+    return out
+
+
+@reordered
+def kd_cells(points: npt.NDArray[np.float32], most: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Cut points into cells of equal size, at most `most`, by medians of the widest axis.
+
+    Returns the records in the order of their cells (n,) and where each cell starts (cells + 1,). Equal values are
+    parted by record number, so the cells are the same in every run.
+    """
+    n = points.shape[0]
+    cells = -(-n // most)
+    order = np.arange(n, dtype=np.int32)
+    starts = np.empty(cells + 1, dtype=np.int64)
+    starts[0] = 0
+    keys = np.empty(n, dtype=points.dtype)
+    stack = [(0, n, cells)]
+    done = 0
+    while stack:
+        low, high, parts = stack.pop()
+        if parts == 1:
+            done += 1
+            starts[done] = high
+            continue
+        axis = _widest(points, order, low, high)
+        left = parts // 2
+        middle = low + (high - low) * left // parts
+        for at in range(low, high):
+            keys[at] = points[order[at], axis]
+        _select(keys, order, low, high, middle)
+        stack.append((middle, high, parts - left))
+        stack.append((low, middle, left))
+    return order, starts
+
+
+@inner
+def _widest(points: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: int, high: int) -> int:
+    axes = points.shape[1]
+    total = np.zeros(axes)
+    squares = np.zeros(axes)
+    step = max(1, (high - low) // 4096)  # a sample says which axis is the widest
+    count = 0
+    for at in range(low, high, step):
+        for axis in range(axes):
+            value = float(points[order[at], axis])
+            total[axis] += value
+            squares[axis] += value * value
+        count += 1
+    best, width = 0, -1.0
+    for axis in range(axes):
+        here = squares[axis] - total[axis] * total[axis] / count
+        if here > width:
+            best, width = axis, here
+    return best
+
+
+@inner
+def _select(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: int, high: int, middle: int) -> None:
+    """Order keys[low:high] so that those before `middle` are the smallest; ties by record number."""
+    high -= 1
+    while low < high:
+        centre = (low + high) // 2
+        key, record = keys[centre], order[centre]
+        i, j = low, high
+        while i <= j:
+            while keys[i] < key or (keys[i] == key and order[i] < record):
+                i += 1
+            while keys[j] > key or (keys[j] == key and order[j] > record):
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return

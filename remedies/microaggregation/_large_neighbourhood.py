@@ -1,0 +1,199 @@
+"""Kernel for large-neighbourhood search: take neighbouring groups apart, group their records anew, keep the better."""
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._bench import TOLERANCE, Bench, distance, inner, make_bench, put, recentre
+from remedies.microaggregation._chains import chains
+from remedies.microaggregation._moves import settle
+from remedies.microaggregation._regroup import dissolve, introduce
+
+_MOST = 6  # groups taken apart at once
+
+
+@inner
+def _throw(dice: npt.NDArray[np.uint64]) -> int:
+    """Throw the dice (xorshift64*): a whole number of 31 bits."""
+    state = dice[0]
+    state ^= state >> np.uint64(12)
+    state ^= state << np.uint64(25)
+    state ^= state >> np.uint64(27)
+    dice[0] = state
+    return int(np.int64((state * np.uint64(2685821657736338717)) >> np.uint64(33)))
+
+
+@inner
+def _make_small(bench: Bench) -> Bench:
+    """Give a bench for the groups that are taken apart."""
+    cap = bench.member.shape[1]
+    k = (cap + 1) // 2
+    records = _MOST * cap
+    return make_bench(records, bench.X.shape[1], k, records // k, bench.near.shape[1])
+
+
+@inner
+def rebuild_all(bench: Bench, seed: int) -> float:
+    """Take each group and some of its neighbours apart once; give what was gained."""
+    small = _make_small(bench)
+    dice = np.empty(1, np.uint64)
+    dice[0] = np.uint64(2 * seed + 1)
+    for _ in range(20):
+        _throw(dice)
+    total = 0.0
+    for a in range(len(bench.size)):
+        if bench.size[a] > 0 and bench.near[a, 0] >= 0:
+            total += _rebuild(bench, small, a, dice)
+    return total
+
+
+@inner
+def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
+    """Choose a and neighbours of it, or neighbours of those; give how many."""
+    wanted = 2 + _throw(dice) % (_MOST - 1)
+    chosen[0] = a
+    count = 1
+    for _ in range(3 * _MOST):
+        if count == wanted:
+            break
+        origin = chosen[_throw(dice) % count]
+        near = bench.near[origin, _throw(dice) % bench.near.shape[1]]
+        fresh = near >= 0 and bench.size[near] > 0
+        for at in range(count):
+            fresh = fresh and chosen[at] != near
+        if fresh:
+            chosen[count] = near
+            count += 1
+    return count
+
+
+@inner
+def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -> float:
+    chosen = np.empty(_MOST, np.int32)
+    origin = np.empty(len(small.X), np.int32)
+    count = _choose(bench, a, dice, chosen)
+    records, before = 0, 0.0
+    for at in range(count):
+        for i in range(bench.size[chosen[at]]):
+            x = bench.member[chosen[at], i]
+            before += distance(bench.X, x, bench.centre, chosen[at])
+            origin[records] = x
+            for column in range(bench.X.shape[1]):
+                small.X[records, column] = bench.X[x, column]
+            records += 1
+    most = _build(small, records, dice)
+    _improve(small, most)
+    after = 0.0
+    groups = 0
+    for b in range(most):
+        if small.size[b] > 0:
+            groups += 1
+            recentre(small, b)
+            for i in range(small.size[b]):
+                after += distance(small.X, small.member[b, i], small.centre, b)
+    if before - after <= 2 * TOLERANCE * (before + after):
+        return 0.0
+    return before - after if _write_back(bench, small, chosen, count, groups, origin) else 0.0
+
+
+@inner
+def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
+    """Group the small bench's records anew around far-apart seeds, the first by chance; give how many groups fit."""
+    k = (small.member.shape[1] + 1) // 2
+    most = records // k
+    small.size[:] = 0
+    small.centre[:most] = np.float32(0)
+    free = np.arange(records).astype(np.int32)
+    left = records
+    group = 0
+    seed = _throw(dice) % left
+    while left >= 2 * k:
+        put(small, _drop(free, left, seed), group)
+        left -= 1
+        for _ in range(k - 1):
+            put(small, _drop(free, left, _extreme(small, free, left, group, -1.0)), group)
+            left -= 1
+        seed = _extreme(small, free, left, group, 1.0)
+        if _throw(dice) % 2 == 0:
+            seed = _throw(dice) % left
+        group += 1
+    for at in range(left):
+        put(small, free[at], group)
+    return most
+
+
+@inner
+def _drop(free: npt.NDArray[np.int32], left: int, at: int) -> int:
+    x = int(free[at])
+    free[at] = free[left - 1]
+    return x
+
+
+@inner
+def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, sign: float) -> int:
+    """Give which of the free records is farthest from a group's centroid (sign 1), or nearest to it (sign -1)."""
+    X, centre = small.X, small.centre
+    best, value = 0, -np.inf
+    for at in range(left):
+        here = sign * distance(X, free[at], centre, group)
+        if here > value:
+            best, value = at, here
+    return best
+
+
+@inner
+def _improve(small: Bench, most: int) -> None:
+    many = small.near.shape[1]
+    small.near[:] = -1
+    small.seen[:] = -1
+    small.changed[:] = 1
+    small.clock[0] = 1
+    small.clock[1] = 0
+    for a in range(most):
+        slot = 0
+        for b in range(most):
+            if b != a and slot < many and small.size[b] > 0:
+                small.near[a, slot] = b
+                slot += 1
+    settle(small)
+    if dissolve(small) + chains(small) > 0.0:
+        settle(small)
+
+
+@inner
+def _write_back(
+    bench: Bench,
+    small: Bench,
+    chosen: npt.NDArray[np.int32],
+    count: int,
+    groups: int,
+    origin: npt.NDArray[np.int32],
+) -> bool:
+    """Replace the chosen groups; give whether there were places for all."""
+    free = 0
+    places = np.empty(max(groups, count), np.int32)
+    places[:count] = chosen[:count]
+    found = count
+    while found < groups and free < len(bench.size):
+        if bench.size[free] == 0:
+            places[found] = free
+            found += 1
+        free += 1
+    if found < groups:
+        return False
+    bench.clock[0] += 1
+    at = 0
+    for b in range(len(small.size)):
+        if small.size[b] == 0:
+            continue
+        a = places[at]
+        if at >= count:
+            introduce(bench, chosen[0], a)
+        at += 1
+        bench.size[a] = small.size[b]
+        for i in range(small.size[b]):
+            bench.member[a, i] = origin[small.member[b, i]]
+        bench.centre[a] = small.centre[b]
+        bench.changed[a] = bench.clock[0]
+    for gone in range(at, count):
+        bench.size[places[gone]] = 0
+    return True

@@ -1,0 +1,93 @@
+"""The search's state between sweeps: groups that every sweep cuts into other blocks and improves."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._blocks import kd_cells, project
+from remedies.microaggregation._sweep import Blocks, Groups, centroids, number_groups, sweep_blocks
+
+_GROUPS = 400  # in a block
+_DIRECTIONS = 8  # that the centroids are projected on
+_TASKS = 8  # a thread
+
+
+class Search:
+    """Groups of k to 2k-1 records, improved sweep by sweep.
+
+    The same labels, seed and number of sweeps give the same groups, whatever the number of threads: blocks share no
+    group, and each writes to its own places.
+    """
+
+    def __init__(
+        self,
+        Z: npt.NDArray[np.float32],
+        labels: npt.NDArray[np.int64],
+        k: int,
+        *,
+        seed: int,
+        threads: int,
+    ) -> None:
+        self.many = 12 if k == 2 else 8
+        sizes = np.bincount(labels)
+        self._Z, self._k, self._threads = Z, k, threads
+        self._dice = np.random.default_rng(seed)
+        self._groups = Groups(
+            np.argsort(labels, kind="stable").astype(np.int32),
+            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+            np.full((len(sizes), 2 * self.many), -1, np.int32),
+        )
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """The groups as labels, in no particular numbering."""
+        out = np.empty(len(self._Z), np.int64)
+        out[self._groups.order] = np.repeat(np.arange(len(self._groups.start) - 1), np.diff(self._groups.start))
+        return out
+
+    @property
+    def path(self) -> npt.NDArray[np.int64]:
+        """The records group by group, in the order of the blocks."""
+        return self._groups.order.astype(np.int64)
+
+    def sweep(self, *, rebuild: bool) -> float:
+        """Improve all groups once, each among its neighbours; give by how much the sum of squares fell."""
+        blocks = self._cut()
+        seed = int(self._dice.integers(2**40)) if rebuild else -1
+        count = len(blocks.start) - 1
+        tasks = min(count, 1 if self._threads == 1 else _TASKS * self._threads)
+        edges = [count * at // tasks for at in range(tasks + 1)]
+        spans = list(pairwise(edges))
+
+        def work(span: tuple[int, int]) -> float:
+            return sweep_blocks(self._Z, self._groups, blocks, self._k, *span, seed)
+
+        if tasks == 1:
+            gains = [work(spans[0])]
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                gains = list(pool.map(work, spans))
+        self._groups = number_groups(blocks, self._groups)
+        return sum(gains)
+
+    def _cut(self) -> Blocks:
+        """Cut the groups into blocks of neighbours: k-d cells of their centroids on random directions."""
+        middle = centroids(self._Z, self._groups)
+        directions = self._dice.normal(size=(middle.shape[1], _DIRECTIONS)).astype(np.float32)
+        group, start = kd_cells(project(middle, directions), _GROUPS)
+        sizes = np.diff(self._groups.start)[group]
+        record = np.concatenate(([0], np.cumsum(sizes)))[start]
+        slot = np.concatenate(([0], np.cumsum(np.diff(record) // self._k)))
+        slots = int(slot[-1])
+        return Blocks(
+            group,
+            start,
+            record,
+            slot,
+            np.empty(len(self._Z), np.int32),
+            np.zeros(slots, np.int32),
+            np.full(slots, -1, np.int32),
+            np.full((slots, self.many), -1, np.int32),
+        )

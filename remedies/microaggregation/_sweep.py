@@ -1,0 +1,181 @@
+"""One sweep over blocks of neighbouring groups: each block is improved alone, so blocks may run side by side."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._bench import Bench, inner, make_bench, recentre, reordered
+from remedies.microaggregation._chains import chains
+from remedies.microaggregation._large_neighbourhood import rebuild_all
+from remedies.microaggregation._moves import find_neighbours, settle
+from remedies.microaggregation._regroup import create, dissolve
+
+
+class Groups(NamedTuple):
+    """The groups of a table."""
+
+    order: npt.NDArray[np.int32]  # (n,) records, group by group
+    start: npt.NDArray[np.int64]  # (groups + 1,) where each group starts in `order`
+    settled: npt.NDArray[np.int32]  # (groups, 2 many) neighbours with which nothing gains; -1 none
+
+
+class Blocks(NamedTuple):
+    """The groups, cut into blocks, and where each block writes what becomes of it."""
+
+    group: npt.NDArray[np.int32]  # groups, block by block
+    start: npt.NDArray[np.int64]  # (blocks + 1,) where each block starts in `group`
+    record: npt.NDArray[np.int64]  # (blocks + 1,) where each block's records start in `order`
+    slot: npt.NDArray[np.int64]  # (blocks + 1,) where each block's possible groups start in `size`, `origin`, `near`
+    order: npt.NDArray[np.int32]
+    size: npt.NDArray[np.int32]  # 0: no such group
+    origin: npt.NDArray[np.int32]  # which group it was, if it has not changed, else -1
+    near: npt.NDArray[np.int32]  # slots of its neighbours
+
+
+@reordered
+def sweep_blocks(
+    Z: npt.NDArray[np.float32],
+    groups: Groups,
+    blocks: Blocks,
+    k: int,
+    low: int,
+    high: int,
+    seed: int,
+) -> float:
+    """Improve the groups of blocks low..high-1, with a seed >= 0 by rebuilding too; give what was gained."""
+    total = 0.0
+    for block in range(low, high):
+        bench, origin = _load(Z, groups, blocks, k, block)
+        total += settle(bench)
+        if seed >= 0:
+            total += rebuild_all(bench, seed + block)
+            total += settle(bench)
+        gain = dissolve(bench) + create(bench)
+        if k <= 20:  # with more, swaps do as well in less time
+            gain += chains(bench)
+        if gain > 0.0:
+            total += gain + settle(bench)
+        _unload(bench, origin, blocks, block)
+    return total
+
+
+@inner
+def _load(
+    Z: npt.NDArray[np.float32],
+    groups: Groups,
+    blocks: Blocks,
+    k: int,
+    block: int,
+) -> tuple[Bench, npt.NDArray[np.int32]]:
+    """Copy the records and groups of a block to a bench; give it and which records they are."""
+    records = blocks.record[block + 1] - blocks.record[block]
+    first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
+    bench = make_bench(records, Z.shape[1], k, records // k, blocks.near.shape[1])
+    origin = np.empty(records, np.int32)
+    X = bench.X
+    at = 0
+    for a in range(count):
+        group = blocks.group[first + a]
+        begin = groups.start[group]
+        bench.size[a] = groups.start[group + 1] - begin
+        for i in range(bench.size[a]):
+            origin[at] = groups.order[begin + i]
+            for column in range(Z.shape[1]):
+                X[at, column] = Z[origin[at], column]
+            bench.member[a, i] = at
+            at += 1
+        recentre(bench, a)
+    find_neighbours(bench, count)
+    for a in range(count):
+        for slot in range(bench.near.shape[1]):
+            b = bench.near[a, slot]
+            if b >= 0 and _settled(groups.settled, blocks.group[first + a], blocks.group[first + b]):
+                bench.seen[a, slot] = 0
+    return bench, origin
+
+
+@inner
+def _settled(settled: npt.NDArray[np.int32], a: int, b: int) -> bool:
+    found = False
+    for slot in range(settled.shape[1]):
+        found = found or settled[a, slot] == b or settled[b, slot] == a
+    return found
+
+
+@inner
+def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
+    first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
+    at, slot = blocks.record[block], blocks.slot[block]
+    for a in range(len(bench.size)):
+        blocks.size[slot + a] = bench.size[a]
+        for i in range(bench.size[a]):
+            blocks.order[at] = origin[bench.member[a, i]]
+            at += 1
+        unchanged = a < count and bench.changed[a] == 0
+        blocks.origin[slot + a] = blocks.group[first + a] if unchanged else -1
+        for neighbour in range(bench.near.shape[1]):
+            b = bench.near[a, neighbour]
+            blocks.near[slot + a, neighbour] = slot + b if b >= 0 and bench.size[b] > 0 else -1
+
+
+@reordered
+def centroids(Z: npt.NDArray[np.float32], groups: Groups) -> npt.NDArray[np.float32]:
+    """Give the centroid of each group (groups, columns)."""
+    out = np.zeros((len(groups.start) - 1, Z.shape[1]), np.float32)
+    for a in range(len(out)):
+        low, high = groups.start[a], groups.start[a + 1]
+        for place in range(low, high):
+            for column in range(Z.shape[1]):
+                out[a, column] += Z[groups.order[place], column]
+        share = np.float32(1.0 / (high - low))
+        for column in range(Z.shape[1]):
+            out[a, column] *= share
+    return out
+
+
+@reordered
+def number_groups(blocks: Blocks, past: Groups) -> Groups:
+    """Number the groups anew, in the order of the blocks, and carry over which pairs are settled."""
+    slots, wide = len(blocks.size), past.settled.shape[1]
+    rank = np.full(slots, -1, np.int32)
+    now_is = np.full(len(past.start) - 1, -1, np.int32)
+    count = 0
+    for slot in range(slots):
+        if blocks.size[slot] > 0:
+            rank[slot] = count
+            if blocks.origin[slot] >= 0:
+                now_is[blocks.origin[slot]] = count
+            count += 1
+    start = np.zeros(count + 1, np.int64)
+    settled = np.full((count, wide), -1, np.int32)
+    for slot in range(slots):
+        a = rank[slot]
+        if a < 0:
+            continue
+        start[a + 1] = start[a] + blocks.size[slot]
+        at = 0
+        for neighbour in range(blocks.near.shape[1]):
+            if blocks.near[slot, neighbour] >= 0:
+                settled[a, at] = rank[blocks.near[slot, neighbour]]
+                at += 1
+        if blocks.origin[slot] >= 0:
+            _carry_over(settled[a], at, past.settled[blocks.origin[slot]], now_is)
+    return Groups(blocks.order, start, settled)
+
+
+@inner
+def _carry_over(
+    settled: npt.NDArray[np.int32], at: int, past: npt.NDArray[np.int32], now_is: npt.NDArray[np.int32]
+) -> None:
+    fresh = at
+    for old in past:
+        b = now_is[old] if old >= 0 else -1
+        if b < 0 or at == len(settled):
+            continue
+        known = False
+        for other in range(fresh):
+            known = known or settled[other] == b
+        if not known:
+            settled[at] = b
+            at += 1
