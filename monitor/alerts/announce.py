@@ -13,20 +13,35 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from checks import Outcome, PlainEnglish
 from monitor.alerts.around import look_around
-from monitor.alerts.case import Case
+from monitor.alerts.case import LOOK_AGAIN, Case
 from monitor.alerts.decide import FLAPPING_NOTICE, Reason, believed, remembered
 from monitor.alerts.group import Item, Parcel, parcels, ready
 from monitor.alerts.message import Writer
 from monitor.alerts.missed import missed
 from monitor.alerts.notices import deliver
 from monitor.alerts.pace import HOUR, room
-from monitor.alerts.record import Action
+from monitor.alerts.record import Action, as_decision
 from monitor.alerts.route import any_way, channels_for
 from monitor.alerts.suppress import HeldBy, Hold
 from monitor.alerts.weigh import Ear, Scales
+from monitor.boundary import attempt
 from monitor.wiring import Project
-from store import Book, Delivery, DeliveryState, Disabled, FailPoint, Store, Subject, Told, Transition, View, reached
+from store import (
+    Book,
+    Delivery,
+    DeliveryState,
+    Disabled,
+    FailPoint,
+    Store,
+    StoreError,
+    Subject,
+    Told,
+    Transition,
+    View,
+    reached,
+)
 
 AT_ONCE: Final = 5_000
 """Transitions decided on in one go."""
@@ -37,14 +52,20 @@ _EVERYTHING: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What was done: messages written, changes settled, changes that wait on."""
+    """What was done: messages written, changes settled, changes that wait on; incidents that we stumbled over."""
 
     messages: int = 0
     settled: int = 0
     held: int = 0
+    stumbled: int = 0
 
     def __add__(self, other: "Announced") -> "Announced":
-        return Announced(self.messages + other.messages, self.settled + other.settled, self.held + other.held)
+        return Announced(
+            self.messages + other.messages,
+            self.settled + other.settled,
+            self.held + other.held,
+            self.stumbled + other.stumbled,
+        )
 
 
 def announce(project: Project, store: Store, now: datetime, *, remind: bool = True) -> Announced:
@@ -69,19 +90,37 @@ def announce(project: Project, store: Store, now: datetime, *, remind: bool = Tr
         with store.reading() as view:
             seen = _Pass(project, view, now)
             seen.decide(remind=remind)
-        done = _tell(project, store, now, seen) + _note(store, now, seen.decisions(among=seen.silent))
+        done = _tell(project, store, now, seen, sorted(seen.telling))
+        done += _note(store, now, seen.decisions(among=seen.silent))
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
 
 
-def _tell(project: Project, store: Store, now: datetime, seen: "_Pass") -> Announced:
-    """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
-    if not seen.telling:
+def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling: Sequence[int]) -> Announced:
+    """Tell of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
+    if not telling:
         return Announced()
+    done = attempt(
+        lambda: _tell_together(project, store, now, remind=seen.reminds, telling=telling),
+        passes_on=(StoreError, KeyboardInterrupt),
+    )
+    if not isinstance(done, Outcome):
+        return done
+    if len(telling) > 1:
+        half = len(telling) // 2
+        return sum((_tell(project, store, now, seen, part) for part in (telling[:half], telling[half:])), Announced())
+    put_off = seen.put_off(telling, done.message.render(PlainEnglish()))
+    return replace(_note(store, now, put_off), stumbled=len(telling))
+
+
+def _tell_together(
+    project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
+) -> Announced:
+    """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
     with store.writing() as book:
         alone = _Pass(project, book, now)
-        alone.decide(remind=seen.reminds, among=seen.telling)
+        alone.decide(remind=remind, among=telling)
         messages = alone.write(book)
         done = _write_down(book, now, alone.decisions())
     if messages:
@@ -202,6 +241,14 @@ class _Pass:
     def silent(self) -> set[int]:
         """Name the incidents that changed and of which nobody is told."""
         return {case.incident.id for case in self._cases} - self.telling
+
+    def put_off(self, among: Collection[int], why: str) -> Sequence[_Alike]:
+        """Give what is decided on what changed of incidents that we stumbled over: what it was, and why not now."""
+        until = self._now + LOOK_AGAIN
+        changed = [one for case in self._cases if case.incident.id in among for one in case.transitions]
+        return [
+            _Alike(until, {**as_decision({}, None), **(one.decision or {}), "why": why}, [one.id]) for one in changed
+        ]
 
     @property
     def _all(self) -> Sequence[Case]:

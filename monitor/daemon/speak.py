@@ -50,9 +50,13 @@ class Speaker:
         if self._lead():
             now = self._clock.monotonic()
             remind = now >= self._remind_at
-            announce(project, self._store, self._clock.now(), remind=remind)
-            self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
-            self._dispatcher.step(project, self._store)
+            try:
+                done = announce(project, self._store, self._clock.now(), remind=remind)
+                if done.stumbled:
+                    LOG.error("incidents that cannot be told: %d; 'tablewatch alert log' says which", done.stumbled)
+                self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
+            finally:  # what was decided before is sent, whatever is wrong with what comes now
+                self._dispatcher.step(project, self._store)
 
     def report(self, project: Project) -> None:
         """Make the weekly report when it is due.

@@ -9,6 +9,7 @@ from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
 from monitor.alerts import announce as module
 from monitor.alerts.announce import Announced, announce, look_again
 from monitor.alerts.case import LOOK_AGAIN
+from monitor.alerts.pace import HOUR
 from store import Book, Scope, Store
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
 from tests.monitor.alerts.made import NOW, at
@@ -408,3 +409,40 @@ def test_what_is_over_before_it_is_written_is_not_told(desk_of, monkeypatch):
         assert desk.told(at(1)) == []
     assert desk.told(at(2)) == []
     assert desk.last()["why"] == "it is over, and the channel was never told of it"
+
+
+def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_others(desk_of, monkeypatch):
+    """It is put off alone, with the reason in the log, and told when it can be."""
+    desk = desk_of()
+    for number in range(5):
+        desk.open(f"t{number}")
+    writes = module.Writer.incidents
+
+    def stumbles(writer, parcel, *given, **named):
+        if parcel.table == "t3":
+            raise KeyError("a value")
+        return writes(writer, parcel, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Writer, "incidents", stumbles)
+        assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2], [3], [5]]
+    decision = next(one.decision for one in desk.decisions() if one.incident_id == 4)
+    assert decision == {"why": "tablewatch stumbled (KeyError); please report it", "channels": {}}
+    assert desk.told(at(1) + MINUTE) == []
+    assert desk.told(at(1) + LOOK_AGAIN) == [("desk", [4], ["first"])]
+
+
+def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
+    """What quiet hours kept back is told afterwards, even if it is over and the first try to tell it failed."""
+    desk = desk_of(NIGHTS)
+    incident = desk.open(when=NIGHT)
+    assert desk.told(NIGHT + HOUR) == []
+    desk.end(incident, NIGHT + 2 * HOUR)
+
+    def stumbles(*_given, **_named):
+        raise KeyError("a value")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Writer, "incidents", stumbles)
+        assert announce(desk.project, desk.store, MORNING).stumbled == 1
+    assert desk.told(MORNING + LOOK_AGAIN) == [("desk", [1], ["first"])]

@@ -6,6 +6,7 @@ import pytest
 
 from monitor.alerts.dispatch import LEASE
 from monitor.alerts.notices import Happened, Operation
+from monitor.daemon import speak as module
 from monitor.daemon.speak import Speaker
 from store import Book, Delivery, Store, StoreBusy, Subject, open_store
 from tests.monitor.alerts.made import NOW, project
@@ -49,6 +50,28 @@ def test_a_store_that_fails_meanwhile_puts_it_off(store, tmp_path, monkeypatch):
     speaker.speak(shop)
     speaker.finish(shop, seconds=60.0)
     assert _tries(store) != [0]
+
+
+def test_what_was_decided_is_sent_though_what_comes_now_cannot_be_decided(store, tmp_path, monkeypatch):
+    """A bug in deciding is told elsewhere; the messages that wait are none of its business."""
+    shop = project(tmp_path)
+    speaker = Speaker(store, shop.clock, holder="me")
+    monkeypatch.setattr(module, "announce", lambda *_, **__: {}["a bug"])
+    with pytest.raises(KeyError):
+        speaker.speak(shop)
+    speaker.finish(shop, seconds=60.0)
+    assert _tries(store) != [0]
+
+
+def test_a_daemon_that_lost_the_lead_knows(store, tmp_path, monkeypatch):
+    """It decides, sends and reports nothing any more, whether another one leads or the server is away."""
+    shop = project(tmp_path)
+    speaker = Speaker(store, shop.clock, holder="me")
+    speaker.speak(shop)
+    assert speaker.leads
+    monkeypatch.setattr(Store, "try_lead", lambda _: False)
+    speaker.speak(shop)
+    assert not speaker.leads
 
 
 def _heard(store):
