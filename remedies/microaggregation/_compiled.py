@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -9,6 +10,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+_SUMS = {"reassoc", "nsz", "contract"}
 
 
 def compiled(kernel: Kernel) -> Kernel:
@@ -25,27 +27,41 @@ def inner(kernel: Kernel) -> Kernel:
     return kept(kernel, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def reordered(kernel: Kernel) -> Kernel:
+    """Compile a kernel whose sums may be reordered, so that they become vector instructions.
+
+    The same machine gives the same bits, another one maybe others: for searches whose outcome is judged again.
+    """
+    return kept(kernel, nogil=True, error_model="numpy", fastmath=_SUMS)
+
+
+def reordered_inner(kernel: Kernel) -> Kernel:
+    """Compile a kernel as `reordered` does, for other kernels only."""
+    return kept(kernel, nogil=True, error_model="numpy", fastmath=_SUMS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def kept(kernel: Kernel, **options: Any) -> Kernel:
     """Compile with numba's options, and keep the machine code for the next process.
 
     numba would take the kept code for as long as the kernel's own file is unchanged, though kernels of other files are
-    compiled into it. Here a change in any file of this folder that has kernels makes it compile again; constants that
-    kernels use stand in such files.
+    compiled into it. Here a change in any file of this folder that it imports, directly or not, makes it compile again.
     """
     try:
         dispatcher: Any = numba.njit(cache=True, **options)(kernel)
-        dispatcher._cache._cache_file._source_stamp = _sources()  # noqa: SLF001 - numba has no public way; tested
-    except (RuntimeError, AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _sources(kernel.__module__)  # noqa: SLF001 - numba has no public way; tested
+    except (RuntimeError, AttributeError, OSError):
         dispatcher = numba.njit(**options)(kernel)
     return cast("Kernel", dispatcher)
 
 
 @functools.cache
-def _sources() -> str:
-    """Give a digest of the files of this folder that have kernels."""
-    digest = hashlib.blake2b(digest_size=16)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        source = file.read_bytes()
-        if b"_compiled import" in source or b"import numba" in source or b"from numba" in source:
-            digest.update(file.name.encode() + b"\0" + source)
-    return digest.hexdigest()
+def _sources(module: str) -> str:
+    """Give a digest of a module of this folder and of all modules of this folder that it needs."""
+    package = __name__.rpartition(".")[0]
+    needed = {module.rpartition(".")[2]}
+    read: dict[str, str] = {}
+    while needed:
+        name = needed.pop()
+        read[name] = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+        needed |= set(re.findall(rf"^\s*from {re.escape(package)}\.(\w+) import", read[name], re.MULTILINE)) - set(read)
+    return hashlib.blake2b(repr(sorted(read.items())).encode(), digest_size=16).hexdigest()
