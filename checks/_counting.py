@@ -129,7 +129,7 @@ def partitions(context: Context, quasi_identifiers: Sequence[str], column: str) 
     if hashed is None:
         return None
     rows = context.filtered.select(part=part, hashed=hashed)
-    return rows.group_by(PART).aggregate(rows=rows.count(), **_prints(rows["hashed"]))
+    return rows.group_by(PART).aggregate(rows=rows.count(), **_prints(context, rows["hashed"]))
 
 
 def of_partitions(
@@ -146,7 +146,7 @@ def of_partitions(
     if hashed is None:
         return _counted(rows, names, **{PART: part})
     narrow = rows.select(**{PART: part}, **{key: rows[name] for key, name in names.items()}, hashed=hashed)
-    return narrow.group_by([PART, *names]).aggregate(rows=narrow.count(), **_prints(narrow["hashed"]))
+    return narrow.group_by([PART, *names]).aggregate(rows=narrow.count(), **_prints(context, narrow["hashed"]))
 
 
 def _partition(context: Context, name: str) -> ir.Column:
@@ -161,10 +161,16 @@ def _partition(context: Context, name: str) -> ir.Column:
     return column.cast("string")
 
 
-def _prints(hashed: ir.IntegerColumn) -> dict[str, ir.IntegerScalar]:
+def _prints(context: Context, hashed: ir.IntegerColumn) -> dict[str, ir.Value]:
     """Add up a 64-bit hash per row in two halves, neither of which overflows below 2^31 rows."""
     low, high = hashed & _HALF, (hashed >> 32) & _HALF
-    return {PRINT_LOW: low.sum().cast("int64"), PRINT_HIGH: high.sum().cast("int64")}
+    return {PRINT_LOW: _whole(context, low.sum()), PRINT_HIGH: _whole(context, high.sum())}
+
+
+def _whole(context: Context, total: ir.IntegerScalar) -> ir.Value:
+    """Take a sum as 8 bytes; Ibis takes it for such, where these engines have a wider type for it."""
+    wide = total.cast("decimal(38, 0)") if context.dialect in {"duckdb", "postgres"} else total
+    return wide.cast("int64")
 
 
 def _hash(context: Context, names: Any) -> ir.IntegerColumn | None:

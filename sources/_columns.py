@@ -1,4 +1,7 @@
-"""Give an answer column by column, for whoever works on arrays: distinct values, and where they stand."""
+"""Give an answer column by column, for whoever works on arrays: distinct values, and where they stand.
+
+Numpy is imported when an answer is taken apart, so that `import sources` stays cheap.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -48,6 +50,8 @@ class PlainColumn:
 
     def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
         """Give the values that differ for Python, and for each row the place of its own."""
+        import numpy as np
+
         places = _Places()
         try:
             found = [places[cell] for cell in self.cells]
@@ -57,6 +61,8 @@ class PlainColumn:
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Give whole numbers as an array."""
+        import numpy as np
+
         return np.array(self.cells, dtype=np.int64)
 
     def arrow(self) -> pa.Array:
@@ -78,11 +84,15 @@ class ArrowColumn:
 
     def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
         """Give the distinct values, and for each row the place of its own."""
+        import numpy as np
+
         found = self.array.dictionary_encode(null_encoding="encode")
         return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64)
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Give whole numbers as an array."""
+        import numpy as np
+
         found: npt.NDArray[np.int64] = self.array.to_numpy(zero_copy_only=False).astype(np.int64)
         return found
 

@@ -50,6 +50,7 @@ class EngineSource(ABC):
         self._spec = spec
         self._open_backend: SQLBackend | None = None
         self._entries: dict[str, Entry] | None = None
+        self._described: dict[str, ir.Table] = {}
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
@@ -64,6 +65,7 @@ class EngineSource(ABC):
     ) -> None:
         """Disconnect."""
         self._open_backend = self._entries = None
+        self._described = {}
         self._closing.close()
 
     def tables(self) -> Sequence[str]:
@@ -74,10 +76,12 @@ class EngineSource(ABC):
         """Give a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
         entry = self._find(name)
         with self._talking():
-            try:
-                return self._describe(entry)
-            except IbisError as error:
-                raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
+            if name not in self._described:
+                try:
+                    self._described[name] = self._describe(entry)
+                except IbisError as error:
+                    raise QueryFailed(self._says(f"the columns of table '{name}' cannot be read", error)) from None
+            return self._described[name]
 
     def compile(self, expression: ir.Expr) -> str:
         """Give the SQL text of an expression in this engine's dialect."""

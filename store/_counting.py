@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from checks._class_pairs import Pairs
 from checks._counts import SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
@@ -164,7 +165,7 @@ class _Staging:
         new = dict(difference.shards(BITS))
         added = dict(Pairs.added(difference, *self._runs).shards(BITS)) if self._is_folded else new
         for numbers in _portions(sorted(new.keys() | added.keys()), _SHARDS):
-            told = Pairs.joined(new[number] for number in numbers if number in new)
+            told = {number: new[number] for number in numbers if number in new}
             yield partial(self._add, told=told, added={number: added.get(number, Pairs()) for number in numbers})
             if self._unfit is Unfit.BELOW_ZERO:
                 yield self._abandon
@@ -191,15 +192,15 @@ class _Staging:
     def _read_runs(self, book: Book) -> None:
         self._runs = book.runs_of(self._of())
 
-    def _add(self, book: Book, told: Pairs, added: Mapping[int, Pairs]) -> None:
+    def _add(self, book: Book, told: Mapping[int, Pairs], added: Mapping[int, Pairs]) -> None:
         """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
 
         `told`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """
-        stored = book.shards_in(self._of(), WHOLE_TABLE, list(added))
-        held, pending = (Pairs.joined(several) for several in _apart(stored))
-        before = sum((one.of_each(told) for one in (held, pending, *self._runs)), np.zeros(len(told), dtype=np.int64))
-        after = before + told.numbers()
+        stored = {shard.number: shard for shard in book.shards_in(self._of(), WHOLE_TABLE, list(added))}
+        every = Pairs.joined(told.values())
+        before = sum((run.of_each(every) for run in self._runs), _stored_of_each(told, stored))
+        after = before + every.numbers()
         if (after < 0).any():
             self._unfit = Unfit.BELOW_ZERO
             return
@@ -208,7 +209,7 @@ class _Staging:
                 self._sizes[int(size)] = self._sizes.get(int(size), 0) + sign * int(classes)
         self._sizes.pop(0, None)
         if self._is_folded:
-            known = {shard.number: shard.counts for shard in stored}
+            known = {number: shard.counts for number, shard in stored.items()}
             shards = [Shard(WHOLE_TABLE, number, known.get(number, Pairs()), more) for number, more in added.items()]
             self._write(book, shards)
 
@@ -231,8 +232,13 @@ def _add_released(book: Book, started: Sequence[int], rows: Sequence[tuple[bytes
     book.add_released(started[0], rows)
 
 
-def _apart(shards: Sequence[Shard]) -> tuple[Sequence[Pairs], Sequence[Pairs]]:
-    return [shard.held for shard in shards], [shard.pending for shard in shards]
+def _stored_of_each(wanted: Mapping[int, Pairs], stored: Mapping[int, Shard]) -> npt.NDArray[np.int64]:
+    """Give the stored count of each signature that is wanted, shard after shard."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for number, pairs in wanted.items():
+        parts = (stored[number].held, stored[number].pending) if number in stored else (Pairs(),)
+        found.append(np.sum([part.of_each(pairs) for part in parts], axis=0))
+    return np.concatenate(found)
 
 
 def _portions(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
