@@ -6,6 +6,7 @@ from unittest import mock
 import pytest
 
 from incidents import Resolution
+from monitor.alerts.notices import Operation
 from monitor.daemon import reloader as module
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import Presence
@@ -77,3 +78,20 @@ def test_tables_that_nobody_looks_at_are_named(plant):
     assert unwatched(plant.project()) == (said,)
     path.write_text(path.read_text(encoding="utf-8").replace("schedule: 'every 15m', ", ""), encoding="utf-8")
     assert [line.partition(",")[0] for line in unwatched(plant.project())] == ["no table has a schedule"]
+
+
+def test_a_configuration_that_is_wrong_in_one_way_after_another_is_told_once(plant):
+    """Whoever repairs it by trial is not told of each; the status says what is wrong now, and its end is told."""
+    reloader = _reloader(plant)
+    path = plant.folder / "tablewatch.yaml"
+    text = path.read_text(encoding="utf-8")
+    for wrong in ("tabels", "tabless"):
+        path.write_text(f"{text}{wrong}: 1\n", encoding="utf-8")
+        reloader.reload()
+        assert wrong in reloader._presence.config_error
+        assert not reloader._observer.metrics.config_ok
+    path.write_text(text, encoding="utf-8")
+    reloader.reload()
+    assert reloader._presence.config_error is None
+    assert reloader._observer.metrics.config_ok
+    assert [one.operation for one in plant.happened] == [Operation.CONFIG_FAILED, Operation.CONFIG_FINE]
