@@ -92,12 +92,9 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
             several columns or beside `ordered`, or values that the hierarchy does not know (how many).
     """
     names = sensitive_columns(quasi_identifiers, sensitive)
-    if t is not None and not 0 <= t <= 1:
-        raise ValueError(f"t is {t}; expected 0 to 1")
+    _check_limit(t, reference)
     if hierarchy is not None and (len(names) > 1 or distance != "equal"):
         raise ValueError("a hierarchy is of one sensitive column, and is itself the distance between its values")
-    if reference is not None and not len(reference):
-        raise ValueError("the reference has no record; expected a distribution to compare with")
     classes = class_numbers(table, quasi_identifiers)
     how: Distance = distance if hierarchy is None else "hierarchical"
     columns = {}
@@ -115,6 +112,13 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         reference="table" if reference is None else "reference",
         columns=columns,
     )
+
+
+def _check_limit(t: float | None, reference: pd.DataFrame | None) -> None:
+    if t is not None and not 0 <= t <= 1:
+        raise ValueError(f"t is {t}; expected 0 to 1")
+    if reference is not None and not len(reference):
+        raise ValueError("the reference has no record; expected a distribution to compare with")
 
 
 def _both(table: pd.DataFrame, reference: pd.DataFrame | None, name: str) -> pd.Series[Any]:
