@@ -2,7 +2,7 @@
 
 import math
 import operator
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,16 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Take a table of numbers as (n, d) float64.
 
     Args:
-        X: (n, d), or (n,) for one column; booleans, integers or floats, finite.
+        X: (n, d), or (n,) for one column: an array, nested lists, a pandas frame or series; booleans, integers or
+            floats, finite.
 
     Raises:
         Misfit: not numeric, not one- or two-dimensional, without records, or with missing or infinite values (the
-            message names the first column, counted from 0, and how many).
+            message names the first such column, counted from 0 where it has no name, and how many).
     """
-    try:
-        given = np.asarray(X)
-    except ValueError as ragged:
-        raise Misfit("the table is not rectangular; give an array of shape (n, d)") from ragged
-    if given.dtype.kind not in "biuf":
-        raise Misfit(f"the table has dtype {given.dtype}; microaggregation needs integers or floats")
-    if given.ndim not in {1, 2}:
-        raise Misfit(f"the table has {given.ndim} dimensions; expected (n, d), or (n,) for one column")
+    given = _of_frame(X)
+    if given is None:
+        given = _of_array(X)
     columns = given.reshape(-1, 1) if given.ndim == 1 else given
     if columns.shape[0] == 0:
         raise Misfit("the table has no records")
@@ -36,10 +32,39 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     if bad.any():
         column = int(np.flatnonzero(bad.any(axis=0))[0])
         raise Misfit(
-            f"column {column} has {int(bad[:, column].sum())} missing or infinite values; "
+            f"column {_name(X, column)} has {int(bad[:, column].sum())} missing or infinite values; "
             "fill them, drop the records, or group records by what is missing first"
         )
     return numbers
+
+
+def _of_array(X: npt.ArrayLike) -> npt.NDArray[Any]:
+    try:
+        given = np.asarray(X)
+    except ValueError as ragged:
+        raise Misfit("the table is not rectangular; give an array of shape (n, d)") from ragged
+    if given.dtype.kind not in "biuf":
+        raise Misfit(f"the table has dtype {given.dtype}; microaggregation needs integers or floats")
+    if given.ndim not in {1, 2}:
+        raise Misfit(f"the table has {given.ndim} dimensions; expected (n, d), or (n,) for one column")
+    return given
+
+
+def _of_frame(X: Any) -> npt.NDArray[np.float64] | None:
+    """Read a pandas frame or series column by column type: as one array, integers beside booleans are objects."""
+    if not (hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
+        return None
+    types = list(X.dtypes) if X.ndim == 2 else [X.dtypes]
+    for column, kind in enumerate(types):
+        if kind.kind not in "biuf":
+            raise Misfit(f"column {_name(X, column)} has type {kind}; microaggregation needs integers or floats")
+    return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _name(X: Any, column: int) -> str:
+    """Name a column as a frame names it, or by its number."""
+    names = getattr(X, "columns", None)
+    return str(column) if names is None else repr(str(names[column]))
 
 
 def whole(number: SupportsIndex, *, name: str) -> int:

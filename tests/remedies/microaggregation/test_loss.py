@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +71,30 @@ def test_any_kind_of_number(kind):
     table = (np.arange(12).reshape(6, 2) % 5 > 1).astype(kind)
     assert standardise(table).dtype == np.float64
     assert information_loss(table, [0, 0, 0, 1, 1, 1]) == information_loss(table.astype(float), [0, 0, 0, 1, 1, 1])
+
+
+def test_frames():
+    """A pandas frame is a table, also with whole numbers that may be missing and with truth values beside others."""
+    frame = pd.DataFrame(COMPANIES, columns=["area", "employees"])
+    mixed = frame.assign(employees=frame["employees"].astype("Int64"), large=frame["area"] > 600)
+    assert npn_path(frame).tolist() == npn_path(COMPANIES).tolist()
+    assert npn_path(frame["area"]).tolist() == npn_path(COMPANIES[:, 0]).tolist()
+    assert npn_path(mixed).tolist() == npn_path(np.column_stack([COMPANIES, COMPANIES[:, 0] > 600])).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (pd.array([4711, None, 4713], dtype="Int64"), "column 'age' has 1 missing or infinite values"),
+        (["4711", "4712", "4713"], "column 'age' has type str; microaggregation needs integers or floats"),
+        (pd.to_datetime(["4711-01-01"] * 3), "column 'age' has type datetime64"),
+    ],
+)
+def test_frames_that_do_not_fit(column, says: str):
+    """What does not fit is named by the frame's name for it, without a value."""
+    with pytest.raises(Misfit, match=says) as refused:
+        npn_path(pd.DataFrame({"sex": [0, 1, 1], "age": column}))
+    assert "4711" not in str(refused.value)
 
 
 @given(grids(), st.data())
