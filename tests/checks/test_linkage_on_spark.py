@@ -1,4 +1,4 @@
-"""Spark gives the numbers that the library gives on frames of the same rows: linkage, presence, journalist risk."""
+"""Spark gives the numbers that the library gives on frames of the same rows: where two tables are looked at."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from checks._classes import ClassTables
 from checks._population import Population
 from checks.delta_presence import DeltaPresence
 from checks.linkage import LinkageCheck
-from checks.risk import JournalistRisk, delta_presence, journalist_risk, linkage
+from checks.risk import JournalistRisk, delta_presence, journalist_risk, linkage, t_closeness
+from checks.t_closeness import TClosenessCheck
 from sources import Source, SourceSpec, open_source
 from tests.checks.ask import Question, ask
 
@@ -125,3 +126,16 @@ def test_presence_and_journalist_risk(here: Place) -> None:
         outside = sum(int(row["outside"]) for row in answer)
         counted = [(int(row["population_size"]), int(row["rows"])) for row in answer]
         assert JournalistRisk.of(counted, k=3, outside=outside) == journalist_risk(own, people, names, 3)
+
+
+def test_closeness_to_a_reference(here: Place) -> None:
+    """Groups are compared with another table's values there too, some of which only one of the two has."""
+    own, people = frame(rows(1, 23)), frame(rows(2, 17))
+    for name, distance in (("x", "equal"), ("n", "ordered")):
+        check = TClosenessCheck(quasi_identifiers=("who",), sensitive=(name,), t=0.4, distance=distance, reference="b")
+        seen = ask(check, here).observed  # type: ignore[arg-type]  # a place like the others
+        found = t_closeness(own, ["who"], name, distance=distance, reference=people, t=0.4)
+        above = found.columns[name].above
+        assert seen["reference_t"] == pytest.approx(found.t, rel=1e-12)
+        assert above is not None
+        assert (seen["reference_records_above_t"], seen["reference_classes_above_t"]) == (above.records, above.classes)

@@ -196,6 +196,12 @@ CASES: Final[Mapping[str, Sequence[Case]]] = {
         {_GX: "ExpectColumnValuesToNotBeNull", "kwargs": {"column": "twin"}},
         {_GX: "ExpectColumnMaxToBeBetween", "kwargs": {"column": "age", "max_value": 3}},
         {_GX: "ExpectColumnValuesToMatchRegex", "kwargs": {"column": "name", "regex": "^[0-9]+$"}},
+        {_GX: "ExpectTableToBeKAnonymous", "kwargs": {"quasi_identifiers": ["name", "fee"], "k": 2}},
+        {_GX: "ExpectTableToBeLDiverse", "kwargs": {"quasi_identifiers": ["name"], "sensitive": ["email"], "l": 2}},
+        {
+            _GX: "ExpectTableToBeTClose",
+            "kwargs": {"quasi_identifiers": ["age"], "sensitive": ["name"], "t": 0.1, "hierarchy": {"ann": ["*"]}},
+        },
     ],
 }
 """The cases of each type. `{relation}` is the table's name in its source, `{other}` that of the other table."""

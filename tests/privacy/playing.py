@@ -112,6 +112,8 @@ def _reading() -> list[tuple[str, list[str]]]:
     shown += [("risk-json", ["risk", "table", "csv.people", *quasi, "--format", "json"])]
     shown += [("risk-subsets", ["risk", "subsets", "sqlite.people", *quasi[:2]])]
     shown += [("risk-linkage", ["risk", "linkage", "sqlite.people", "sqlite.tidy", "--on", "name,email"])]
+    people = ["--population", "sqlite.tidy", "--max-presence", "0.1"]
+    shown += [("risk-population", ["risk", "sqlite.people", "-q", "name,email", "--k", "2", *people])]
     shown += [("risk-suggest", ["risk", "suggest", "sqlite.people"])]
     shown += [("risk-strange", ["risk", "sqlite.people", "-q", "nowhere"])]
     shown += [("config", ["config", "show"]), ("config-whole", ["config", "show", "--defaults"])]
