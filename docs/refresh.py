@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from docs.companies import companies
 from monitor.cli import build_command
 from monitor.commands import command_files
 from monitor.config._schema import json_schema
@@ -183,6 +184,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "configuration-reference": configuration_reference,
     "commands": commands,
     "demo": demo,
+    "microaggregation-picture": companies,
 }
 
 

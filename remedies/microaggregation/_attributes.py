@@ -38,13 +38,25 @@ class ColumnKind(StrEnum):
 class Attribute(Protocol):
     """One quasi-identifier. Codes are float64 (n,); what is missing has the code 0 and is masked by `missing`."""
 
-    name: str
-    codes: Floats
-    missing: Mask
+    @property
+    def name(self) -> str:
+        """Give the column's name."""
 
     @property
     def kind(self) -> ColumnKind:
-        """Which kind it is of."""
+        """Give which kind it is of."""
+
+    @property
+    def codes(self) -> Floats:
+        """Give one number a record."""
+
+    @property
+    def missing(self) -> Mask:
+        """Give where there is no value."""
+
+    @property
+    def write(self) -> Callable[[Floats, Mask], pd.Series[Any]]:
+        """Give what makes a column like the one that was read."""
 
     def axes(self, codes: Floats) -> Floats:
         """Give coordinates (n, axes) whose squared distances add up over columns; (n, 0) where nothing differs."""
@@ -54,9 +66,6 @@ class Attribute(Protocol):
 
     def loss(self, before: Floats, after: Floats) -> float:
         """Give what is lost between two arrays of codes, in per cent."""
-
-    def write(self, codes: Floats, missing: Mask) -> pd.Series[Any]:
-        """Make a column like the one that was read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,10 +84,14 @@ class Numeric:
         return _z_scores(codes, self.codes[~self.missing])
 
     def centroid(self, codes: Floats, labels: Labels, groups: int) -> Floats:
-        """Give the mean of each group."""
+        """Give the mean of each group; between its smallest and its largest, whatever rounding does."""
+        order = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels, minlength=groups)
+        first = np.cumsum(sizes) - sizes
+        ordered = codes[order]
         middle = codes.mean()
-        sums = np.bincount(labels, weights=codes - middle, minlength=groups)
-        return self.cast(sums / np.bincount(labels, minlength=groups) + middle)
+        means = np.add.reduceat(ordered - middle, first) / sizes + middle
+        return self.cast(np.clip(means, np.minimum.reduceat(ordered, first), np.maximum.reduceat(ordered, first)))
 
     def loss(self, before: Floats, after: Floats) -> float:
         """Give 100 SSE / SST; 0 where nothing differs."""

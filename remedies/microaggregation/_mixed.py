@@ -50,12 +50,12 @@ def group_records(
     if len(codes) < k:
         raise Misfit(f"{len(codes)} records cannot hide among {k}; expected at least k records, or a smaller k")
     labels = np.zeros(len(codes), dtype=np.int64)
-    results = []
+    results: list[Microaggregation] = []
     for number, block in enumerate(blocks(missing, k)):
         given, axes = _prepared(attributes, codes, missing, block, weights)
         found = partition(axes, number)
         groups = 1 + int(found.labels.max())
-        for column in np.flatnonzero(~block.missing):
+        for column in np.flatnonzero(~block.missing).tolist():
             centroid = attributes[column].centroid(given[:, column], found.labels, groups)
             codes[block.rows, column] = centroid[found.labels]
         labels[block.rows] = found.labels + (int(labels.max()) + 1 if results else 0)

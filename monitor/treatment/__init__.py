@@ -1,0 +1,1 @@
+"""Treat a table by a remedy, and give out what is proved."""

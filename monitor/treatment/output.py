@@ -1,0 +1,102 @@
+"""Write a treated frame as a file that is complete and proved, or not at all."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from checks import Check, Status
+from checks._catalog import load_catalog
+from monitor.clock import Clock
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.target import Subject, Target
+from sources import SourceSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_ENDS: Final = (".csv", ".parquet")
+
+
+def check_place(out: Path, *, given: str, force: bool) -> None:
+    """See that a file can be written there, before any work is done.
+
+    Raises:
+        Stop: it cannot, or it exists and `force` is not given, or it is what is read.
+    """
+    if out.suffix not in _ENDS:
+        raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
+    if not out.parent.is_dir():
+        raise _refused(f"the folder of '{out}' does not exist", "make it first")
+    if Path(given).exists() and out.exists() and out.samefile(given):
+        raise _refused(f"'{out}' is the file that is read", "write to another file")
+    if out.exists() and not force:
+        raise _refused(f"'{out}' exists", "--force replaces it")
+
+
+def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], int]) -> int:
+    """Write a frame as CSV or Parquet, and give what `prove` finds in the very bytes, before the file gets its name.
+
+    Columns, types and rows are the frame's; no index, no metadata of pandas, no statistics of columns.
+
+    Raises:
+        Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
+    """
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    try:
+        with TemporaryDirectory(dir=out.parent, prefix=".tablewatch-") as folder:
+            draft = Path(folder) / f"output{out.suffix}"
+            _write(table, draft)
+            found = prove(draft)
+            draft.replace(out)
+    except OSError as error:
+        raise _refused(f"'{out}' cannot be written: {error.strerror}", "make room, or name another place") from None
+    return found
+
+
+def prove_k(columns: Sequence[str], *, k: int, clock: Clock) -> Callable[[Path], int]:
+    """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
+
+    The function raises Stop where these are fewer than k, or cannot be counted.
+    """
+    model: Any = load_catalog()["k_anonymity"]
+    check: Check = model.model_validate(
+        {"type": "k_anonymity", "quasi_identifiers": tuple(columns), "k": k, "other_readings": False}
+    )
+
+    def prove(path: Path) -> int:
+        spec = SourceSpec(name="the output", base=path.parent, files=path.name, table="output")
+        (result,) = Place(Target(Subject("the output", "output", ()), spec)).ask([check], clock)
+        if result.outcome.status in {Status.PASS, Status.WARN}:  # it warns of floats, whatever was done to them
+            reached: Any = result.outcome.observed["k"]
+            return int(reached)
+        problem = Problem(
+            "remedy.not_proved",
+            f"the output was read again and is not given out: {result.outcome.message}",
+            hint=f"quasi-identifiers looked at: {', '.join(columns)}; treat all of them",
+        )
+        raise Stop(ExitCode.FAILED if result.outcome.status is Status.FAIL else ExitCode.NOT_EVALUATED, problem)
+
+    return prove
+
+
+def _write(table: "pa.Table", draft: Path) -> None:
+    if draft.suffix == ".parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, draft, write_statistics=False, store_schema=False, compression="zstd")
+    else:
+        from pyarrow import csv
+
+        csv.write_csv(table, draft)
+    with draft.open("rb") as written:
+        os.fsync(written.fileno())
+
+
+def _refused(message: str, hint: str) -> Stop:
+    return Stop(ExitCode.USAGE, Problem("remedy.output", message, hint=hint))

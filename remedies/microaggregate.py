@@ -1,0 +1,185 @@
+"""Records are grouped by k or more, and each becomes the centroid of its group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
+
+import numpy as np
+from annotated_types import Ge, Gt, MinLen
+from pydantic import Field, model_validator
+
+from checks import Json, did_you_mean
+from checks._columns import ColumnNames
+from checks._scalars import PositiveDuration
+from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._errors import Misfit, Refused
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies._numbers import Floats
+    from remedies.microaggregation._attributes import Attribute
+    from remedies.microaggregation._cost import Cost
+    from remedies.microaggregation._mixed import Grouped, Partition
+    from remedies.microaggregation._result import Microaggregation
+
+
+class Method(StrEnum):
+    """How records are grouped; docs/remedies.md says when to prefer which."""
+
+    BEST = "best"
+    NPN = "npn"
+    FDH = "fdh"
+    MDAV = "mdav"
+    VMDAV = "vmdav"
+
+
+class Microaggregate(RemedyParameters):
+    """Microaggregation of named columns. Numbers and times need no more than their name; other columns have a kind."""
+
+    summary: ClassVar[str] = "Records are grouped by k or more; in the named columns each becomes its group's centroid."
+    treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
+
+    type: Literal["microaggregate"] = "microaggregate"
+    columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
+    k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
+    method: Method = Field(Method.BEST, description="How records are grouped.")
+    ordinal: Mapping[str, tuple[str | int | float, ...]] = Field(
+        default_factory=dict,
+        description="Columns of levels, each with these from the lowest to the highest, or [] for their own order.",
+    )
+    nominal: tuple[str, ...] = Field((), description="Columns of names that have no order.")
+    weights: Mapping[str, Annotated[float, Gt(0)]] = Field(
+        default_factory=dict, description="How often the squared distances of a column count; 1 where none is named."
+    )
+    seed: Annotated[int, Ge(0)] = Field(0, description="Dice of `best`, `fdh`; the same seed gives the same groups.")
+    budget: PositiveDuration | None = Field(None, description="For how long `best` may look for better groups.")
+    sweeps: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] | None = Field(
+        None, description="How many sweeps `best` makes, as an earlier bill says them: replays its result exactly."
+    )
+    anchors: Annotated[int, Ge(1)] = Field(3, description="Anchors of `fdh`.")
+    divisor: Annotated[float, Gt(0)] = Field(3, description="By what `fdh` divides the radius around an anchor.")
+    gamma: Annotated[float, Ge(0)] = Field(0.2, description="How eagerly `vmdav` lets a group grow.")
+
+    @model_validator(mode="after")
+    def _names_are_columns(self) -> Self:
+        for word, names in (("ordinal", self.ordinal), ("nominal", self.nominal), ("weights", self.weights)):
+            strange = sorted(set(names) - set(self.columns))
+            if strange:
+                raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(strange)}")
+        both = sorted(set(self.ordinal) & set(self.nominal))
+        if both:
+            raise ValueError(f"a column is ordinal or nominal, not both: {', '.join(both)}")
+        return self
+
+    def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
+        """Give a copy in which every combination of the columns belongs to at least k records, and the bill.
+
+        Raises:
+            Misfit: a column is missing, holds what its kind cannot be, or there are fewer than k records.
+            Refused: a group by all columns of the output finds fewer than k records together; nothing is given out.
+        """
+        from remedies.microaggregation._mixed import group_records
+
+        attributes = [self._read(frame, name) for name in self.columns]
+        partition = self._partition(len(frame), progress)
+        grouped = group_records(attributes, k=self.k, weights=self.weights, partition=partition)
+        treated = frame.copy(deep=False)
+        for number, one in enumerate(attributes):
+            treated[one.name] = one.write(grouped.codes[:, number], grouped.missing[:, number])
+        return Treatment(treated, self._bill(attributes, grouped, self._prove(treated)))
+
+    def _read(self, frame: pd.DataFrame, name: str) -> Attribute:
+        from remedies.microaggregation._attributes import nominal, numeric, ordinal
+
+        known = [str(column) for column in frame.columns]
+        if known.count(name) != 1:
+            seen = "not found" if name not in known else f"found {known.count(name)} times"
+            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, known)}")
+        if name in self.nominal:
+            return nominal(frame[name])
+        if name in self.ordinal:
+            return ordinal(frame[name], self.ordinal[name] or None)
+        return numeric(frame[name])
+
+    def _prove(self, treated: pd.DataFrame) -> Guarantee:
+        """Look at the output alone: group it by all the columns, and count.
+
+        Raises:
+            Refused: fewer than k records are alike.
+        """
+        from checks.risk import class_sizes
+
+        smallest = class_sizes(treated, self.columns).smallest or 0
+        names = ", ".join('"' + name.replace('"', '""') + '"' for name in self.columns)
+        proof = f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
+        if smallest < self.k:
+            raise Refused(f"the output has records that only {smallest} are alike with; {self.k} were promised")
+        return Guarantee("k_anonymity", self.columns, {"k": self.k}, {"k": smallest}, proof)
+
+    def _partition(self, rows: int, progress: Progress | None) -> Partition:
+        """Give what groups the records of one block of a table of so many rows."""
+        from remedies.microaggregation import microaggregate
+        from remedies.microaggregation._standardise import Coordinates
+
+        done = 0
+
+        def partition(axes: Floats, number: int) -> Microaggregation:
+            nonlocal done
+            share, before = len(axes) / rows, done / rows
+            done += len(axes)
+            return microaggregate(
+                Coordinates(axes),
+                self.k,
+                method=self.method.value,
+                seed=self.seed,
+                budget=None if self.budget is None else share * self.budget.total_seconds(),
+                sweeps=None if self.sweeps is None else self.sweeps[min(number, len(self.sweeps) - 1)],
+                anchors=self.anchors,
+                divisor=self.divisor,
+                gamma=self.gamma,
+                progress=None if progress is None else lambda part: progress(before + share * part),
+            )
+
+        return partition
+
+    def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> Bill:
+        from remedies.microaggregation._cost import cost
+
+        found = cost(attributes, grouped.codes, grouped.missing)
+        return Bill(
+            remedy=self.name,
+            rows=len(grouped.labels),
+            rows_changed=found.rows_changed,
+            rows_suppressed=0,
+            cells_changed=found.changed,
+            cells_blanked=found.blanked,
+            cells_filled=found.filled,
+            information_lost=found.lost,
+            guarantee=guarantee,
+            figures=self._figures(grouped, found),
+        )
+
+    def _figures(self, grouped: Grouped, found: Cost) -> Mapping[str, Json]:
+        from remedies.microaggregation._attributes import ColumnKind
+
+        sizes = np.bincount(grouped.labels)
+        plain = len(grouped.results) == 1 and not self.weights and set(found.by_kind) == {ColumnKind.NUMERIC}
+        return {
+            "method": self.method.value,
+            "seed": self.seed,
+            "k": int(sizes.min()),
+            "groups": len(sizes),
+            "largest_group": int(sizes.max()),
+            "information_loss": found.by_kind.get(ColumnKind.NUMERIC),
+            "rank_loss": found.by_kind.get(ColumnKind.ORDINAL),
+            "mismatches": found.by_kind.get(ColumnKind.NOMINAL),
+            "lower_bound": grouped.results[0].lower_bound if plain else None,
+            "sweeps": [one.sweeps for one in grouped.results],
+            "seconds": sum(one.seconds for one in grouped.results),
+        }
+
+
+REMEDY: Final[type[Remedy]] = Microaggregate

@@ -1,0 +1,190 @@
+"""`tablewatch remedy`: a file is treated, written, read again and proved; or nothing is left behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from monitor.cli import run
+from monitor.frame.output import Invocation
+
+CONFIG = """\
+version: 1
+project: clinic
+sources: {lake: {files: "people.csv"}}
+tables:
+  - name: people
+    source: lake
+    columns: {name: direct-identifier, age: quasi-identifier, income: quasi-identifier, city: other, ill: sensitive}
+"""
+SWEEPS = ("--sweeps", "2")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a table of forty people, and no configuration."""
+    dice = np.random.default_rng(1)
+    table = {
+        "name": [f"secret {number}" for number in range(40)],
+        "age": dice.integers(18, 90, 40),
+        "income": dice.lognormal(10, 1, 40).round(2),
+        "city": dice.choice(["Oslo", "京都"], 40),
+        "ill": dice.choice(["flu", None], 40),
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "people.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _remedy(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = run(["remedy", "microaggregate", *words], Invocation())
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def _problem(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code, out, _ = _remedy(*words, "--format", "json", capsys=capsys)
+    value = json.loads(out)
+    assert value["ok"] is False
+    assert "secret" not in out
+    return code, value["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_file_is_treated_and_proved(end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The output has all rows and columns, the untreated cells as they were, and k by an independent query."""
+    code, out, _ = _remedy(
+        *("people.csv", f"safe.{end}", "--columns", "age,income", "--k", "4", *SWEEPS), capsys=capsys
+    )
+    assert code == 0
+    assert out.startswith(
+        f"PROVED  safe.{end}: each of 40 records is alike with at least 3 others (k = 4) in age, income"
+    )
+    counts = duckdb.sql(f"SELECT count(*) FROM 'safe.{end}' GROUP BY age, income").fetchall()
+    assert min(counts) >= (4,)
+    before, after = (
+        duckdb.sql(f"SELECT name, city, ill FROM '{file}'").fetchall() for file in ("people.csv", f"safe.{end}")
+    )
+    assert before == after
+    assert sorted(path.name for path in Path().iterdir()) == ["people.csv", f"safe.{end}"]
+
+
+def test_json_says_what_was_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    """Method, k on the output, loss, lower bound, seconds, and the bill; the sweeps replay it."""
+    _, out, _ = _remedy("people.csv", "a.csv", "--columns", "age,income", "--format", "json", capsys=capsys)
+    value: Any = json.loads(out)
+    assert (value["schema"], value["ok"], value["method"], value["output"]) == (
+        "tablewatch.remedy/1",
+        True,
+        "best",
+        "a.csv",
+    )
+    assert value["k"] >= 5
+    assert 0 < value["lower_bound"] <= value["information_loss"] < 100
+    assert value["seconds"] > 0
+    sweeps = ",".join(map(str, value["bill"]["figures"]["sweeps"]))
+    _remedy("people.csv", "b.csv", "--columns", "age,income", "--sweeps", sweeps, capsys=capsys)
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+def test_columns_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and levels are said on the command line; levels in the type of the column."""
+    words = (
+        "--columns",
+        "age,city,ill",
+        "--nominal",
+        "city",
+        "--ordinal",
+        "ill=none<flu",
+        "--weights",
+        "age=2",
+        *SWEEPS,
+    )
+    code, out, _ = _remedy("people.csv", "safe.csv", *words, "--format", "json", capsys=capsys)
+    assert code == 0
+    figures = json.loads(out)["bill"]["figures"]
+    assert figures["mismatches"] is not None
+    assert figures["rank_loss"] is not None
+    assert min(duckdb.sql("SELECT count(*) FROM 'safe.csv' GROUP BY age, city, ill").fetchall()) >= (5,)
+
+
+def test_a_configured_table_knows_its_quasi_identifiers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --columns those classified so are treated."""
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    code, out, _ = _remedy("people", "safe.csv", "--format", "json", *SWEEPS, capsys=capsys)
+    assert (code, json.loads(out)["quasi_identifiers"]) == (0, ["age", "income"])
+
+
+def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Treating one of two declared quasi-identifiers proves nothing about both: exit code 1, and no file."""
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    code, message = _problem("people", "safe.csv", "--columns", "age", *SWEEPS, capsys=capsys)
+    assert code == 1
+    assert message.startswith(
+        "the output was read again and is not given out: 40 of 40 records are in groups smaller than 5"
+    )
+    assert sorted(path.name for path in here.iterdir()) == ["people.csv", "tablewatch.yaml"]
+
+
+def test_parquet_holds_no_statistics_and_no_metadata(capsys: pytest.CaptureFixture[str]) -> None:
+    """A reader of the file's footer learns no smallest value, and nothing of pandas."""
+    _remedy("people.csv", "safe.parquet", "--columns", "age,income", *SWEEPS, capsys=capsys)
+    with pq.ParquetFile("safe.parquet") as file:
+        assert file.metadata.metadata is None
+        group = file.metadata.row_group(0)
+        assert [group.column(number).statistics for number in range(5)] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("people.csv", "safe.csv"), "no column is named"),
+        (("people.csv", "safe.csv", "--columns", "agee"), "column 'agee' not found; did you mean 'age'?"),
+        (("people.csv", "safe.csv", "--columns", "name"), "column 'name' holds values of type"),
+        (("people.csv", "safe.csv", "--columns", "age", "--k", "1"), "k: input should be greater than or equal to 2"),
+        (("people.csv", "safe.csv", "--columns", "age", "--k", "41"), "40 records cannot hide among 41"),
+        (("people.csv", "safe.csv", "--columns", "age", "--budget", "soon"), "budget: "),
+        (("people.csv", "safe.csv", "--columns", "age", "--method", "pca"), "method: input should be 'best', 'npn'"),
+        (("people.csv", "safe.csv", "--columns", "age", "--sweeps", "x"), "sweeps.0: input should be a valid integer"),
+        (
+            ("people.csv", "safe.csv", "--columns", "age", "--weights", "age=x"),
+            "weights.age: input should be a valid number",
+        ),
+        (("people.csv", "safe.csv", "--columns", "age,ill", "--ordinal", "ill=a<b"), "column 'ill' holds"),
+        (("people.csv", "safe.xlsx", "--columns", "age"), "'safe.xlsx' is neither a .csv nor a .parquet file"),
+        (("people.csv", "none/safe.csv", "--columns", "age"), "the folder of 'none/safe.csv' does not exist"),
+        (("people.csv", "people.csv", "--columns", "age", "--force"), "'people.csv' is the file that is read"),
+        (("peple.csv", "safe.csv", "--columns", "age"), "'peple.csv': there is no such file"),
+    ],
+)
+def test_wrong_usage_is_told_and_leaves_nothing(
+    words: tuple[str, ...], said: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every message says what was seen and expected, shows no value, and no file is made."""
+    code, message = _problem(*words, capsys=capsys)
+    assert code == 2
+    assert message.startswith(said)
+    assert [path.name for path in here.iterdir()] == ["people.csv"]
+
+
+def test_an_output_that_exists_is_replaced_on_demand_only(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --force nothing is overwritten."""
+    (here / "safe.csv").write_text("mine", encoding="utf-8")
+    words = ("people.csv", "safe.csv", "--columns", "age", *SWEEPS)
+    assert _problem(*words, capsys=capsys) == (2, "'safe.csv' exists")
+    assert (here / "safe.csv").read_text(encoding="utf-8") == "mine"
+    assert _remedy(*words, "--force", capsys=capsys)[0] == 0
+    assert (here / "safe.csv").read_text(encoding="utf-8").startswith('"name","age"')
+
+
+def test_an_empty_table_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table without records hides nobody."""
+    (here / "people.csv").write_text("age,income\n", encoding="utf-8")
+    code, message = _problem("people.csv", "safe.csv", "--columns", "age", capsys=capsys)
+    assert code == 2
+    assert "0 records cannot hide among 5" in message or "column 'age' holds values of type" in message

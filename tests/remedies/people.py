@@ -1,0 +1,38 @@
+"""A table of people with every trouble a remedy must bear: missing values, outliers, ties, types of all kinds."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+QUASI_IDENTIFIERS = ("age", "income", "joined", "grade", "city")
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "microaggregate": {
+        "columns": QUASI_IDENTIFIERS,
+        "k": 3,
+        "ordinal": {"grade": ("low", "mid", "high")},
+        "nominal": ("city",),
+        "sweeps": (2,),
+    },
+}
+"""Parameters that treat the table below, by the type of the remedy."""
+
+
+def people(n: int = 60, *, seed: int = 1) -> pd.DataFrame:
+    """Make a table of n people, with an index that is no count."""
+    dice = np.random.default_rng(seed)
+    income = dice.lognormal(10, 1, n)
+    income[n // 2] = 1e9
+    frame = pd.DataFrame(
+        {
+            "name": [f"person {number}" for number in range(n)],
+            "age": dice.integers(18, 90, n),
+            "income": np.where(dice.random(n) < 0.2, np.nan, income),
+            "joined": [date(2000, 1, 1) + timedelta(days=int(day)) for day in dice.integers(0, 9000, n)],
+            "grade": dice.choice(["low", "mid", "high"], n),
+            "city": pd.Series(dice.choice(["Oslo", "京都", "São Paulo"], n)).where(dice.random(n) < 0.9, None),
+            "diagnosis": dice.choice(["a", "b"], n),
+        }
+    )
+    return frame.set_index(pd.Index(dice.permutation(n) * 7, name="row"))

@@ -1,0 +1,132 @@
+"""Every file of the room is a remedy: typed, frozen, tested, documented; it changes a copy and tells what it cost."""
+
+import ast
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from checks._catalog import load_catalog as load_checks
+from checks.risk import class_sizes
+from remedies import Disposition, Misfit, Remedy, RemedyParameters
+from remedies._catalog import load_catalog
+from remedies._errors import CatalogError
+from tests.remedies.people import EXAMPLES, people
+
+HOUSE = Path(__file__).resolve().parents[2]
+CATALOG = load_catalog()
+EVERY = pytest.mark.parametrize("name", sorted(CATALOG))
+
+
+def example(name: str, **changes: object) -> Remedy:
+    """Give a remedy that treats the table of people."""
+    remedy: Remedy = CATALOG[name].model_validate(EXAMPLES[name] | changes)  # type: ignore[attr-defined] - pydantic's
+    return remedy
+
+
+def test_catalogue_is_the_folder() -> None:
+    """The type words are the names of the files without an underscore."""
+    assert set(CATALOG) == {path.stem for path in (HOUSE / "remedies").glob("[!_]*.py")} == set(EXAMPLES)
+
+
+def test_file_without_a_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that does not end in REMEDY is an error that names it."""
+    (tmp_path / "half_done.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr("remedies.__path__", [str(tmp_path)])
+    with pytest.raises(CatalogError, match=r"remedies/half_done\.py has no REMEDY"):
+        load_catalog.__wrapped__()
+
+
+@EVERY
+def test_is_a_remedy(name: str) -> None:
+    """A remedy is a frozen set of parameters that forbids others, named as its file, last in its file."""
+    remedy = CATALOG[name]
+    assert issubclass(remedy, RemedyParameters)
+    assert remedy.model_config["frozen"]
+    assert remedy.model_config["extra"] == "forbid"
+    assert remedy.model_fields["type"].default == name
+    last = ast.parse((HOUSE / "remedies" / f"{name}.py").read_text(encoding="utf-8")).body[-1]
+    assert ast.unparse(last) == f"REMEDY: Final[type[Remedy]] = {remedy.__name__}"
+    with pytest.raises(ValidationError):
+        example(name, colunm="x")
+
+
+@EVERY
+def test_says_what_it_is_and_whom_it_treats(name: str) -> None:
+    """A remedy has a summary in one sentence, treats checks that exist, and every parameter is described."""
+    remedy = CATALOG[name]
+    assert re.fullmatch(r"[A-Z][^\n]+\.", remedy.summary)
+    assert remedy.treats
+    assert remedy.treats <= set(load_checks())
+    assert remedy.disposition in Disposition
+    assert issubclass(remedy, RemedyParameters)
+    properties = remedy.model_json_schema()["properties"]
+    assert {key for key, value in properties.items() if "description" not in value} == {"type"}
+
+
+@EVERY
+def test_is_tested_and_documented(name: str) -> None:
+    """A remedy has a test file of its name, and a section in docs/remedies.md that says what it does not protect."""
+    assert (HOUSE / "tests" / "remedies" / f"test_{name}.py").is_file()
+    text = (HOUSE / "docs" / "remedies.md").read_text(encoding="utf-8")
+    section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section
+    assert "What it does not protect" in section[1]
+
+
+@EVERY
+def test_input_is_not_changed_and_everything_else_is_kept(name: str) -> None:
+    """The frame given is as it was; what comes out has its columns, types, index and untreated cells."""
+    before = people()
+    treated = example(name).apply(before).frame
+    pd.testing.assert_frame_equal(before, people())
+    assert treated.columns.tolist() == before.columns.tolist()
+    assert treated.dtypes.tolist() == before.dtypes.tolist()
+    others = [column for column in before if column not in EXAMPLES[name]["columns"]]
+    pd.testing.assert_frame_equal(treated[others], before.loc[treated.index, others])
+
+
+@EVERY
+def test_what_is_guaranteed_holds(name: str) -> None:
+    """Counted again, by other code, the output keeps what the bill guarantees."""
+    treatment = example(name).apply(people())
+    guarantee = treatment.bill.guarantee
+    counts = treatment.frame[list(guarantee.columns)].astype("string").fillna("NULL").value_counts()
+    assert counts.min() == guarantee.reached["k"] >= guarantee.limits["k"]
+    assert class_sizes(treatment.frame, guarantee.columns).smallest == guarantee.reached["k"]
+
+
+@EVERY
+def test_bill_agrees_with_a_recount(name: str) -> None:
+    """Rows and cells on the bill are those that differ between the two frames."""
+    before = people()
+    treatment = example(name).apply(before)
+    bill, after = treatment.bill, treatment.frame
+    before = before.loc[after.index]
+    differs = {
+        column: (before[column] != after[column]) & ~(before[column].isna() & after[column].isna())
+        for column in bill.cells_changed
+    }
+    assert {column: int(cells.sum()) for column, cells in differs.items()} == bill.cells_changed
+    assert bill.rows_changed == int(pd.DataFrame(differs).any(axis=1).sum())
+    assert bill.rows_suppressed == bill.rows - len(after)
+    for column in bill.cells_blanked:
+        assert bill.cells_blanked[column] == int((before[column].notna() & after[column].isna()).sum())
+        assert bill.cells_filled[column] == int((before[column].isna() & after[column].notna()).sum())
+    assert all(0.0 <= lost <= 100.0 for lost in bill.information_lost.values())
+
+
+@EVERY
+def test_unknown_column_is_named_with_the_near_one(name: str) -> None:
+    """A column that the frame has not is told with the one that was probably meant."""
+    with pytest.raises(Misfit, match="column 'age' not found; did you mean 'agee'"):
+        example(name).apply(people().rename(columns={"age": "agee"}))
+
+
+@EVERY
+def test_a_table_of_too_few_records_is_refused(name: str) -> None:
+    """Fewer records than k can hide nobody."""
+    with pytest.raises(Misfit, match="2 records"):
+        example(name).apply(people().iloc[:2])
