@@ -27,7 +27,7 @@ PATIENCE_S: Final = 240.0
 NOW: Final = datetime.now(UTC).replace(microsecond=0)
 LAST_WEEK: Final = NOW - timedelta(days=NOW.isoweekday() + 3)
 
-_USERS: Final = ("work/tablewatch.yaml", "work/password", "work/hook.secret", "work/torn")
+_USERS: Final = ("work/tablewatch.yaml", "work/password", "work/hook.secret", "work/torn", "work/given")
 
 
 @dataclass

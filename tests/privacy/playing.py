@@ -137,6 +137,7 @@ def _reading() -> list[tuple[str, list[str]]]:
 def _changing() -> list[tuple[str, list[str]]]:
     """Give the commands that write: to the store, to files, to channels."""
     channels = ("hook", "door", "ja", "closed", "inside", "shut", "chat", "nobody")
+    fee = ("--columns", "fee", "--k", "2", "--sweeps", "1")
     tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
     tests += [(f"test-{name}-report", ["alert", "test", name, "--as", "report"]) for name in channels[:2]]
     return [
@@ -165,6 +166,10 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("init-sqlite", ["init", "first/sqlite", "--source", "sqlite:///../data/sqlite/planted.sqlite"]),
         ("init-csv", ["init", "first/csv", "--source", "../data/csv/*.csv"]),
         ("init-broken", ["init", "first/broken", "--source", "../data/broken/*.csv"]),
+        ("remedy", ["remedy", "microaggregate", "csv.tidy", "given/a.csv", *fee]),
+        ("remedy-json", ["remedy", "microaggregate", "csv.tidy", "given/b.csv", *fee, "--format", "json"]),
+        ("remedy-names", ["remedy", "microaggregate", "csv.tidy", "given/c.csv", "--columns", "name"]),
+        ("remedy-few", ["remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"]),
         ("backup", ["backup", "first-copy.db"]),
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
@@ -173,6 +178,7 @@ def _changing() -> list[tuple[str, list[str]]]:
 
 def _break(place: Place) -> None:
     """Write configurations with mistakes where secrets stand, and what else a user has."""
+    (place.work / "given").mkdir(mode=0o700)  # what a remedy writes there is data, and is meant to be
     folder = place.work / "torn"
     folder.mkdir(mode=0o700)
     (folder / "tickets.csv").write_text(

@@ -80,7 +80,8 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("correct", "0"), ("merge", "0"), ("root", "0"), ("open", "0"), ("import-incidents", "0"), ("silences", "0"),
         ("silence-end", "0"), ("enable", "0"), ("import-gx", "0"), ("estimate", "0"), ("adopt", "0"), ("resend", "0"),
         ("remember", "3"), ("risk", "1"), ("risk-json", "1"), ("risk-subsets", "0"), ("risk-suggest", "0"),
-        ("risk-strange", "2"), ("risk-population", "1"),
+        ("risk-strange", "2"), ("risk-population", "1"), ("remedy", "0"), ("remedy-json", "0"), ("remedy-names", "2"),
+        ("remedy-few", "2"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
