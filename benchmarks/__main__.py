@@ -13,6 +13,7 @@ NAMES = (
     "one_big_table",
     "disclosure_risk",
     "incremental_risk",
+    "microaggregation",
     "weekly_report",
     "command_line",
 )

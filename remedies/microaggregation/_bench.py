@@ -4,33 +4,12 @@ Kernels here may reorder sums, so that they become vector instructions: the same
 they find is judged again in float64 by whoever calls them.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-Kernel = TypeVar("Kernel", bound=Callable[..., object])
-
-
-def reordered(kernel: Kernel) -> Kernel:
-    """Compile a kernel as `compiled` does, but allow sums to be reordered."""
-    return _compiled(kernel, {})
-
-
-def inner(kernel: Kernel) -> Kernel:
-    """Compile a kernel so, for calls from other kernels only: the doors for Python take half of the compiler's time."""
-    return _compiled(kernel, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
-
-
-def _compiled(kernel: Kernel, options: dict[str, bool]) -> Kernel:
-    compiler: Any = numba.njit  # its annotations leave options out
-    common = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nsz", "contract"}}
-    try:
-        return cast("Kernel", compiler(cache=True, **common, **options)(kernel))
-    except RuntimeError:  # nowhere to keep machine code
-        return cast("Kernel", compiler(**common, **options)(kernel))
+from remedies.microaggregation._compiled import reordered_inner
 
 
 class Bench(NamedTuple):
@@ -51,7 +30,7 @@ class Bench(NamedTuple):
     log_member: npt.NDArray[np.int32]
     log_size: npt.NDArray[np.int32]
     log_centre: npt.NDArray[np.float32]
-    work: npt.NDArray[np.float64]  # (5, 2k - 1)
+    work: npt.NDArray[np.float64]  # (9, 2k - 1)
     partner: npt.NDArray[np.int32]  # (2k - 1,)
     pool: npt.NDArray[np.float64]  # (3, (many + 1) (2k - 1))
 
@@ -63,7 +42,7 @@ TOLERANCE = 1e-6
 DEEP = 5
 
 
-@inner
+@reordered_inner
 def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Bench:
     """Give an empty bench."""
     cap = 2 * k - 1
@@ -81,13 +60,13 @@ def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Be
         np.empty((log, cap), np.int32),
         np.empty(log, np.int32),
         np.empty((log, columns), np.float32),
-        np.empty((5, cap), np.float64),
+        np.empty((9, cap), np.float64),
         np.empty(cap, np.int32),
         np.empty((3, (many + 1) * cap), np.float64),
     )
 
 
-@inner
+@reordered_inner
 def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float32], j: int) -> float:
     """Give the squared distance of row i of `left` and row j of `right`."""
     total = np.float32(0)
@@ -97,7 +76,7 @@ def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float3
     return total  # type: ignore[return-value]  # a float32, which stays one
 
 
-@inner
+@reordered_inner
 def leaving(
     X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], a: int, size: npt.NDArray[np.int32]
 ) -> float:
@@ -106,7 +85,7 @@ def leaving(
     return float(n / (n - 1) * distance(X, x, centre, a))
 
 
-@inner
+@reordered_inner
 def joining(
     X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], b: int, size: npt.NDArray[np.int32]
 ) -> float:
@@ -115,7 +94,7 @@ def joining(
     return float(n / (n + 1) * distance(X, x, centre, b))
 
 
-@inner
+@reordered_inner
 def put(bench: Bench, x: int, b: int) -> None:
     """Add record x to group b."""
     n = bench.size[b]
@@ -127,7 +106,7 @@ def put(bench: Bench, x: int, b: int) -> None:
         centre[b, column] += (X[x, column] - centre[b, column]) * share
 
 
-@inner
+@reordered_inner
 def take(bench: Bench, a: int, i: int) -> int:
     """Remove the i-th member of group a, which has others; give the record."""
     n = bench.size[a]
@@ -141,7 +120,7 @@ def take(bench: Bench, a: int, i: int) -> int:
     return int(x)
 
 
-@inner
+@reordered_inner
 def exchange(bench: Bench, a: int, i: int, b: int, j: int) -> None:
     """Swap the i-th member of a with the j-th of b."""
     x, y = bench.member[a, i], bench.member[b, j]
@@ -154,7 +133,7 @@ def exchange(bench: Bench, a: int, i: int, b: int, j: int) -> None:
         centre[b, column] -= gap * share_b
 
 
-@inner
+@reordered_inner
 def recentre(bench: Bench, a: int) -> None:
     """Compute a group's centroid anew from its members."""
     bench.centre[a] = np.float32(0)
@@ -168,7 +147,7 @@ def recentre(bench: Bench, a: int) -> None:
         centre[a, column] *= share
 
 
-@inner
+@reordered_inner
 def keep(bench: Bench, a: int) -> None:
     """Log group a as it is, unless the log has it."""
     held = bench.clock[1]
@@ -184,7 +163,7 @@ def keep(bench: Bench, a: int) -> None:
     bench.clock[1] = held + 1
 
 
-@inner
+@reordered_inner
 def accept(bench: Bench) -> None:
     """End what was begun: note that the logged groups have changed, empty the log."""
     bench.clock[0] += 1
@@ -193,7 +172,7 @@ def accept(bench: Bench) -> None:
     bench.clock[1] = 0
 
 
-@inner
+@reordered_inner
 def restore(bench: Bench) -> None:
     """Undo what was begun: make the logged groups what they were, empty the log."""
     for at in range(bench.clock[1]):
@@ -206,7 +185,7 @@ def restore(bench: Bench) -> None:
     bench.clock[1] = 0
 
 
-@inner
+@reordered_inner
 def stirred(bench: Bench, a: int) -> bool:
     """Say whether group a is there, and it or a neighbour has changed."""
     if bench.size[a] == 0:

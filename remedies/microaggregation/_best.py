@@ -23,7 +23,7 @@ Scores = npt.NDArray[np.float64]
 
 SMALL: Final = 5_000  # records, up to which several starts are tried and groups are rebuilt from the first sweep on
 _POLISH: Final = 30  # plain sweeps at most that a small table's starts get
-_STALLED: Final = 2e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
+_STALLED: Final = 4e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
 _PATIENCE: Final = 25  # sweeps without a gain, after which a small table's search ends where no budget is given
 _MOST: Final = 400  # sweeps where no budget is given
 _GAMMAS: Final = (0.2, 0.8)
@@ -61,9 +61,10 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
         if small:
             _polish(search)
         tried.append(Attempt(name, loss_of(scores, canonical(labels))))
-        searches.append((loss_of(scores, canonical(search.labels)), len(searches), search))
+        now = loss_of(scores, canonical(search.labels)) if small else 0.0
+        searches.append((now, len(searches), search))
     search = min(searches)[2]
-    sweeps = _sweeps(search, small=small, total=float(np.square(scores).sum()), limits=limits)
+    sweeps = _sweeps(search, small=small, total=float(np.einsum("ij,ij->", scores, scores)), limits=limits)
     found = [(name, canonical(labels)) for name, labels in _outcomes(search, scores, k)]
     tried += [Attempt(name, loss_of(scores, labels)) for name, labels in found]
     losses = [attempt.information_loss for attempt in tried[-len(found) :]]

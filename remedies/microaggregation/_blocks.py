@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._bench import inner, reordered
+from remedies.microaggregation._compiled import reordered, reordered_inner
 
 
 @reordered
@@ -50,7 +50,7 @@ def kd_cells(points: npt.NDArray[np.float32], most: int) -> tuple[npt.NDArray[np
     return order, starts
 
 
-@inner
+@reordered_inner
 def _widest(points: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: int, high: int) -> int:
     axes = points.shape[1]
     total = np.zeros(axes)
@@ -71,7 +71,7 @@ def _widest(points: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: 
     return best
 
 
-@inner
+@reordered_inner
 def _select(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: int, high: int, middle: int) -> None:
     """Order keys[low:high] so that those before `middle` are the smallest; ties by record number."""
     high -= 1

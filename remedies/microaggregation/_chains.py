@@ -12,7 +12,6 @@ from remedies.microaggregation._bench import (
     TOLERANCE,
     Bench,
     accept,
-    inner,
     joining,
     keep,
     leaving,
@@ -21,9 +20,10 @@ from remedies.microaggregation._bench import (
     stirred,
     take,
 )
+from remedies.microaggregation._compiled import reordered_inner
 
 
-@inner
+@reordered_inner
 def chains(bench: Bench) -> float:
     """Try a chain from each record whose group, or a neighbour of it, has changed; give what was gained."""
     total = 0.0
@@ -38,7 +38,7 @@ def chains(bench: Bench) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _chain(bench: Bench, a: int, i: int) -> float:
     x = bench.member[a, i]
     b, gain = _best_home(bench, x, a)
@@ -68,7 +68,7 @@ def _chain(bench: Bench, a: int, i: int) -> float:
     return 0.0
 
 
-@inner
+@reordered_inner
 def _best_home(bench: Bench, x: int, a: int) -> tuple[int, float]:
     """Give the neighbour of a that record x fits best, if better than a, and by how much; -1 if there is none."""
     X, near, size, centre, cap = bench.X, bench.near, bench.size, bench.centre, bench.member.shape[1]
@@ -85,7 +85,7 @@ def _best_home(bench: Bench, x: int, a: int) -> tuple[int, float]:
     return b, leave - cost
 
 
-@inner
+@reordered_inner
 def _best_source(bench: Bench, short: int, last: bool, gain: float) -> tuple[int, int, float]:
     """Give the neighbour and its member that the short group should take, and what that gains; -1 to give up.
 

@@ -3,15 +3,16 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._bench import TOLERANCE, Bench, distance, inner, make_bench, put, recentre
+from remedies.microaggregation._bench import TOLERANCE, Bench, distance, make_bench, put, recentre
 from remedies.microaggregation._chains import chains
+from remedies.microaggregation._compiled import reordered_inner
 from remedies.microaggregation._moves import settle
 from remedies.microaggregation._regroup import dissolve, introduce
 
 _MOST = 6  # groups taken apart at once
 
 
-@inner
+@reordered_inner
 def _throw(dice: npt.NDArray[np.uint64]) -> int:
     """Throw the dice (xorshift64*): a whole number of 31 bits."""
     state = dice[0]
@@ -22,7 +23,7 @@ def _throw(dice: npt.NDArray[np.uint64]) -> int:
     return int(np.int64((state * np.uint64(2685821657736338717)) >> np.uint64(33)))
 
 
-@inner
+@reordered_inner
 def _make_small(bench: Bench) -> Bench:
     """Give a bench for the groups that are taken apart."""
     cap = bench.member.shape[1]
@@ -31,7 +32,7 @@ def _make_small(bench: Bench) -> Bench:
     return make_bench(records, bench.X.shape[1], k, records // k, bench.near.shape[1])
 
 
-@inner
+@reordered_inner
 def rebuild_all(bench: Bench, seed: int) -> float:
     """Take each group and some of its neighbours apart once; give what was gained."""
     small = _make_small(bench)
@@ -46,7 +47,7 @@ def rebuild_all(bench: Bench, seed: int) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int32]) -> int:
     """Choose a and neighbours of it, or neighbours of those; give how many."""
     wanted = 2 + _throw(dice) % (_MOST - 1)
@@ -66,7 +67,7 @@ def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDAr
     return count
 
 
-@inner
+@reordered_inner
 def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -> float:
     chosen = np.empty(_MOST, np.int32)
     origin = np.empty(len(small.X), np.int32)
@@ -95,7 +96,7 @@ def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -
     return before - after if _write_back(bench, small, chosen, count, groups, origin) else 0.0
 
 
-@inner
+@reordered_inner
 def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
     """Group the small bench's records anew around far-apart seeds, the first by chance; give how many groups fit."""
     k = (small.member.shape[1] + 1) // 2
@@ -118,17 +119,17 @@ def _build(small: Bench, records: int, dice: npt.NDArray[np.uint64]) -> int:
         group += 1
     for at in range(left):
         put(small, free[at], group)
-    return most
+    return int(most)
 
 
-@inner
+@reordered_inner
 def _drop(free: npt.NDArray[np.int32], left: int, at: int) -> int:
     x = int(free[at])
     free[at] = free[left - 1]
     return x
 
 
-@inner
+@reordered_inner
 def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, sign: float) -> int:
     """Give which of the free records is farthest from a group's centroid (sign 1), or nearest to it (sign -1)."""
     X, centre = small.X, small.centre
@@ -140,7 +141,7 @@ def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, s
     return best
 
 
-@inner
+@reordered_inner
 def _improve(small: Bench, most: int) -> None:
     many = small.near.shape[1]
     small.near[:] = -1
@@ -159,7 +160,7 @@ def _improve(small: Bench, most: int) -> None:
         settle(small)
 
 
-@inner
+@reordered_inner
 def _write_back(
     bench: Bench,
     small: Bench,

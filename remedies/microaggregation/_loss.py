@@ -34,7 +34,7 @@ def information_loss(X: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 def loss_of(scores: npt.NDArray[np.float64], groups: npt.NDArray[np.int64]) -> float:
     """Give the loss in per cent of z-scores (n, v) in canonical groups, without looking at either again."""
-    total = float(np.square(scores).sum())  # z-scores are centred
+    total = float(np.einsum("ij,ij->", scores, scores))  # z-scores are centred
     if total == 0.0:
         return 0.0
     return min(100.0, 100.0 * sse_within(scores, groups, int(groups.max()) + 1) / total)

@@ -13,12 +13,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._bench import TOLERANCE, Bench, distance, exchange, inner, put, take
+from remedies.microaggregation._bench import TOLERANCE, Bench, distance, exchange, put, take
+from remedies.microaggregation._compiled import reordered_inner
 
 _ROUNDS = 100  # far more than are ever needed
 
 
-@inner
+@reordered_inner
 def settle(bench: Bench) -> float:
     """Improve all pairs of neighbours until none gains; give what was gained."""
     near, size, seen, changed = bench.near, bench.size, bench.seen, bench.changed
@@ -41,7 +42,7 @@ def settle(bench: Bench) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _look_at(bench: Bench, a: int, slot: int) -> float:
     b = bench.near[a, slot]
     bench.clock[0] += 1
@@ -56,7 +57,7 @@ def _look_at(bench: Bench, a: int, slot: int) -> float:
     return gain
 
 
-@inner
+@reordered_inner
 def improve_pair(bench: Bench, a: int, b: int) -> float:
     """Move and swap between two groups until nothing gains; give what was gained."""
     total = 0.0
@@ -80,7 +81,7 @@ def improve_pair(bench: Bench, a: int, b: int) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _measure(bench: Bench, a: int, b: int, own: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> None:
     X, member, centre = bench.X, bench.member, bench.centre
     for i in range(bench.size[a]):
@@ -88,7 +89,7 @@ def _measure(bench: Bench, a: int, b: int, own: npt.NDArray[np.float64], other: 
         other[i] = distance(X, member[a, i], centre, b)
 
 
-@inner
+@reordered_inner
 def _best_move(
     bench: Bench, a: int, b: int, own: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
 ) -> tuple[int, float]:
@@ -105,11 +106,14 @@ def _best_move(
     return best, gain
 
 
-@inner
+@reordered_inner
 def _find_swaps(bench: Bench, a: int, b: int) -> int:
     """Find for each member of a the member of b with which a swap gains most; give how many have one."""
-    own, other, value = bench.work[0], bench.work[1], bench.work[4]
-    own_b, other_b = bench.work[2], bench.work[3]
+    own, other, own_b, other_b, value = bench.work[0], bench.work[1], bench.work[2], bench.work[3], bench.work[4]
+    for row in range(4):
+        for i in range(max(bench.size[a], bench.size[b])):
+            bench.work[5 + row, i] = math.sqrt(bench.work[row, i])
+    root = bench.work[5]
     top, far = -np.inf, 0.0
     for j in range(bench.size[b]):
         top = max(top, own_b[j] - other_b[j])
@@ -119,25 +123,25 @@ def _find_swaps(bench: Bench, a: int, b: int) -> int:
     found = 0
     for i in range(bench.size[a]):
         value[i] = 0.0
-        if own[i] - other[i] + top + both * (math.sqrt(own[i]) + far) ** 2 <= 0.0:
+        if own[i] - other[i] + top + both * (root[i] + far) ** 2 <= 0.0:
             continue
         found += _find_partner(bench, a, i, b)
     return found
 
 
-@inner
+@reordered_inner
 def _find_partner(bench: Bench, a: int, i: int, b: int) -> int:
     own_b, other_b = bench.work[2], bench.work[3]
     gain_i, scale = bench.work[0, i] - bench.work[1, i], bench.work[0, i] + bench.work[1, i]
-    root_own, root_other = math.sqrt(bench.work[0, i]), math.sqrt(bench.work[1, i])
+    root_own, root_other, roots_own, roots_other = bench.work[5, i], bench.work[6, i], bench.work[7], bench.work[8]
     both = 1.0 / bench.size[a] + 1.0 / bench.size[b]
     X, member, partner = bench.X, bench.member, bench.partner
     best, found = 0.0, 0
     for j in range(bench.size[b]):
         gain = gain_i + own_b[j] - other_b[j]
-        if gain + both * (root_own + math.sqrt(other_b[j])) ** 2 <= best:
+        if gain + both * (root_own + roots_other[j]) ** 2 <= best:
             continue
-        if gain + both * (root_other + math.sqrt(own_b[j])) ** 2 <= best:
+        if gain + both * (root_other + roots_own[j]) ** 2 <= best:
             continue
         gain += both * distance(X, member[a, i], X, member[b, j])
         if gain > best and gain > TOLERANCE * (scale + own_b[j] + other_b[j]):
@@ -147,7 +151,7 @@ def _find_partner(bench: Bench, a: int, i: int, b: int) -> int:
     return found
 
 
-@inner
+@reordered_inner
 def _swap(bench: Bench, a: int, b: int, found: int) -> float:
     """Do the swaps that were found, best first, each as long as it still gains; give what was gained."""
     value = bench.work[4]
@@ -172,23 +176,28 @@ def _swap(bench: Bench, a: int, b: int, found: int) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def find_neighbours(bench: Bench, groups: int) -> None:
     """List for the first `groups` groups their nearest others, nearest first."""
     near, centre = bench.near, bench.centre
     many = near.shape[1]
     gap = np.full((groups, many), np.inf, np.float32)
+    worst = np.full(groups, np.inf, np.float32)
+    row = np.empty(groups, np.float32)
     near[:] = -1
     for a in range(groups):
         for b in range(a):
-            d = distance(centre, a, centre, b)
-            if d < gap[a, many - 1]:
-                _insert(near, gap, a, b, d)
-            if d < gap[b, many - 1]:
-                _insert(near, gap, b, a, d)
+            row[b] = distance(centre, a, centre, b)
+        for b in range(a):
+            if row[b] < worst[a]:
+                _insert(near, gap, a, b, row[b])
+                worst[a] = gap[a, many - 1]
+            if row[b] < worst[b]:
+                _insert(near, gap, b, a, row[b])
+                worst[b] = gap[b, many - 1]
 
 
-@inner
+@reordered_inner
 def _insert(near: npt.NDArray[np.int32], gap: npt.NDArray[np.float32], a: int, b: int, d: float) -> None:
     slot = near.shape[1] - 1
     while slot > 0 and gap[a, slot - 1] > d:

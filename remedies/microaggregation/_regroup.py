@@ -7,7 +7,6 @@ from remedies.microaggregation._bench import (
     Bench,
     accept,
     distance,
-    inner,
     joining,
     keep,
     leaving,
@@ -16,9 +15,10 @@ from remedies.microaggregation._bench import (
     stirred,
     take,
 )
+from remedies.microaggregation._compiled import reordered_inner
 
 
-@inner
+@reordered_inner
 def dissolve(bench: Bench) -> float:
     """Dissolve each group whose members fit better into its neighbours; give what was gained."""
     total = 0.0
@@ -28,7 +28,7 @@ def dissolve(bench: Bench) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _dissolve_one(bench: Bench, a: int) -> float:
     X, member, near, size, centre, cap = (
         bench.X,
@@ -66,7 +66,7 @@ def _dissolve_one(bench: Bench, a: int) -> float:
     return before - after
 
 
-@inner
+@reordered_inner
 def create(bench: Bench) -> float:
     """Create a group from records that neighbours can spare, wherever that gains; give what was gained."""
     k = (bench.member.shape[1] + 1) // 2
@@ -82,7 +82,7 @@ def create(bench: Bench) -> float:
     return total
 
 
-@inner
+@reordered_inner
 def _spare(bench: Bench, a: int) -> int:
     """Log a and those of its neighbours that can spare records; give how many they can spare."""
     k = (bench.member.shape[1] + 1) // 2
@@ -99,7 +99,7 @@ def _spare(bench: Bench, a: int) -> int:
     return int(spare)
 
 
-@inner
+@reordered_inner
 def _create_one(bench: Bench, a: int, new: int) -> float:
     hosts = bench.clock[1]
     gain = _gather(bench, a, new, hosts)
@@ -116,7 +116,7 @@ def _create_one(bench: Bench, a: int, new: int) -> float:
     return gain
 
 
-@inner
+@reordered_inner
 def _gather(bench: Bench, a: int, new: int, hosts: int) -> float:
     """Move k records of the logged groups into the empty group `new`; give what was gained, maybe less than nothing.
 
@@ -153,7 +153,7 @@ def _gather(bench: Bench, a: int, new: int, hosts: int) -> float:
     return gain
 
 
-@inner
+@reordered_inner
 def _offers(bench: Bench, new: int, hosts: int) -> int:
     """List in the pool what each record that may leave would gain by joining `new`; give how many there are."""
     X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
@@ -172,7 +172,7 @@ def _offers(bench: Bench, new: int, hosts: int) -> int:
     return found
 
 
-@inner
+@reordered_inner
 def introduce(bench: Bench, a: int, new: int) -> None:
     """Give a new group as neighbours the group it was seeded by, and that group's."""
     bench.near[new] = -1
@@ -186,7 +186,7 @@ def introduce(bench: Bench, a: int, new: int) -> None:
             at += 1
 
 
-@inner
+@reordered_inner
 def _list(bench: Bench, b: int, new: int) -> None:
     """Put a new group at the end of b's neighbours, unless it is among them."""
     last = 0

@@ -45,7 +45,7 @@ def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     varying = numbers.min(axis=0) < numbers.max(axis=0)
     scores = numbers.copy()
     if varying.any():
-        scores[:, varying] = _scores(numbers[:, varying])
+        scores[:, varying] = _scores(np.compress(varying, numbers, axis=1))
     return scores
 
 
@@ -60,15 +60,16 @@ def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     numbers = table(X)
     if isinstance(X, Coordinates) and numbers.shape[1]:
         return np.ascontiguousarray(numbers - numbers.mean(axis=0))
-    return _scores(numbers[:, numbers.min(axis=0) < numbers.max(axis=0)])
+    return _scores(np.compress(numbers.min(axis=0) < numbers.max(axis=0), numbers, axis=1))
 
 
 def _scores(varying: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give z-scores in the place of their columns: tables may fill half of the memory."""
     if varying.shape[1] == 0:
         return np.zeros((varying.shape[0], 1))
-    largest = np.abs(varying).max(axis=0)
+    largest = np.maximum(varying.max(axis=0), -varying.min(axis=0))
     if largest.max() > _LARGE or largest.min() < 1 / _LARGE:
-        varying = varying * 2.0 ** -np.frexp(largest)[1]  # a power of two changes no digit
-    centred = varying - varying.mean(axis=0)
-    deviation = varying.std(axis=0)
-    return np.ascontiguousarray(centred / deviation)
+        varying *= 2.0 ** -np.frexp(largest)[1]  # a power of two changes no digit
+    varying -= varying.mean(axis=0)
+    varying /= np.sqrt(np.einsum("ij,ij->j", varying, varying) / len(varying))
+    return np.ascontiguousarray(varying)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._bench import Bench, inner, make_bench, recentre, reordered
+from remedies.microaggregation._bench import Bench, make_bench, recentre
 from remedies.microaggregation._chains import chains
+from remedies.microaggregation._compiled import reordered, reordered_inner
 from remedies.microaggregation._large_neighbourhood import rebuild_all
 from remedies.microaggregation._moves import find_neighbours, settle
 from remedies.microaggregation._regroup import create, dissolve
@@ -30,7 +31,7 @@ class Blocks(NamedTuple):
     order: npt.NDArray[np.int32]
     size: npt.NDArray[np.int32]  # 0: no such group
     origin: npt.NDArray[np.int32]  # which group it was, if it has not changed, else -1
-    near: npt.NDArray[np.int32]  # slots of its neighbours
+    near: npt.NDArray[np.int32]  # slots of the neighbours with which nothing gains
 
 
 @reordered
@@ -51,16 +52,14 @@ def sweep_blocks(
         if seed >= 0:
             total += rebuild_all(bench, seed + block)
             total += settle(bench)
-        gain = dissolve(bench) + create(bench)
+        total += dissolve(bench) + create(bench)
         if k <= 20:  # with more, swaps do as well in less time
-            gain += chains(bench)
-        if gain > 0.0:
-            total += gain + settle(bench)
+            total += chains(bench)
         _unload(bench, origin, blocks, block)
     return total
 
 
-@inner
+@reordered_inner
 def _load(
     Z: npt.NDArray[np.float32],
     groups: Groups,
@@ -95,15 +94,15 @@ def _load(
     return bench, origin
 
 
-@inner
+@reordered_inner
 def _settled(settled: npt.NDArray[np.int32], a: int, b: int) -> bool:
-    found = False
-    for slot in range(settled.shape[1]):
-        found = found or settled[a, slot] == b or settled[b, slot] == a
-    return found
+    slot, wide = 0, settled.shape[1]
+    while slot < wide and settled[a, slot] != b and settled[b, slot] != a:
+        slot += 1
+    return bool(slot < wide)
 
 
-@inner
+@reordered_inner
 def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: int) -> None:
     first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
     at, slot = blocks.record[block], blocks.slot[block]
@@ -116,7 +115,8 @@ def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: 
         blocks.origin[slot + a] = blocks.group[first + a] if unchanged else -1
         for neighbour in range(bench.near.shape[1]):
             b = bench.near[a, neighbour]
-            blocks.near[slot + a, neighbour] = slot + b if b >= 0 and bench.size[b] > 0 else -1
+            settled = b >= 0 and bench.seen[a, neighbour] >= max(bench.changed[a], bench.changed[b])
+            blocks.near[slot + a, neighbour] = slot + b if settled and bench.size[b] > 0 else -1
 
 
 @reordered
@@ -164,7 +164,7 @@ def number_groups(blocks: Blocks, past: Groups) -> Groups:
     return Groups(blocks.order, start, settled)
 
 
-@inner
+@reordered_inner
 def _carry_over(
     settled: npt.NDArray[np.int32], at: int, past: npt.NDArray[np.int32], now_is: npt.NDArray[np.int32]
 ) -> None:
