@@ -23,7 +23,7 @@ Scores = npt.NDArray[np.float64]
 
 SMALL: Final = 5_000  # records, up to which several starts are tried and groups are rebuilt from the first sweep on
 _POLISH: Final = 30  # plain sweeps at most that a small table's starts get
-_STALLED: Final = 4e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
+_STALLED: Final = 3e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
 _PATIENCE: Final = 25  # sweeps without a gain, after which a small table's search ends where no budget is given
 _MOST: Final = 400  # sweeps where no budget is given
 _GAMMAS: Final = (0.2, 0.8)
@@ -57,7 +57,7 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     tried: list[Attempt] = []
     searches: list[tuple[float, int, Search]] = []
     for name, labels in starts:
-        search = Search(points, labels, k, seed=seed, threads=threads)
+        search = Search(points, labels, k, seed=seed, threads=threads, many=_neighbours(k, small=small))
         if small:
             _polish(search)
         tried.append(Attempt(name, loss_of(scores, canonical(labels))))
@@ -102,6 +102,13 @@ def _large_start(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Ite
         yield "mdav in blocks", group_blocks(points, k, max(2_000, 20 * k))
     else:
         yield "npn in blocks, then mhm", cut_block_paths(scores, points, k, 2_000 if k == 2 else 500)
+
+
+def _neighbours(k: int, *, small: bool) -> int:
+    """Give with how many others a group is compared: with pairs the nearest centroid says least."""
+    if k == 2:
+        return 12
+    return 8 if small or k > 20 else 6
 
 
 def _polish(search: Search) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from remedies.microaggregation._blocks import kd_cells, project
 from remedies.microaggregation._sweep import Blocks, Groups, centroids, number_groups, sweep_blocks
 
-_GROUPS = 400  # in a block
+_FEW, _MANY = 400, 800  # groups in a block, of many records each or of few
 _DIRECTIONS = 8  # that the centroids are projected on
 _TASKS = 8  # a thread
 
@@ -29,8 +29,9 @@ class Search:
         *,
         seed: int,
         threads: int,
+        many: int = 8,
     ) -> None:
-        self.many = 12 if k == 2 else 8
+        self.many = many
         sizes = np.bincount(labels)
         self._Z, self._k, self._threads = Z, k, threads
         self._dice = np.random.default_rng(seed)
@@ -76,7 +77,7 @@ class Search:
         """Cut the groups into blocks of neighbours: k-d cells of their centroids on random directions."""
         middle = centroids(self._Z, self._groups)
         directions = self._dice.normal(size=(middle.shape[1], _DIRECTIONS)).astype(np.float32)
-        group, start = kd_cells(project(middle, directions), _GROUPS)
+        group, start = kd_cells(project(middle, directions), _MANY if self._k <= 20 else _FEW)
         sizes = np.diff(self._groups.start)[group]
         record = np.concatenate(([0], np.cumsum(sizes)))[start]
         slot = np.concatenate(([0], np.cumsum(np.diff(record) // self._k)))
