@@ -49,10 +49,14 @@ _HIDDEN: Final = Message(
     counted="others",
 )
 _CONTINUOUS: Final = Message(
-    "{columns}: a floating point number as a quasi-identifier; nearly every value of one is its own, so bin it"
+    "{columns}: a floating point number as a quasi-identifier; only exactly equal values count as alike, so bin it "
+    "unless its values were grouped"
 )
 _EXPOSED: Final = Message(
     "{bad:count} of {rows:count} records are in groups smaller than {k}; {column} does most of the damage",
+)
+_EXPOSED_BY_EACH: Final = Message(
+    "{bad:count} of {rows:count} records are in groups smaller than {k}; each of {columns} does the most damage",
 )
 _EXPOSED_BY_ALL: Final = Message(
     "{bad:count} of {rows:count} records are in groups smaller than {k}; no single column does the damage",
@@ -155,6 +159,7 @@ class KAnonymityCheck(SizesParameters):
             **self._other_readings(measurement, found),
             "damage": dict(damage),
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
+            "continuous": list(measurement.values["floats"]),
             **self.counting(measurement),
         }
         expected: dict[str, Json] = {"k": self.k}
@@ -223,8 +228,13 @@ def _exposed(found: KAnonymity, damage: Mapping[str, int]) -> Message:
     values = {"bad": found.records_below_k, "rows": found.rows, "k": found.wanted}
     if not damage:  # counts that are kept do not tell columns apart
         return _EXPOSED_BY_SOME.given(**values)
-    worst = max(damage, key=lambda name: damage[name])
-    return (_EXPOSED if damage[worst] else _EXPOSED_BY_ALL).given(**values, column=worst)
+    most = max(damage.values())
+    worst = [name for name, records in damage.items() if records == most]
+    if not most:
+        return _EXPOSED_BY_ALL.given(**values)
+    if len(worst) > 1:
+        return _EXPOSED_BY_EACH.given(**values, columns=worst)
+    return _EXPOSED.given(**values, column=worst[0])
 
 
 def _figures(found: KAnonymity) -> dict[str, Json]:

@@ -28,7 +28,16 @@ from checks._contract import (
 from checks._message import Message
 from checks.risk._subsets import Separation, level_of, refuse_too_many
 
-_FEW: Final = Message("no {known} columns together make more than {share:ratio} of the records unique")
+_NONE: Final = Message(
+    "who knows up to {known} columns singles out nobody",
+    one="who knows any one column singles out nobody",
+    counted="known",
+)
+_FEW: Final = Message(
+    "who knows up to {known} columns singles out at most {uniques:count} of {rows:count} records, by {columns}",
+    one="who knows any one column singles out at most {uniques:count} of {rows:count} records, by {columns}",
+    counted="known",
+)
 _MANY: Final = Message("who knows {columns} singles out {uniques:count} of {rows:count} records")
 _MOST_SHOWN: Final = 50
 
@@ -92,10 +101,14 @@ class ReidentificationBySubset(CheckParameters):
         observed: dict[str, Json] = {"rows": rows, "sets": sets}
         expected: dict[str, Json] = {"max_unique_fraction": self.max_unique_fraction}
         for one, separation in ordered:
-            if separation.uniques > self.max_unique_fraction * rows:
+            if separation.uniques / rows > self.max_unique_fraction:  # the limit itself is allowed
                 many = _MANY.given(columns=one, uniques=separation.uniques, rows=rows)
                 return Outcome(Status.FAIL, many, observed, expected)
-        few = _FEW.given(known=min(self.known, len(names)), share=self.max_unique_fraction)
+        known = min(self.known, len(names))
+        worst, most = max(ordered, key=lambda item: item[1].uniques)  # the smallest set of those that do most
+        if not most.uniques:
+            return Outcome(Status.PASS, _NONE.given(known=known), observed, expected)
+        few = _FEW.given(known=known, uniques=most.uniques, rows=rows, columns=worst)
         return Outcome(Status.PASS, few, observed, expected)
 
 

@@ -202,7 +202,7 @@ def _decide(sample: Sample, estimates: Mapping[PopulationModel, Estimate]) -> tu
                 PopulationModel.ZAYATZ,
                 f"at most a tenth is sampled, but Pitman's model degenerates: {pitman.problem}",
             )
-        return PopulationModel.PITMAN, "at most a tenth is sampled, and Pitman's model fits"
+        return PopulationModel.PITMAN, "at most a tenth is sampled, and Pitman's model does not degenerate"
     if snb.degenerate:
         return PopulationModel.ZAYATZ, f"the slide negative binomial model degenerates: {snb.problem}"
     if snb.population_uniques < zayatz.population_uniques:

@@ -103,6 +103,16 @@ def pairs_in(said: str | None) -> dict[str, str]:
     return {name.strip(): (other or name).strip() for name, _, other in pairs}
 
 
+def number_in(said: str) -> int | float | str:
+    """Read a number; give what is none, such as `3d`, as it is."""
+    for kind in (int, float):
+        try:
+            return kind(said)
+        except ValueError:
+            continue
+    return said
+
+
 def _code(outcome: "Outcome") -> ExitCode:
     """Give the exit code; a question that does not fit the table is wrong usage."""
     from checks import Status, UnknownReason

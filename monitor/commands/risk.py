@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 import typer.core
 
-from monitor.commands._risk_verdict import ask, conclude, conclude_assessment, limits_in_words, names_in, pairs_in
+from monitor.commands._risk_verdict import (
+    ask,
+    conclude,
+    conclude_assessment,
+    limits_in_words,
+    names_in,
+    number_in,
+    pairs_in,
+)
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
@@ -38,6 +46,7 @@ Columns = Annotated[
 Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", metavar="A,B,...", help="Columns that nobody should learn.")
 ]
+Diversity = Annotated[float | None, typer.Option("--l", help="Distinct sensitive values in each group; by default 2.")]
 Distance = Annotated[
     float | None, typer.Option("--t", help="Largest distance of a group's sensitive values from those of all.")
 ]
@@ -61,6 +70,16 @@ Presence = Annotated[
 _NO_POPULATION: Final = Problem(
     "risk.no_population", "no population is named; --population-columns and --max-presence speak of one"
 )
+_NO_SENSITIVE: Final = Problem(
+    "risk.no_sensitive",
+    "no sensitive column is named; --l and --t speak of one",
+    hint="--sensitive a,b,c; or classify the table's columns",
+)
+_NO_FRACTION: Final = Problem(
+    "risk.no_sampling_fraction",
+    "no sampling fraction is given; --max-population-unique is a limit of what is estimated from one",
+    hint="--sampling-fraction 0.01, if the table is a hundredth of the population",
+)
 
 
 @app.callback()
@@ -78,7 +97,7 @@ def table(
     quasi_identifiers: Columns = None,
     sensitive: Sensitive = None,
     k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
-    l: Annotated[float, typer.Option("--l", help="Distinct sensitive values in each group.")] = 2,  # noqa: E741 - its name
+    l: Diversity = None,  # noqa: E741 - its name in the literature
     t: Distance = None,
     sampling_fraction: SamplingFraction = None,
     max_population_unique: PopulationUnique = None,
@@ -100,12 +119,17 @@ def table(
     invocation: Invocation = ctx.obj
     if population is None and (population_columns is not None or max_presence is not None):
         raise Stop(ExitCode.USAGE, _NO_POPULATION)
+    if sampling_fraction is None and max_population_unique is not None:
+        raise Stop(ExitCode.USAGE, _NO_FRACTION)
     with perhaps_beside(name, population, invocation) as (place, people), limits_in_words():
+        hidden = columns_meant(place, names_in(sensitive), ColumnClass.SENSITIVE)
+        if not hidden and (l is not None or t is not None):
+            raise Stop(ExitCode.USAGE, _NO_SENSITIVE)
         question = Question(
             quasi_identifiers=_known(place, name, quasi_identifiers),
-            sensitive=columns_meant(place, names_in(sensitive), ColumnClass.SENSITIVE),
+            sensitive=hidden,
             k=k,
-            l=l,
+            l=2 if l is None else l,
             t=t,
             sampling_fraction=sampling_fraction,
             max_population_unique_fraction=max_population_unique,
@@ -160,15 +184,15 @@ def linkage(
     Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
     from monitor.disclosure.place import beside
-    from monitor.pages.risk import draw_flat
+    from monitor.pages.risk import draw_linkage
 
     invocation: Invocation = ctx.obj
     with beside(name, auxiliary, invocation) as (place, other):
         given: dict[str, Any] = {"auxiliary": other, "on": pairs_in(on), "max_unique_fraction": max_unique}
         if tolerance is not None:
-            given["tolerance"] = pairs_in(tolerance)
+            given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
         found = ask(place, "linkage", given)
-    conclude(invocation, found, "tablewatch.risk-linkage/1", draw_flat)
+    conclude(invocation, found, "tablewatch.risk-linkage/1", draw_linkage)
 
 
 @app.command()

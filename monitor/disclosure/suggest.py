@@ -38,6 +38,7 @@ _WORDS: Final[Mapping[ColumnClass, str]] = {
         r"language|height|weight|admission|discharge|生年|誕生|年齢|性別|郵便|都道府県|市区|国籍|職業|学歴|婚姻"
     ),
 }
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
 _NEARLY_EACH: Final = 0.95
 """Distinct values per row from which on a column is taken for a number or name of each row."""
 _TELLS_APART: Final = 0.3
@@ -94,8 +95,9 @@ class Columns(CheckParameters):
 
 def suggested(column: str, type_: str, told: Separation) -> ColumnClass:
     """Say what a column may be, by its name first, then by its values."""
+    name = _BETWEEN_WORDS.sub("_", column)
     for word, pattern in _WORDS.items():
-        if re.search(pattern, column, flags=re.IGNORECASE):
+        if re.search(pattern, name, flags=re.IGNORECASE):
             return word
     if told.separation is None or "float" in type_ or told.separation < _TELLS_APART:
         return ColumnClass.OTHER

@@ -1,12 +1,14 @@
 """Say to a person how likely it is that records are found again: the verdict first, then what it rests on."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
 from checks import PlainEnglish, Status
+from checks.risk._k_anonymity import STEPS
 from monitor.conclude import CheckResult
 from monitor.disclosure.assess import Assessment
 from monitor.frame.console import visible
@@ -28,9 +30,8 @@ _NOT_MEASURED: Final = (
 
 def draw_assessment(console: Console, found: Assessment) -> None:
     """Print an assessment."""
-    word, style = _VERDICTS[found.status]
     worst = found.results[0]
-    console.print(Text.assemble((word, style), f"  {visible(found.name)}: {visible(str(worst.outcome.message))}"))
+    _lead(console, found.name, worst)
     console.print(Text(f"quasi-identifiers: {visible(', '.join(found.question.quasi_identifiers))}", "dim"))
     for one in found.results:
         draw = _PARTS.get(one.check.type)
@@ -47,7 +48,11 @@ def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
     """Print which sets of columns tell how many records apart."""
     seen: Mapping[str, Any] = result.outcome.observed
     sets, rows = seen["sets"], seen["rows"]
-    console.print(visible(str(result.outcome.message)), style="bold")
+    expected: Mapping[str, Any] = result.outcome.expected
+    if expected["max_unique_fraction"] < 1:
+        _lead(console, result.table, result)
+    else:  # without a limit there is no verdict
+        console.print(visible(f"{result.table}: {result.outcome.message}"), style="bold")
     lines = [
         (
             visible(", ".join(one["columns"])),
@@ -61,6 +66,12 @@ def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
     draw_table(console, ("~known", ">unique", ">of all", ">distinct per row", ">pairs told apart"), lines)
     if len(sets) > most:
         console.print(f"and {len(sets) - most} more; --format json has them")
+
+
+def draw_linkage(console: Console, result: CheckResult) -> None:
+    """Print how many records another table finds."""
+    _lead(console, result.table, result)
+    _draw_figures(console, result.outcome.observed)
 
 
 def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any]]) -> None:
@@ -102,6 +113,9 @@ def _draw_k(console: Console, one: CheckResult) -> None:
     draw_table(console, ("", ">number", ">share"), lines)
     for line in _other_k(seen):
         console.print(line)
+    if seen["continuous"]:
+        columns = visible(", ".join(seen["continuous"]))
+        console.print(f"floating point numbers, of which only exactly equal ones are alike: {columns}")
     console.print()
     draw_table(console, (">group of", ">groups", ">records", ""), _bars(seen["histogram"], rows))
     if seen["damage"]:
@@ -119,17 +133,32 @@ def _other_k(seen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bars(histogram: Sequence[Sequence[int]], rows: int) -> Iterator[tuple[str, str, str, str]]:
-    for place, (first, classes, records) in enumerate(histogram):
-        last = histogram[place + 1][0] - 1 if place + 1 < len(histogram) else None
-        size = f"{first:,}+" if last is None or last > first else f"{first:,}"
-        yield size, _count(classes), _count(records), "█" * max(1, round(_BAR * records / rows))
+    ends = pairwise(STEPS)
+    spans = {first: f"{first:,}" if after == first + 1 else f"{first:,}-{after - 1:,}" for first, after in ends}
+    for first, classes, records in histogram:
+        yield (
+            spans.get(first, f"{first:,}+"),
+            _count(classes),
+            _count(records),
+            "█" * max(1, round(_BAR * records / rows)),
+        )
 
 
 def draw_flat(console: Console, one: CheckResult) -> None:
     """Print what a check observed as it is: names and figures."""
-    console.print(Text(one.check.type.replace("_", "-"), "bold"), Text(visible(str(one.outcome.message))))
-    rows = [(name, said) for name, said in _flat(one.outcome.observed) if said is not None]
+    console.print(Text.assemble((f"{one.check.type.replace('_', '-')}: ", "bold"), visible(str(one.outcome.message))))
+    _draw_figures(console, one.outcome.observed)
+
+
+def _draw_figures(console: Console, observed: Mapping[str, Any]) -> None:
+    rows = [(name, said) for name, said in _flat(observed) if said is not None]
     draw_table(console, ("~figure", ">value"), rows)
+
+
+def _lead(console: Console, name: str, result: CheckResult) -> None:
+    """Print the verdict."""
+    word, style = _VERDICTS[result.outcome.status]
+    console.print(Text.assemble((word, style), f"  {visible(name)}: {visible(str(result.outcome.message))}"))
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str | None]]:

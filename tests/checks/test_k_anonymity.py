@@ -46,6 +46,14 @@ def test_the_column_that_does_the_damage_is_named(dialect):
     assert outcome.observed["quasi_identifiers"] == ["sex", "born"]
 
 
+def test_columns_that_do_the_same_damage(dialect):
+    """Where leaving out one column helps as much as leaving out another, none of them is picked."""
+    rows = [(letter, number) for letter in "ab" for number in "12"]
+    with place(dialect, t=Rows(PEOPLE, rows)) as here:
+        outcome = ask(KAnonymityCheck(quasi_identifiers=("age", "city"), k=2), here)
+    assert str(outcome.message).endswith("smaller than 2; each of age, city does the most damage")
+
+
 def test_columns_that_only_together_do_the_damage(dialect):
     """Where leaving out any one column helps nobody, none is blamed."""
     with place(dialect, t=Rows(PEOPLE, [("a", "x"), ("b", "y")])) as here:

@@ -70,6 +70,16 @@ KNOWN = Rows(
 )
 
 
+def test_a_match_that_others_have_too_is_unique_one_way_only(dialect):
+    """Two rows that find the same auxiliary row have one candidate each, but it may be either of them."""
+    tables = {"t": Rows({"a": "int"}, [(1,), (3,), (9,), (20,), (20,)]), "aux": Rows({"a": "int"}, [(2,), (8,), (20,)])}
+    with place(dialect, **tables) as here:
+        near = ask(LinkageCheck(auxiliary="aux", on=("a",), tolerance={"a": 1}), here).observed
+        exact = ask(LinkageCheck(auxiliary="aux", on=("a",)), here).observed
+    assert (near["uniquely_matched"], near["uniquely_matched_both_ways"]) == (5, 1)
+    assert (exact["uniquely_matched"], exact["uniquely_matched_both_ways"]) == (2, 0)
+
+
 def films(**parameters: Any) -> LinkageCheck:
     """Ask who of those about whom something is known is found among the subscribers."""
     shared = {"on": ("film", "stars", "rated"), "tolerance": {"rated": "3d"}, "entity": {"subscriber": "friend"}}

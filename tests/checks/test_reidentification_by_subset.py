@@ -42,8 +42,20 @@ def test_the_smallest_set_that_does_the_damage_is_named(dialect):
         none = ask(_check(max_unique_fraction=1), here)
     assert str(strict.message) == "who knows state singles out 2 of 5 records"
     assert str(loose.message) == "who knows age, sex singles out 5 of 5 records"
-    assert str(none.message) == "no 3 columns together make more than 100% of the records unique"
+    assert str(none.message) == "who knows up to 3 columns singles out at most 5 of 5 records, by age, sex"
     assert (strict.status, loose.status, none.status) == (Status.FAIL, Status.FAIL, Status.PASS)
+
+
+def test_the_limit_itself_is_allowed(dialect):
+    """29 of 100 is not more than 0.29, although 0.29 times 100 is less than 29 in floating point."""
+    rows = [(str(number),) for number in range(29)] + [("many",)] * 71
+    with place(dialect, t=Rows({"a": "text"}, rows)) as here:
+        allowed, less = (
+            ask(ReidentificationBySubset(quasi_identifiers=("a",), max_unique_fraction=limit), here)
+            for limit in (0.29, 0.289)
+        )
+    assert str(allowed.message) == "who knows any one column singles out at most 29 of 100 records, by a"
+    assert (allowed.status, less.status) == (Status.PASS, Status.FAIL)
 
 
 def test_parts_of_a_set_that_singles_nobody_out_are_not_looked_at(dialect):
@@ -51,6 +63,7 @@ def test_parts_of_a_set_that_singles_nobody_out_are_not_looked_at(dialect):
     with place(dialect, t=Rows(STATES.types, [(20, "F", "CA")] * 2 + [(30, "F", "TX")] * 2)) as here:
         outcome = ask(_check(), here)
     assert [one["columns"] for one in outcome.observed["sets"]] == [["age", "sex", "state"]]
+    assert str(outcome.message) == "who knows up to 3 columns singles out nobody"
     assert outcome.status is Status.PASS
 
 

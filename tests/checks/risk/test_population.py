@@ -24,6 +24,12 @@ def adult(reference_data):
     return class_sizes(table, list(table.columns))
 
 
+def test_the_chance_that_a_match_is_right():
+    """Skinner and Elliot, by hand: of a tenth, with 3 uniques and 2 pairs, 0.1 x 3 / (0.1 x 3 + 2 x 0.9 x 2)."""
+    found = population_uniqueness(ClassSizes.of([(1, 3), (2, 2), (5, 1)]), sampling_fraction=0.1)
+    assert found.dis == pytest.approx(0.3 / 3.9, rel=1e-12)
+
+
 @pytest.mark.reference_data
 def test_zayatz_on_adult(adult):
     """Adult, taken for a tenth of its population: 32.07 % unique; the digits are those of exact fractions."""

@@ -114,7 +114,7 @@ def test_a_population_file_adds_journalist_risk_and_delta_presence(
     assert (code, err) == (1, "")
     lines = {line.rsplit("  ")[0].strip(): line.split()[-1] for line in out.splitlines() if "  " in line}
     assert lines["highest risk among the population (journalist)"] == "25%"
-    assert "delta-presence of everybody in town.csv the chance to be in the table is 10% to 50%" in out
+    assert "delta-presence: of everybody in town.csv the chance to be in the table is 10% to 50%" in out
 
 
 def test_a_population_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,10 @@ def test_subsets(capsys: pytest.CaptureFixture[str]) -> None:
     }
     code, out, _ = _risk("subsets", "people.csv", "-q", "sex,zip", "--max-unique", "0.1", capsys=capsys)
     assert code == 1
-    assert out.startswith("who knows sex singles out 1 of 6 records")
+    assert out.startswith("AT RISK  people.csv: who knows sex singles out 1 of 6 records")
+    code, out, _ = _risk("subsets", "people.csv", "-q", "sex,zip", capsys=capsys)
+    assert code == 0
+    assert out.startswith("people.csv: who knows up to 2 columns singles out at most 2 of 6 records, by sex, zip")
 
 
 def test_suggest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +190,24 @@ def test_suggest(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cold" not in json.dumps(value)
 
 
+@pytest.mark.parametrize(
+    ("column", "suggestion"),
+    [
+        ("customer-id", "direct-identifier"),
+        ("customerId", "direct-identifier"),
+        ("last name", "direct-identifier"),
+        ("patientAge", "quasi-identifier"),
+        ("wage", "sensitive"),
+        ("paid", "other"),
+    ],
+)
+def test_suggest_reads_words(here: Path, capsys: pytest.CaptureFixture[str], column: str, suggestion: str) -> None:
+    """Words of a name are told apart by whatever stands between them."""
+    (here / "named.csv").write_text(f"{column}\n1\n1\n", encoding="utf-8")
+    (found,) = _value("suggest", "named.csv", capsys=capsys)["columns"]
+    assert found["suggestion"] == suggestion
+
+
 def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The voter list attack, with columns that are called otherwise there."""
     (here / "sub").mkdir()
@@ -195,11 +216,24 @@ def test_linkage_of_two_files(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert value["status"] == "fail"
     code, out, _ = _risk("linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", capsys=capsys)
     assert code == 1
+    assert out.startswith("AT RISK  people.csv: 3 of 6 rows match one and only one row of sub/voters.csv")
     assert "Ann" not in out
     none = _value(
         "linkage", "people.csv", "sub/voters.csv", "--on", "sex,born=year", "--max-unique", "1", capsys=capsys
     )
     assert none["ok"]
+
+
+def test_linkage_within_a_tolerance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A number may be off by a number, a day by a duration; each is said as it is meant."""
+    (here / "friends.csv").write_text("born,seen\n1983,2020-01-05\n", encoding="utf-8")
+    (here / "visits.csv").write_text("born,seen\n1981,2020-01-03\n1982,2020-01-04\n", encoding="utf-8")
+    words = ("linkage", "visits.csv", "friends.csv", "--on", "born,seen", "--tolerance")
+    assert _value(*words, "born=1,seen=1d", capsys=capsys)["observed"]["uniquely_matched"] == 1
+    assert _value(*words, "born=2.5,seen=2d", capsys=capsys)["observed"]["uniquely_matched"] == 2
+    code, out, _ = _risk(*words, "born=-1", "--format", "json", capsys=capsys)
+    assert code == 2
+    assert "a number not below 0, or a duration such as 3d" in out
 
 
 def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,6 +257,9 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("people.csv", "-q", "sex", "--k", "1"), 2, "k: input should be greater than or equal to 2"),
         (("suggest", "nope"), 2, "neither a configured table nor a file"),
         (("linkage", "people.csv", "nope.csv", "--on", "sex"), 2, "there is no such file"),
+        (("people.csv", "-q", "sex", "--t", "0.2"), 2, "no sensitive column is named"),
+        (("people.csv", "-q", "sex", "--l", "3"), 2, "no sensitive column is named"),
+        (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "no sampling fraction is given"),
         (("empty.csv", "-q", "sex"), 3, "there is no row to look at"),
     ],
 )
@@ -261,6 +298,17 @@ def test_values_that_are_hard_to_compare(
     assert "okyo" not in out.lower()
     if "ten" in rows or "東京" in rows:
         assert "read with one spelling for each value, k is 2; this decides nothing" in out
+
+
+def test_groups_are_named_by_their_sizes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bar says which sizes it holds, whatever bars are empty; only the last one has no end."""
+    rows = [1.5] + [2.5] * 7 + [3.5] * 2000
+    pd.DataFrame({"x": rows}).to_parquet(here / "bars.parquet")
+    code, out, _ = _risk("bars.parquet", "-q", "x", capsys=capsys)
+    assert code == 1
+    bars = [line.split()[:3] for line in out.split("group of", 1)[1].splitlines()[1:4]]
+    assert bars == [["1", "1", "1"], ["5-9", "1", "7"], ["1,000+", "1", "2,000"]]
+    assert "floating point numbers, of which only exactly equal ones are alike: x" in out
 
 
 def test_a_file_of_nothing_but_missing_values(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
