@@ -1,6 +1,8 @@
 """One Spark session for all tests of a process."""
 
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2")  # not 200 for a few rows
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # tasks need the libraries of the tests
     session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     session.sql(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._numbers import Floats
+from remedies.microaggregation._compiled import compiled
 
 Cell = npt.NDArray[np.int64]
 
@@ -34,7 +35,7 @@ class Cells:
 
         A median among equal values cannot part them: such a cell may hold more than its share, or nothing.
         """
-        points = sample @ directions
+        points = along(sample, directions)
         axis = np.zeros(2**depth - 1, dtype=np.int64)
         cut = np.zeros(2**depth - 1)
         parts = [np.arange(len(points))]
@@ -49,11 +50,11 @@ class Cells:
 
     def of(self, points: Floats) -> Cell:
         """Give the cell (m,) of each point (m, d), from 0 to 2**depth - 1."""
-        along = points @ self.directions
+        turned = along(points, self.directions)
         node = np.zeros(len(points), dtype=np.int64)
         rows = np.arange(len(points))
         for _ in range(int(len(self.cut) + 1).bit_length() - 1):
-            node = 2 * node + 1 + (along[rows, self.axis[node]] > self.cut[node])
+            node = 2 * node + 1 + (turned[rows, self.axis[node]] > self.cut[node])
         return node - len(self.cut)
 
 
@@ -61,6 +62,22 @@ def directions(columns: int, axes: int, seed: int) -> Floats:
     """Give random directions (columns, axes): cells along others than before bring other groups together."""
     found: Floats = np.random.default_rng(seed).normal(size=(columns, axes))
     return found
+
+
+def along(points: Floats, directions: Floats) -> Floats:
+    """Give points (n, d) on directions (d, a): the same bits for a point, whichever others it comes with."""
+    return _along(np.ascontiguousarray(points, np.float64), np.ascontiguousarray(directions))
+
+
+@compiled
+def _along(points: Floats, directions: Floats) -> Floats:
+    out = np.zeros((points.shape[0], directions.shape[1]))
+    for i in range(points.shape[0]):
+        for column in range(points.shape[1]):
+            value = points[i, column]
+            for axis in range(directions.shape[1]):
+                out[i, axis] += value * directions[column, axis]
+    return out
 
 
 def joined(counts: Mapping[int, int], cells: int, least: int) -> Cell:

@@ -1,0 +1,167 @@
+"""Microaggregation of a table in pieces: the pieces are grouped one by one, then cut otherwise and improved.
+
+Every stage sees whole groups only, so each record has k - 1 companions after every stage, whatever happens in a piece.
+Where the pieces lie, and who works on them, is the matter of the doors: `spark` and `_out_of_core`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies._numbers import Floats
+from remedies.microaggregation._cells import Cell, Cells, along
+from remedies.microaggregation._kernels import npn_order
+from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._mhm import mhm_labels
+from remedies.microaggregation._search import Search
+from remedies.microaggregation._starts import cut_block_paths, group_blocks
+
+Labels = npt.NDArray[np.int64]
+
+SAMPLE: Final = 64
+"""Records of the sample for each cell."""
+LEAST: Final = 500
+"""Records that a cell of the first stage has at least, if the table has."""
+_AXES: Final = 8  # along which cells are cut: the widest ones
+_DIGITS: Final = 2.0**20
+_SWEEPS: Final = 30  # in a piece, at most
+_STALLED: Final = 4e-4  # of the sum of squares: a sweep that gains less is the piece's last one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scheme:
+    """How columns become coordinates, and how each stage cuts the table.
+
+    `middle` and `scale`, (d,): what is subtracted, and what divides; a column that does not vary has scale 0.
+    `axes`, (d, d): what rotates, so that the first coordinates hold most of every distance.
+    `trees`: the cells of the first stage, and of each sweep.
+    """
+
+    middle: Floats
+    scale: Floats
+    axes: Floats
+    trees: tuple[Cells, ...]
+
+    @classmethod
+    def fit(cls, sample: Floats, mean: Floats, deviation: Floats, *, depth: int, sweeps: int, seed: int) -> Self:
+        """Make a scheme from a sample (m, d), and from mean and population standard deviation (d,) of the table.
+
+        Engines add floats in any order. Mean and deviation are rounded to 20 bits, so that their last digits do not
+        decide how records are grouped; deviation 0 says that a column does not vary.
+        """
+        scale = _coarse(deviation)
+        unit = np.where(scale > 0, scale, 1.0) / _DIGITS
+        middle = np.rint(mean / unit) * unit
+        scores = _scores(sample[np.lexsort(sample.T[::-1])], middle, scale)
+        centred = scores - scores.mean(axis=0)
+        axes = np.ascontiguousarray(np.linalg.eigh(centred.T @ centred)[1][:, ::-1])
+        points = along(scores, axes)
+        cuts = (_directions(len(axes), None if stage == 0 else seed + stage) for stage in range(sweeps + 1))
+        return cls(middle, scale, axes, tuple(Cells.fit(points, depth, turned) for turned in cuts))
+
+    def points(self, values: Floats) -> Floats:
+        """Give values (n, d) as coordinates (n, d) in which every column that varies counts alike.
+
+        A record's coordinates are the same bits, whichever other records it comes with.
+        """
+        return along(_scores(values, self.middle, self.scale), self.axes)
+
+
+def first(points: Floats, k: int, seed: int) -> Labels:
+    """Group the records of one piece, given as coordinates (n, d), n >= k. O(n log n)."""
+    centred = points - points.mean(axis=0)
+    if len(points) < 2 * k or not centred.any():
+        return _in_turn(len(points), k)
+    Z = _padded(centred)
+    return _swept(Z, _start(centred, Z, k), k, seed)
+
+
+def again(points: Floats, labels: Labels, k: int, seed: int) -> Labels:
+    """Improve groups of k to 2k - 1 records of one piece, given as coordinates (n, d) and labels 0..g-1. O(n log n)."""
+    centred = points - points.mean(axis=0)
+    if len(points) < 2 * k or not centred.any():
+        return labels
+    return _swept(_padded(centred), labels, k, seed)
+
+
+def travel(points: Floats, labels: Labels, cells: Cells) -> Cell:
+    """Give the cell (n,) to which each record goes with its whole group: the one of the group's centroid."""
+    return cells.of(means(points, labels))[labels]
+
+
+def means(values: Floats, labels: Labels) -> Floats:
+    """Give the mean (g, d) of each group of values (n, d); labels are 0..g-1, each there."""
+    sizes = np.bincount(labels)
+    sums = [np.bincount(labels, weights=column) for column in values.T]
+    return np.column_stack(sums) / sizes[:, None]
+
+
+def replaced(values: Floats, labels: Labels, kinds: Sequence[npt.DTypeLike]) -> Floats:
+    """Give, for each record, the mean of its group as the columns' types can hold it: (n, d).
+
+    Whole numbers are rounded half to even. A group whose values are all the same keeps them.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(labels[order])) + 1))
+    low = np.minimum.reduceat(values[order], starts)
+    high = np.maximum.reduceat(values[order], starts)
+    centroid = np.clip(low + means(values - low[labels], labels), low, high)
+    for column, kind in enumerate(kinds):
+        if np.dtype(kind).kind in "iu":
+            centroid[:, column] = np.rint(centroid[:, column])
+        else:
+            centroid[:, column] = centroid[:, column].astype(kind).astype(np.float64) + 0.0  # no negative zero
+    return centroid[labels]
+
+
+def depth_of(records: int, most: int) -> int:
+    """Give how deep a tree is whose cells hold `most` records or fewer on average."""
+    return max(0, int(-(-records // most) - 1).bit_length())
+
+
+def _start(centred: Floats, Z: npt.NDArray[np.float32], k: int) -> Labels:
+    if k >= 50:
+        return group_blocks(Z, k, max(2_000, 20 * k))
+    if len(Z) <= 2_000:
+        return mhm_labels(centred, npn_order(Z), k)
+    return cut_block_paths(centred, Z, k, 2_000 if k == 2 else 500)
+
+
+def _swept(Z: npt.NDArray[np.float32], labels: Labels, k: int, seed: int) -> Labels:
+    search = Search(Z, labels, k, seed=seed, threads=1)
+    total = float(np.einsum("ij,ij->", Z, Z))
+    for _ in range(_SWEEPS):
+        if search.sweep(rebuild=False) < _STALLED * total:
+            break
+    return canonical(search.labels)
+
+
+def _padded(centred: Floats) -> npt.NDArray[np.float32]:
+    """Fill up rows with zeros to whole vectors of the processor."""
+    return np.pad(centred.astype(np.float32), ((0, 0), (0, -centred.shape[1] % 8)))
+
+
+def _scores(values: Floats, middle: Floats, scale: Floats) -> Floats:
+    return np.ascontiguousarray((values - middle) / np.where(scale > 0, scale, np.inf))
+
+
+def _directions(columns: int, seed: int | None) -> Floats:
+    """Give directions (columns, a) along which to cut: the widest axes, or, with a seed, these turned at random."""
+    widest = np.eye(columns)[:, :_AXES]
+    if seed is None:
+        return widest
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(widest.shape[1], widest.shape[1])))[0]
+    return np.ascontiguousarray(widest @ turn)
+
+
+def _coarse(deviation: Floats) -> Floats:
+    mantissa, exponent = np.frexp(deviation)
+    return np.ldexp(np.rint(mantissa * _DIGITS) / _DIGITS, exponent)
+
+
+def _in_turn(records: int, k: int) -> Labels:
+    groups = max(1, records // k)
+    return np.arange(records, dtype=np.int64) * groups // records

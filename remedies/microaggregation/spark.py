@@ -1,0 +1,282 @@
+"""Microaggregation of a Spark table: cells are grouped one by one, then whole groups travel to other cells.
+
+The door of the extra `[spark]`: pyspark is imported when it is first used. Rows reach Python as Arrow's tables, by
+`applyInArrow`, so that columns that are not treated keep every bit: pandas makes floats of whole numbers with NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from checks import did_you_mean
+from remedies._errors import Misfit
+from remedies._numbers import Floats
+from remedies.microaggregation._cells import joined
+from remedies.microaggregation._input import group_size, whole
+from remedies.microaggregation._labels import canonical
+from remedies.microaggregation._stages import LEAST, SAMPLE, Scheme, again, depth_of, first, replaced, travel
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+Whole = npt.NDArray[np.int64]
+
+_KINDS: Final = {"tinyint": "i1", "smallint": "i2", "int": "i4", "bigint": "i8", "float": "f4", "double": "f8"}
+_PARTS: Final = 16  # into which a cell can be split that holds far more than its share
+_RECORDS: Final = 20_000  # of a cell, unless k asks for more
+_EXACT: Final = 2**53
+
+
+def microaggregate(
+    frame: DataFrame,
+    columns: Sequence[str],
+    k: SupportsIndex,
+    *,
+    seed: int = 1,
+    sweeps: SupportsIndex = 3,
+    cells: SupportsIndex | None = None,
+) -> DataFrame:
+    """Give a frame in which each record holds, in the named columns, the centroid of a group of k to 2k - 1 records.
+
+    Mean and standard deviation, a sample and the records of each cell are asked at once; the rest runs when the result
+    is used, and again each time it is used: write it, or cache it. Nothing else comes to the driver. Each stage is one
+    shuffle of the whole table: one to group the records of each cell, and one for each sweep, to which whole groups
+    travel. A cell lies in the memory of one task, and takes about 100 bytes for each of its values.
+
+    The same rows, k, seed, sweeps and cells give the same rows, whatever their order and partitioning, on machines of
+    the same kind. Sums of floats depend on the order of partitions in their last digits, which are rounded away before
+    they are used. On workers of several kinds a task that is repeated may give other groups; write the result of such
+    a cluster once. The rows must not change while they are read: a frame of `rand()` has to be written first.
+
+    Args:
+        frame: columns that are not named are not touched, and may be of any type that Arrow has.
+        columns: the quasi-identifiers, whole numbers or floats, each value finite; whole numbers below 2**53.
+        k: smallest group, 2 <= k <= rows.
+        seed: >= 0.
+        sweeps: 0 or more; each lowers the information loss less than the one before.
+        cells: how many, rounded up to a power of two; by default as many as hold 20,000 rows each, or 200 k.
+
+    Returns:
+        The same columns and types, the rows in no particular order. Whole numbers are rounded half to even.
+
+    Raises:
+        Misfit: a column is missing or of another type, has NULL, NaN or infinite values, or k or an option does not
+            fit. No message contains a value.
+    """
+    wanted = _named(frame, columns)
+    rounds, dice = _at_least(sweeps, 0, "sweeps"), _at_least(seed, 0, "seed")
+    at = [frame.columns.index(name) for name in wanted]
+    kinds = [_KINDS[frame.schema[place].dataType.simpleString()] for place in at]
+    rows, mean, deviation = _moments(frame, wanted, at)
+    size = group_size(k, records=rows)
+    depth = depth_of(rows, max(200 * size, _RECORDS)) if cells is None else depth_of(_at_least(cells, 1, "cells"), 1)
+    from pyspark.sql import functions as sql
+
+    # No name of the frame is used from here on: names may hold dots, or occur twice.
+    plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    keyed = plain.withColumn("hash", sql.xxhash64(*_hashable(plain))).withColumn("group", sql.lit(0).cast("bigint"))
+    sample = _sample(keyed, at, min(rows, max(2_048, SAMPLE * 2**depth)))
+    scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=dice)
+    work = _Work(
+        scheme, size, dice, tuple(at), tuple(kinds), tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
+    )
+    placed = keyed.withColumn("cell", sql.lit(0).cast("bigint"))
+    placed = placed.mapInArrow(work.place, placed.schema)
+    for stage in range(rounds + 1):
+        placed = placed.groupBy("cell").applyInArrow(work.stage(stage, placed.schema), placed.schema)
+    return placed.drop("hash", "group", "cell").toDF(*frame.columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """What is sent to the tasks. `homes`: for each stage, the cell to which each part of a cell belongs."""
+
+    scheme: Scheme
+    k: int
+    seed: int
+    at: tuple[int, ...]
+    kinds: tuple[str, ...]
+    homes: tuple[Whole, ...]
+
+    def place(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give records with the cell of the first stage."""
+        import pyarrow as pa
+
+        for batch in batches:
+            part = _part(self.scheme, 0, _values(batch, self.at), _column(batch, "hash"))
+            yield batch.set_column(batch.num_columns - 1, "cell", pa.array(self.homes[0][part]))
+
+    def stage(self, number: int, schema: StructType) -> Callable[[pa.Table], pa.Table]:
+        """Give what groups, or regroups, the records of a cell, and sends them on or writes centroids."""
+
+        def work(table: pa.Table) -> pa.Table:
+            from pyspark.sql.pandas.types import to_arrow_schema
+
+            # Times come in the session's zone, and Spark takes them back in UTC only: the same moments.
+            return self._regroup(table.cast(to_arrow_schema(schema)), number)
+
+        return work
+
+    def _regroup(self, table: pa.Table, number: int) -> pa.Table:
+        import pyarrow as pa
+
+        values, prints = _values(table, self.at), _column(table, "hash")
+        order = np.lexsort((*values.T, prints))
+        table, values, prints = table.take(pa.array(order)), values[order], prints[order]
+        points = self.scheme.points(values)
+        if number == 0:
+            labels = first(points, self.k, self.seed)
+        else:
+            labels = again(points, canonical(_column(table, "group")), self.k, self.seed + number)
+        if number + 1 == len(self.homes):
+            for column, kind, cells in zip(self.at, self.kinds, replaced(values, labels, self.kinds).T, strict=True):
+                table = table.set_column(column, table.schema.field(column), pa.array(cells.astype(kind)))
+            return table
+        lead = prints[np.unique(labels, return_index=True)[1]][labels]  # of the group's first record
+        cell = travel(points, labels, self.scheme.trees[number + 1])
+        home = self.homes[number + 1][cell * _PARTS + lead % _PARTS]
+        group = (int(_column(table, "cell")[0]) << 32) + labels
+        places = {name: table.schema.get_field_index(name) for name in ("group", "cell")}
+        table = table.set_column(places["group"], "group", pa.array(group))
+        return table.set_column(places["cell"], "cell", pa.array(home))
+
+
+def _named(frame: DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(columns, str) or not columns:
+        raise Misfit("no columns are named; expected a list of names of numeric columns")
+    for name in columns:
+        count = frame.columns.count(name)
+        if count != 1:
+            seen = "not found" if count == 0 else f"found {count} times"
+            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, frame.columns)}")
+        kind = frame.schema[frame.columns.index(name)].dataType.simpleString()
+        if kind not in _KINDS:
+            raise Misfit(f"column '{name}' has type {kind}; expected whole numbers or floats: cast it, or leave it out")
+    return tuple(dict.fromkeys(columns))
+
+
+def _at_least(number: SupportsIndex, least: int, name: str) -> int:
+    found = whole(number, name=name)
+    if found < least:
+        raise Misfit(f"{name} is {found}; expected {least} or more")
+    return found
+
+
+def _least(k: int, rows: int) -> int:
+    return min(rows, max(2 * k, LEAST))
+
+
+def _moments(frame: DataFrame, names: Sequence[str], at: Sequence[int]) -> tuple[int, Floats, Floats]:
+    """Count rows, and give mean and population standard deviation of each column; 0 for what does not vary.
+
+    Raises:
+        Misfit: a column has values that are missing, not finite or too large.
+    """
+    from pyspark.sql import functions as sql
+
+    plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    asked = [sql.count(sql.lit(1)).alias("rows")]
+    for number, place in enumerate(at):
+        value = sql.col(f"c{place}").cast("double")
+        bad = value.isNull() | sql.isnan(value) | (sql.abs(value) == float("inf"))
+        asked += [
+            sql.count(sql.when(bad, 1)).alias(f"bad{number}"),
+            sql.avg(sql.when(~bad, value)).alias(f"mean{number}"),
+        ]
+        asked += [sql.stddev_pop(sql.when(~bad, value)).alias(f"sd{number}")]
+        asked += [sql.min(value).alias(f"low{number}"), sql.max(value).alias(f"high{number}")]
+    found = plain.agg(*asked).first()
+    if found is None:  # an aggregate without keys has one row
+        raise Misfit("the table cannot be counted")
+    mean, deviation = np.zeros(len(at)), np.zeros(len(at))
+    for number, name in enumerate(names):
+        bad, low, high = (found[f"{what}{number}"] for what in ("bad", "low", "high"))
+        if bad:
+            text = "missing or infinite values; fill them or drop the records first"
+            raise Misfit(f"column '{name}' has {bad} {text}")
+        kind = frame.schema[at[number]].dataType.simpleString()
+        if kind == "bigint" and found["rows"] and max(abs(low), abs(high)) >= _EXACT:
+            raise Misfit(f"column '{name}' holds whole numbers of 2**53 or more; subtract something, or cast it")
+        if found["rows"] and low < high:
+            mean[number], deviation[number] = found[f"mean{number}"], found[f"sd{number}"]
+            if not 0 < deviation[number] < float("inf"):
+                raise Misfit(f"column '{name}' holds numbers whose squares are no float; scale it first")
+    return int(found["rows"]), mean, deviation
+
+
+def _hashable(plain: DataFrame) -> Sequence[str]:
+    """Name the columns of which Spark has a hash: all but maps, and what holds maps."""
+    return [field.name for field in plain.schema if not {"map", "variant"} & set(_words(field.dataType.simpleString()))]
+
+
+def _words(kind: str) -> Iterator[str]:
+    return ("".join(letters) for wordy, letters in groupby(kind, str.isalnum) if wordy)
+
+
+def _sample(keyed: DataFrame, at: Sequence[int], most: int) -> Floats:
+    """Take the records of the smallest hashes: the same ones, whatever the partitioning."""
+    from pyspark.sql import functions as sql
+
+    names = [f"c{place}" for place in at]
+    mixed = sql.xxhash64(sql.col("hash"))  # independent of the parts, which are taken by the hash itself
+    rows = keyed.select(*(sql.col(name).cast("double") for name in names), mixed.alias("mixed"))
+    kept = rows.orderBy("mixed", *names).limit(most).drop("mixed")
+    return np.asarray([tuple(row) for row in kept.collect()], dtype=np.float64)
+
+
+def _homes(keyed: DataFrame, at: Sequence[int], scheme: Scheme, *, least: int) -> Iterator[Whole]:
+    """Give, for each stage, where the parts of its cells belong: small cells are joined, large ones parted."""
+    places, stages = tuple(at), len(scheme.trees)
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            values, prints = _values(batch, places), _column(batch, "hash")
+            for stage in range(stages):
+                part, records = np.unique(_part(scheme, stage, values, prints), return_counts=True)
+                yield pa.record_batch(
+                    {"stage": np.full(len(part), stage, dtype=np.int32), "part": part, "records": records}
+                )
+
+    counted = keyed.mapInArrow(count, "stage int, part bigint, records bigint")
+    found = counted.groupBy("stage", "part").sum("records").collect()
+    parts = (len(scheme.trees[0].cut) + 1) * _PARTS
+    for stage in range(stages):
+        counts = np.zeros(parts, dtype=np.int64)
+        for row in found:
+            if row[0] == stage:
+                counts[row[1]] = row[2]
+        yield _home(counts, least=least if stage == 0 else 0)
+
+
+def _home(counts: Whole, *, least: int) -> Whole:
+    """Keep the parts of a cell together, unless it holds more than twice its share."""
+    home = np.arange(len(counts))
+    by_cell = counts.reshape(-1, _PARTS).sum(axis=1)
+    share = max(2 * counts.sum() * _PARTS / len(counts), 2 * least)
+    home -= np.where(np.repeat(by_cell > share, _PARTS), 0, home % _PARTS)
+    together = np.bincount(home, weights=counts, minlength=len(counts)).astype(np.int64)
+    if least:
+        home = joined(dict(enumerate(together.tolist())), len(counts), least)[home]
+    return home
+
+
+def _part(scheme: Scheme, stage: int, values: Floats, prints: Whole) -> Whole:
+    return scheme.trees[stage].of(scheme.points(values)) * _PARTS + prints % _PARTS
+
+
+def _values(table: pa.Table | pa.RecordBatch, at: Sequence[int]) -> Floats:
+    return np.column_stack([np.asarray(table.column(place), dtype=np.float64) for place in at])
+
+
+def _column(table: pa.Table | pa.RecordBatch, name: str) -> Whole:
+    return np.asarray(table.column(name), dtype=np.int64)
