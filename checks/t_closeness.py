@@ -45,12 +45,12 @@ from checks._ordered import not_in_order, orderly_far
 from checks._sensitive import broken_in, sensitive_of, worst_of
 from checks.risk._hierarchy import Hierarchy
 
-_CLOSE: Final = Message("in every group {columns} are spread as in the table, to within {t:number}")
+_CLOSE: Final = Message("in every group the values of {columns} are spread as in the table, to within {t:number}")
 _FAR: Final = Message(
     "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from the table's"
 )
 _CLOSE_TO_BOTH: Final = Message(
-    "in every group {columns} are spread as in the table and as in {reference}, to within {t:number}"
+    "in every group the values of {columns} are spread as in the table and as in {reference}, to within {t:number}"
 )
 _FAR_FROM_REFERENCE: Final = Message(
     "{bad:count} of {rows:count} records are in groups whose {column} is farther than {t:number} from that "

@@ -80,6 +80,7 @@ _NO_FRACTION: Final = Problem(
     "no sampling fraction is given; --max-population-unique is a limit of what is estimated from one",
     hint="--sampling-fraction 0.01, if the table is a hundredth of the population",
 )
+_NOTHING_SHARED: Final = Problem("risk.nothing_shared", "no shared column is named", hint="--on a,b=c")
 
 
 @app.callback()
@@ -187,8 +188,11 @@ def linkage(
     from monitor.pages.risk import draw_linkage
 
     invocation: Invocation = ctx.obj
+    shared = pairs_in(on)
+    if not shared:
+        raise Stop(ExitCode.USAGE, _NOTHING_SHARED)
     with beside(name, auxiliary, invocation) as (place, other):
-        given: dict[str, Any] = {"auxiliary": other, "on": pairs_in(on), "max_unique_fraction": max_unique}
+        given: dict[str, Any] = {"auxiliary": other, "on": shared, "max_unique_fraction": max_unique}
         if tolerance is not None:
             given["tolerance"] = {name: number_in(far) for name, far in pairs_in(tolerance).items()}
         found = ask(place, "linkage", given)

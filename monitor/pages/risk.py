@@ -39,7 +39,7 @@ def draw_assessment(console: Console, found: Assessment) -> None:
             console.print()
             draw(console, one)
         elif one is not worst:
-            console.print(f"\n{one.check.type}: {visible(str(one.outcome.message))}")
+            console.print(f"\n{one.check.type.replace('_', '-')}: {visible(str(one.outcome.message))}")
     console.print()
     console.print(Text(_NOT_MEASURED, "dim"))
 
@@ -113,7 +113,7 @@ def _draw_k(console: Console, one: CheckResult) -> None:
     draw_table(console, ("", ">number", ">share"), lines)
     for line in _other_k(seen):
         console.print(line)
-    if seen["continuous"]:
+    if seen["continuous"] and one.outcome.status is not Status.WARN:  # a warning says it already
         columns = visible(", ".join(seen["continuous"]))
         console.print(f"floating point numbers, of which only exactly equal ones are alike: {columns}")
     console.print()

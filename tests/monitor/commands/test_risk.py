@@ -257,6 +257,7 @@ def test_linkage_of_configured_tables(here: Path, capsys: pytest.CaptureFixture[
         (("people.csv", "-q", "sex", "--k", "1"), 2, "k: input should be greater than or equal to 2"),
         (("suggest", "nope"), 2, "neither a configured table nor a file"),
         (("linkage", "people.csv", "nope.csv", "--on", "sex"), 2, "there is no such file"),
+        (("linkage", "people.csv", "people.csv", "--on", ","), 2, "no shared column is named"),
         (("people.csv", "-q", "sex", "--t", "0.2"), 2, "no sensitive column is named"),
         (("people.csv", "-q", "sex", "--l", "3"), 2, "no sensitive column is named"),
         (("people.csv", "-q", "sex", "--max-population-unique", "0.1"), 2, "no sampling fraction is given"),
@@ -296,6 +297,7 @@ def test_values_that_are_hard_to_compare(
     value = _value("hard.csv", "-q", "x", "--k", "2", capsys=capsys)
     assert value["results"][0]["observed"]["k"] == k
     assert "okyo" not in out.lower()
+    assert out.count("floating point") == ("1.5" in rows)
     if "ten" in rows or "東京" in rows:
         assert "read with one spelling for each value, k is 2; this decides nothing" in out
 
