@@ -14,6 +14,7 @@ NAMES = (
     "disclosure_risk",
     "incremental_risk",
     "microaggregation",
+    "beyond_memory",
     "weekly_report",
     "command_line",
 )
@@ -23,7 +24,7 @@ LIBRARIES = ("ibis-framework", "duckdb", "great-expectations", "sqlmodel", "pand
 def main() -> None:
     """Run them; one alone may be given options."""
     names = sys.argv[1:] or NAMES
-    if len(names) == 1 or names[1].startswith("-"):
+    if len(names) == 1 or names[1] not in NAMES:
         importlib.import_module(f"benchmarks.{names[0]}").main()
         return
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)

@@ -1,8 +1,8 @@
 """`tablewatch remedy`: repair a table that is at risk, and write what is proved."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -11,15 +11,16 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from remedies import Remedy, Treatment
+    from monitor.disclosure.place import Place
+    from remedies import Bill, Progress
     from remedies.microaggregate import Microaggregate
 
 _STEPS: Final = 200
 _NO_COLUMNS: Final = Problem(
     "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="--columns a,b,c"
 )
+
+Done = TypeVar("Done")
 
 app = typer.Typer(
     help="Repair a table that is at risk, and write what is proved.",
@@ -60,6 +61,9 @@ def microaggregate(
     anchors: Annotated[int, typer.Option(help="Anchors of fdh.")] = 3,
     divisor: Annotated[float, typer.Option(help="By what fdh divides the radius around an anchor.")] = 3,
     gamma: Annotated[float, typer.Option(help="How eagerly vmdav lets a group grow.")] = 0.2,
+    memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="Treat a file larger than memory, with no more than so much.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
 ) -> None:
     """Group records by k or more, and write each as the centroid of its group.
@@ -84,7 +88,7 @@ def microaggregate(
         "divisor": divisor,
         "gamma": gamma,
     }
-    _treat(ctx.obj, given, out, Microaggregate, said, force=force)
+    _treat(ctx.obj, given, out, Microaggregate, said, memory=memory, force=force)
 
 
 def _levels(said: str) -> tuple[str, Sequence[str]]:
@@ -99,6 +103,7 @@ def _treat(
     remedy: "type[Microaggregate]",
     said: dict[str, Any],
     *,
+    memory: str | None,
     force: bool,
 ) -> None:
     """Treat a table, write what is proved, and say what it cost."""
@@ -117,10 +122,15 @@ def _treat(
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     with limits_in_words():
         chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
-    treated = _apply(chosen, read(place))
-    bill = treated.bill
-    every = tuple(dict.fromkeys((*bill.guarantee.columns, *known)))
-    reached = write_proved(treated.frame, out, prove_k(every, k=said["k"], clock=SystemClock()))
+    every = tuple(dict.fromkeys((*chosen.columns, *known)))
+    if memory is None:
+        frame = read(place)
+        treated = _told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
+        bill = treated.bill
+        reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock()))
+    else:
+        bill = _streamed(place, out, chosen, every, memory)
+        reached = int(str(bill.guarantee.reached["k"]))
     result = {
         "schema": "tablewatch.remedy/1",
         "ok": True,
@@ -137,12 +147,24 @@ def _treat(
     invocation.emit(result, lambda console: draw_bill(console, bill, out, reached))
 
 
-def _apply(remedy: "Remedy", frame: "pd.DataFrame") -> "Treatment":
+def _streamed(place: "Place", out: Path, remedy: "Microaggregate", every: Sequence[str], memory: str) -> "Bill":
+    from monitor.treatment.streamed import bytes_in, check_options, treat_file
+
+    size = bytes_in(memory)
+    check_options(remedy)
+    return _told(
+        remedy.name,
+        lambda tell: treat_file(place, out, remedy, memory=size, every=every, progress=tell),
+    )
+
+
+def _told(name: str, work: "Callable[[Progress], Done]") -> "Done":
+    """Do work that tells how far it is, and say in words what it refuses."""
     from monitor.frame.progress import progress
     from remedies import Misfit, Refused
 
     done = 0
-    with progress(remedy.name, _STEPS) as advance:
+    with progress(name, _STEPS) as advance:
 
         def tell(share: float) -> None:
             nonlocal done
@@ -151,7 +173,7 @@ def _apply(remedy: "Remedy", frame: "pd.DataFrame") -> "Treatment":
                 advance()
 
         try:
-            return remedy.apply(frame, progress=tell)
+            return work(tell)
         except Misfit as error:
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
         except Refused as error:

@@ -1,7 +1,8 @@
 """Write a treated frame as a file that is complete and proved, or not at all."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -48,10 +49,24 @@ def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], int])
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+
+    def write_all(draft: Path) -> None:
+        with sink(draft, table.schema) as write:
+            write(table)
+
+    return give_out(out, write_all, prove)
+
+
+def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], int]) -> int:
+    """Let `write` make a draft, and give what `prove` finds in it, before the file gets its name.
+
+    Raises:
+        Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
+    """
     try:
         with TemporaryDirectory(dir=out.parent, prefix=".tablewatch-") as folder:
             draft = Path(folder) / f"output{out.suffix}"
-            _write(table, draft)
+            write(draft)
             found = prove(draft)
             draft.replace(out)
     except OSError as error:
@@ -59,7 +74,7 @@ def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], int])
     return found
 
 
-def prove_k(columns: Sequence[str], *, k: int, clock: Clock) -> Callable[[Path], int]:
+def prove_k(columns: Sequence[str], *, k: int, clock: Clock, memory_limit: str = "2GB") -> Callable[[Path], int]:
     """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
 
     The function raises Stop where these are fewer than k, or cannot be counted.
@@ -70,7 +85,9 @@ def prove_k(columns: Sequence[str], *, k: int, clock: Clock) -> Callable[[Path],
     )
 
     def prove(path: Path) -> int:
-        spec = SourceSpec(name="the output", base=path.parent, files=path.name, table="output")
+        spec = SourceSpec(
+            name="the output", base=path.parent, files=path.name, table="output", memory_limit=memory_limit
+        )
         (result,) = Place(Target(Subject("the output", "output", ()), spec)).ask([check], clock)
         if result.outcome.status in {Status.PASS, Status.WARN}:  # it warns of floats, whatever was done to them
             reached: Any = result.outcome.observed["k"]
@@ -85,15 +102,21 @@ def prove_k(columns: Sequence[str], *, k: int, clock: Clock) -> Callable[[Path],
     return prove
 
 
-def _write(table: "pa.Table", draft: Path) -> None:
+@contextmanager
+def sink(draft: Path, schema: "pa.Schema") -> "Iterator[Callable[[pa.Table | pa.RecordBatch], None]]":
+    """Give what writes rows to a CSV or Parquet file, whose bytes are on disk afterwards."""
     if draft.suffix == ".parquet":
         from pyarrow import parquet
 
-        parquet.write_table(table, draft, write_statistics=False, store_schema=False, compression="zstd")
+        with parquet.ParquetWriter(
+            draft, schema, write_statistics=False, store_schema=False, compression="zstd"
+        ) as writer:
+            yield writer.write
     else:
         from pyarrow import csv
 
-        csv.write_csv(table, draft)
+        with csv.CSVWriter(draft, schema) as rows:
+            yield rows.write
     with draft.open("rb") as written:
         os.fsync(written.fileno())
 
