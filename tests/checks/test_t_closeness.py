@@ -35,7 +35,7 @@ def test_salaries_in_order(dialect):
     assert (ordered.observed["t"], ordered.observed["classes_above_t"]) == (0.375, 1)
     assert (ordered.observed["rows"], ordered.observed["classes"], ordered.observed["reference"]) == (9, 3, "table")
     assert (equal.status, equal.observed["t"]) == (Status.PASS, pytest.approx(2 / 3))
-    assert str(equal.message) == "in every group s are spread as in the table, to within 0.7"
+    assert str(equal.message) == "in every group the values of s are spread as in the table, to within 0.7"
     assert limit.status is Status.PASS
 
 
@@ -90,7 +90,7 @@ def test_a_table_that_is_as_its_reference(dialect):
             outcome = ask(closeness(t=0.9, reference="t", **distance), here)
         assert outcome.status is Status.PASS
         assert outcome.observed["reference_t"] == outcome.observed["t"]
-        said = "in every group s are spread as in the table and as in t, to within 0.9"
+        said = "in every group the values of s are spread as in the table and as in t, to within 0.9"
         assert str(outcome.message) == said
 
 
