@@ -83,6 +83,9 @@ class Microaggregate(RemedyParameters):
         """
         from remedies.microaggregation._mixed import group_records
 
+        if len(frame) < self.k:
+            seen = "1 record" if len(frame) == 1 else f"{len(frame)} records"
+            raise Misfit(f"{seen} cannot hide among {self.k}; expected at least k records, or a smaller k")
         attributes = [self._read(frame, name) for name in self.columns]
         partition = self._partition(len(frame), progress)
         grouped = group_records(attributes, k=self.k, weights=self.weights, partition=partition)

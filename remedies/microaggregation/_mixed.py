@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from remedies._errors import Misfit
 from remedies._numbers import Floats, Mask
 from remedies.microaggregation._attributes import Attribute, Labels
 from remedies.microaggregation._missing import Block, blocks, fill
@@ -37,18 +36,13 @@ def group_records(
     """Group the records of a table, and give each the centroid of its group.
 
     Args:
-        attributes: d columns of n records.
+        attributes: d columns of n records, n >= k.
         k: the smallest group.
-        weights: factor of a column's distances, by its name; 1 where none is named.
+        weights: factor of a column's squared distances, by its name; 1 where none is named.
         partition: how records of one block are grouped.
-
-    Raises:
-        Misfit: fewer than k records.
     """
     codes = np.column_stack([one.codes for one in attributes])
     missing = np.column_stack([one.missing for one in attributes])
-    if len(codes) < k:
-        raise Misfit(f"{len(codes)} records cannot hide among {k}; expected at least k records, or a smaller k")
     labels = np.zeros(len(codes), dtype=np.int64)
     results: list[Microaggregation] = []
     for number, block in enumerate(blocks(missing, k)):

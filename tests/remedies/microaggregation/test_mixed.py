@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedies import Misfit
 from remedies.microaggregation import information_loss, mdav
 from remedies.microaggregation._attributes import ColumnKind, nominal, numeric, ordinal
 from remedies.microaggregation._cost import cost
@@ -92,12 +91,6 @@ def test_losses_of_a_kind_are_those_of_all_its_cells() -> None:
     middle = np.stack([scores[grouped.labels == label].mean(axis=0) for label in grouped.labels])
     expected = 100 * ((scores - middle) ** 2).sum() / (scores**2).sum()
     assert found.by_kind == {ColumnKind.NUMERIC: pytest.approx(expected)}
-
-
-def test_fewer_records_than_k_are_refused() -> None:
-    """The message says how many there are, and what is expected."""
-    with pytest.raises(Misfit, match="3 records cannot hide among 5"):
-        group_records([numeric(pd.Series([1, 2, 3], name="n"))], k=5, weights={}, partition=by_first_axis(5))
 
 
 @pytest.mark.parametrize("axes", [0, 1, 3])
