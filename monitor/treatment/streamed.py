@@ -75,7 +75,8 @@ def treat_file(
 ) -> Bill:
     """Write a file, with `memory` bytes at most, in which `every` column together is k-anonymous.
 
-    The folder of `out` holds about twice the columns as float64 while it runs, in a folder only its owner can read.
+    While it runs, the folder of `out` holds 16 bytes for each cell of the columns and 32 for each row, in a folder that
+    only its owner can read.
 
     Raises:
         Misfit: a column is not numeric or has missing values, or there are fewer than k rows.

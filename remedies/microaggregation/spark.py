@@ -49,7 +49,7 @@ def microaggregate(
     Mean and standard deviation, a sample and the records of each cell are asked at once; the rest runs when the result
     is used, and again each time it is used: write it, or cache it. Nothing else comes to the driver. Each stage is one
     shuffle of the whole table: one to group the records of each cell, and one for each sweep, to which whole groups
-    travel. A cell lies in the memory of one task, and takes about 100 bytes for each of its values.
+    travel. A cell lies in the memory of one task.
 
     The same rows, k, seed, sweeps and cells give the same rows, whatever their order and partitioning, on machines of
     the same kind. Sums of floats depend on the order of partitions in their last digits, which are rounded away before
