@@ -6,7 +6,7 @@ The door of the extra `[spark]`: pyspark is imported when it is first used. Rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, SupportsIndex
@@ -106,7 +106,7 @@ class _Work:
     kinds: tuple[str, ...]
     homes: tuple[Whole, ...]
 
-    def place(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def place(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give records with the cell of the first stage."""
         import pyarrow as pa
 
@@ -236,7 +236,7 @@ def _homes(keyed: DataFrame, at: Sequence[int], scheme: Scheme, *, least: int) -
     """Give, for each stage, where the parts of its cells belong: small cells are joined, large ones parted."""
     places, stages = tuple(at), len(scheme.trees)
 
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
