@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -157,22 +156,9 @@ def test_a_store_on_postgresql_keeps_nothing(postgresql):
 
 
 @pytest.fixture(scope="module")
-def spark(new_place, tmp_path_factory) -> Iterator[Place]:
-    """Give a place over tables of a Spark session of this process, which our sources then use beside it."""
-    pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
-    from pyspark.sql import SparkSession
-
-    warehouse = str(tmp_path_factory.mktemp("warehouse"))
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.warehouse.dir": warehouse,
-        "spark.sql.shuffle.partitions": "2",  # not 200 for eight rows
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # the second compiler does not pay off in a minute
-    }
-    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
+def spark(new_place, spark_session) -> Iterator[Place]:
+    """Give a place over tables of the Spark session of this process, which our sources then use beside it."""
+    session = spark_session
     place = new_place()
     files = place.folder / "data" / "spark"
     files.mkdir()
@@ -184,7 +170,6 @@ def spark(new_place, tmp_path_factory) -> Iterator[Place]:
     place.configure()
     yield place
     session.sql("DROP SCHEMA canaries CASCADE")
-    session.stop()
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # Spark's bridge to Java leaves sockets to the collector
