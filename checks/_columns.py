@@ -9,6 +9,7 @@ from annotated_types import MinLen
 from pydantic import AfterValidator, Field
 
 from checks._contract import Context, Misconfigured
+from checks._names import did_you_mean
 
 
 def _named_once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -50,6 +51,24 @@ def say_type(datatype: dt.DataType) -> str:
 
 
 NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
+
+
+def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) -> dt.DataType:
+    """Give a type in which a column and one of the reference table `of` compare; `must` says why they have to.
+
+    Raises:
+        Misconfigured: there is no such column, or it is of another kind.
+    """
+    table = context.references[of]
+    if theirs not in table.columns:
+        raise Misconfigured(f"column '{theirs}' not found in {of}{did_you_mean(theirs, table.columns)}")
+    mine, other = context.column(own).type(), table[theirs].type()
+    kind = common_type(mine, other)
+    if kind is None:
+        raise Misconfigured(
+            f"column '{own}' is of type {say_type(mine)} and {of}.{theirs} of type {say_type(other)}; {must}"
+        )
+    return kind
 
 
 def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:

@@ -15,7 +15,7 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from checks._classes import SIZE, ClassTables
-from checks._columns import ColumnName, common_type, say_type
+from checks._columns import ColumnName, common_kind
 from checks._contract import Context, Misconfigured
 from checks._message import Message
 from checks._names import did_you_mean
@@ -60,21 +60,10 @@ class Population:
         strange = sorted(set(names) - set(quasi_identifiers))
         if strange:
             raise Misconfigured(f"'{strange[0]}' is no quasi-identifier{did_you_mean(strange[0], quasi_identifiers)}")
-        table = context.references[name]
         theirs = {own: names.get(own, own) for own in quasi_identifiers}
-        kinds = {}
-        for own, column in theirs.items():
-            if column not in table.columns:
-                raise Misconfigured(f"column '{column}' not found in {name}{did_you_mean(column, table.columns)}")
-            mine, other = context.column(own).type(), table[column].type()
-            kind = common_type(mine, other)
-            if kind is None:
-                raise Misconfigured(
-                    f"column '{own}' is of type {say_type(mine)} and {name}.{column} of type {say_type(other)}; "
-                    "a quasi-identifier and its column in the population are of one kind"
-                )
-            kinds[own] = kind
-        return cls(table, theirs, kinds)
+        must = "a quasi-identifier and its column in the population are of one kind"
+        kinds = {own: common_kind(context, own, column, of=name, must=must) for own, column in theirs.items()}
+        return cls(context.references[name], theirs, kinds)
 
     def counts(self, tables: ClassTables) -> ir.Table:
         """Give a row for each class of either table: its keys, its `rows` here and its `population`, 0 for none."""

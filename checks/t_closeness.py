@@ -22,7 +22,7 @@ from checks._closeness import (
     strangers_among,
     values_of,
 )
-from checks._columns import NUMBERS, ColumnName, QuasiIdentifiers, SensitiveColumns, common_type, fit, say_type
+from checks._columns import NUMBERS, ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit
 from checks._contract import (
     Check,
     CheckParameters,
@@ -184,17 +184,10 @@ class TClosenessCheck(CheckParameters):
         Raises:
             Misconfigured: it has no such column, or one of another kind.
         """
-        table, column = context.references[reference], self.reference_columns.get(name, name)
-        if column not in table.columns:
-            raise Misconfigured(f"column '{column}' not found in {reference}{did_you_mean(column, table.columns)}")
-        mine, theirs = context.column(name).type(), table[column].type()
-        kind = common_type(mine, theirs)
-        if kind is None:
-            raise Misconfigured(
-                f"column '{name}' is of type {say_type(mine)} and {reference}.{column} of type {say_type(theirs)}; "
-                "they must be of one kind to be compared"
-            )
-        return values_of(table, column, kind)
+        column = self.reference_columns.get(name, name)
+        must = "they must be of one kind to be compared"
+        kind = common_kind(context, name, column, of=reference, must=must)
+        return values_of(context.references[reference], column, kind)
 
     def look_again(self, context: Context, measurement: Measurement) -> Measurement:
         """Say how many rows there are, and which columns were meant."""

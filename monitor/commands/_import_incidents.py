@@ -24,63 +24,73 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="COLUMN=FIELD",
+        help="Which column is which field: table, title, detected, occurred, resolved, resolution, severity, "
+        "found_by, cause, id. May be given again.",
+        envvar="TABLEWATCH_IMPORT_INCIDENTS_MAP",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="What is the same for every row, such as severity=error. May be given again.",
+        envvar="TABLEWATCH_IMPORT_INCIDENTS_SET",
+    ),
+]
+Value = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD:THEIRS=OURS",
+        help="What a word of the ticket system means, such as severity:Highest=critical, for table, severity, "
+        "resolution and found_by; nothing after the = means no value. May be given again.",
+        envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
+    ),
+]
+Zone = Annotated[
+    str | None, typer.Option(metavar="ZONE", help="Zone of times without an offset; by default the project's.")
+]
+TimeFormat = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="How times are written, such as '%d/%m/%Y %H:%M'. May be given again; ISO 8601 with an offset is "
+        "always read.",
+        envvar="TABLEWATCH_IMPORT_INCIDENTS_TIME_FORMAT",
+    ),
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="How the file's text is written, such as shift_jis or cp1252.")
+]
+Update = Annotated[
+    bool,
+    typer.Option("--update", help="Let incidents follow their tickets, where these say something else by now."),
+]
+Partial = Annotated[bool, typer.Option("--partial", help="Import the good rows although others are bad.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")]
+AnyTable = Annotated[bool, typer.Option("--any-table", help="Also for tables that are not in the configuration.")]
+By = Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")]
+
 
 def import_incidents(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of incidents.")],
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="COLUMN=FIELD",
-            help="Which column is which field: table, title, detected, occurred, resolved, resolution, severity, "
-            "found_by, cause, id. May be given again.",
-            envvar="TABLEWATCH_IMPORT_INCIDENTS_MAP",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="FIELD=VALUE",
-            help="What is the same for every row, such as severity=error. May be given again.",
-            envvar="TABLEWATCH_IMPORT_INCIDENTS_SET",
-        ),
-    ] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD:THEIRS=OURS",
-            help="What a word of the ticket system means, such as severity:Highest=critical, for table, severity, "
-            "resolution and found_by; nothing after the = means no value. May be given again.",
-            envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
-        ),
-    ] = None,
-    timezone: Annotated[
-        str | None, typer.Option(metavar="ZONE", help="Zone of times without an offset; by default the project's.")
-    ] = None,
-    time_format: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="How times are written, such as '%d/%m/%Y %H:%M'. May be given again; ISO 8601 with an offset is "
-            "always read.",
-            envvar="TABLEWATCH_IMPORT_INCIDENTS_TIME_FORMAT",
-        ),
-    ] = None,
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="How the file's text is written, such as shift_jis or cp1252.")
-    ] = "utf-8",
-    update: Annotated[
-        bool,
-        typer.Option("--update", help="Let incidents follow their tickets, where these say something else by now."),
-    ] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Import the good rows although others are bad.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
-    any_table: Annotated[
-        bool, typer.Option("--any-table", help="Also for tables that are not in the configuration.")
-    ] = False,
-    by: Annotated[str | None, typer.Option(metavar="WHO", help="Who does this; by default the user.")] = None,
+    map_: Map = None,
+    set_: Set = None,
+    value: Value = None,
+    timezone: Zone = None,
+    time_format: TimeFormat = None,
+    encoding: Encoding = "utf-8",
+    update: Update = False,
+    partial: Partial = False,
+    dry_run: DryRun = False,
+    any_table: AnyTable = False,
+    by: By = None,
 ) -> None:
     """Import incidents from the table that a ticket system exports. Importing it again adds nothing.
 

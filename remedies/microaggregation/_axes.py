@@ -15,6 +15,11 @@ def on_axes(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     return _rotated(scores, np.ascontiguousarray(axes[:, ::-1]))
 
 
+def padded(points: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Fill up rows with zeros to whole vectors of the processor."""
+    return np.pad(points, ((0, 0), (0, -points.shape[1] % 8)))
+
+
 @compiled
 def _products(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     n, d = scores.shape

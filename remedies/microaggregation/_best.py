@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._axes import on_axes
+from remedies.microaggregation._axes import on_axes, padded
 from remedies.microaggregation._kernels import npn_order
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._loss import loss_of
@@ -15,7 +15,7 @@ from remedies.microaggregation._mdav import exact_mdav
 from remedies.microaggregation._mhm import mhm_labels
 from remedies.microaggregation._result import Attempt
 from remedies.microaggregation._search import Search
-from remedies.microaggregation._starts import cut_block_paths, cut_untangled_path, group_blocks
+from remedies.microaggregation._starts import cut_untangled_path, start_large
 from remedies.microaggregation._vmdav import exact_vmdav
 
 Labels = npt.NDArray[np.int64]
@@ -51,9 +51,9 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     """Search; `scores` (n, d) z-scores with k <= n, contiguous."""
     if len(scores) < 2 * k or not scores.any():
         return _trivial(scores, k)
-    points = _padded(on_axes(scores))
+    points = padded(on_axes(scores))
     small = len(scores) <= SMALL
-    starts = _small_starts(scores, points, k) if small else _large_start(scores, points, k)
+    starts = _small_starts(scores, points, k) if small else [start_large(scores, points, k)]
     tried: list[Attempt] = []
     searches: list[tuple[float, int, Search]] = []
     for name, labels in starts:
@@ -83,11 +83,6 @@ def _trivial(scores: Scores, k: int) -> Found:
     return Found(labels, (Attempt("any", loss_of(scores, labels)),), 0)
 
 
-def _padded(points: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Fill up rows with zeros to whole vectors of the processor."""
-    return np.pad(points, ((0, 0), (0, -points.shape[1] % 8)))
-
-
 def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
     path = npn_order(points)
     yield "mdav", exact_mdav(scores, k)
@@ -95,13 +90,6 @@ def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> It
     yield "npn, 2-opt, then mhm", cut_untangled_path(scores, points, k, path)
     for gamma in _GAMMAS:
         yield f"vmdav, gamma {gamma}", exact_vmdav(scores, k, gamma)
-
-
-def _large_start(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
-    if k >= 50:
-        yield "mdav in blocks", group_blocks(points, k, max(2_000, 20 * k))
-    else:
-        yield "npn in blocks, then mhm", cut_block_paths(scores, points, k, 2_000 if k == 2 else 500)
 
 
 def _neighbours(k: int, *, small: bool) -> int:

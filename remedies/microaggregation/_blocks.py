@@ -44,7 +44,7 @@ def kd_cells(points: npt.NDArray[np.float32], most: int) -> tuple[npt.NDArray[np
         middle = low + (high - low) * left // parts
         for at in range(low, high):
             keys[at] = points[order[at], axis]
-        _select(keys, order, low, high, middle)
+        select(keys, order, low, high, middle)
         stack.append((middle, high, parts - left))
         stack.append((low, middle, left))
     return order, starts
@@ -72,7 +72,13 @@ def _widest(points: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: 
 
 
 @reordered_inner
-def _select(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int32], low: int, high: int, middle: int) -> None:
+def select(
+    keys: npt.NDArray[np.float32],
+    order: npt.NDArray[np.int32] | npt.NDArray[np.int64],
+    low: int,
+    high: int,
+    middle: int,
+) -> None:
     """Order keys[low:high] so that those before `middle` are the smallest; ties by record number."""
     high -= 1
     while low < high:

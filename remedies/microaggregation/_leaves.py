@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from remedies.microaggregation._blocks import select
 from remedies.microaggregation._compiled import inner
 from remedies.microaggregation._extremes import FAR
 
@@ -74,34 +75,9 @@ def _by_leaf(points: npt.NDArray[np.float32], order: npt.NDArray[np.int64]) -> N
         keys = np.empty(high - low, np.float32)
         for position in range(low, high):
             keys[position - low] = points[order[position], axis]
-        _divide(keys, order[low:high], middle)
+        select(keys, order[low:high], 0, high - low, middle)
         parts.append((low, low + middle))
         parts.append((low + middle, high))
-
-
-@inner
-def _divide(keys: npt.NDArray[np.float32], order: npt.NDArray[np.int64], middle: int) -> None:
-    """Sort both so far that no key before the middle is above one from there on (Hoare's selection)."""
-    low, high = 0, keys.size - 1
-    while low < high:
-        pivot = keys[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while keys[left] < pivot:
-                left += 1
-            while keys[right] > pivot:
-                right -= 1
-            if left <= right:
-                keys[left], keys[right] = keys[right], keys[left]
-                order[left], order[right] = order[right], order[left]
-                left += 1
-                right -= 1
-        if middle <= right:
-            high = right
-        elif middle >= left:
-            low = left
-        else:
-            break
 
 
 @inner

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._numbers import Floats
+from remedies.microaggregation._axes import padded
 from remedies.microaggregation._cells import Cell, Cells, along
 from remedies.microaggregation._kernels import npn_order
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._mhm import mhm_labels
 from remedies.microaggregation._search import Search
-from remedies.microaggregation._starts import cut_block_paths, group_blocks
+from remedies.microaggregation._starts import start_large
 
 Labels = npt.NDArray[np.int64]
 
@@ -75,7 +76,7 @@ def first(points: Floats, k: int, seed: int) -> Labels:
     centred = points - points.mean(axis=0)
     if len(points) < 2 * k or not centred.any():
         return _in_turn(len(points), k)
-    Z = _padded(centred)
+    Z = padded(centred.astype(np.float32))
     return _swept(Z, _start(centred, Z, k), k, seed)
 
 
@@ -84,7 +85,7 @@ def again(points: Floats, labels: Labels, k: int, seed: int) -> Labels:
     centred = points - points.mean(axis=0)
     if len(points) < 2 * k or not centred.any():
         return labels
-    return _swept(_padded(centred), labels, k, seed)
+    return _swept(padded(centred.astype(np.float32)), labels, k, seed)
 
 
 def travel(points: Floats, labels: Labels, cells: Cells) -> Cell:
@@ -123,11 +124,9 @@ def depth_of(records: int, most: int) -> int:
 
 
 def _start(centred: Floats, Z: npt.NDArray[np.float32], k: int) -> Labels:
-    if k >= 50:
-        return group_blocks(Z, k, max(2_000, 20 * k))
-    if len(Z) <= 2_000:
+    if k < 50 and len(Z) <= 2_000:
         return mhm_labels(centred, npn_order(Z), k)
-    return cut_block_paths(centred, Z, k, 2_000 if k == 2 else 500)
+    return start_large(centred, Z, k)[1]
 
 
 def _swept(Z: npt.NDArray[np.float32], labels: Labels, k: int, seed: int) -> Labels:
@@ -137,11 +136,6 @@ def _swept(Z: npt.NDArray[np.float32], labels: Labels, k: int, seed: int) -> Lab
         if search.sweep(rebuild=False) < _STALLED * total:
             break
     return canonical(search.labels)
-
-
-def _padded(centred: Floats) -> npt.NDArray[np.float32]:
-    """Fill up rows with zeros to whole vectors of the processor."""
-    return np.pad(centred.astype(np.float32), ((0, 0), (0, -centred.shape[1] % 8)))
 
 
 def _scores(values: Floats, middle: Floats, scale: Floats) -> Floats:

@@ -12,6 +12,15 @@ from remedies.microaggregation._mhm import mhm_labels
 _AXES = 8  # the widest ones; blocks need no more
 
 
+def start_large(
+    scores: npt.NDArray[np.float64], Z: npt.NDArray[np.float32], k: int
+) -> tuple[str, npt.NDArray[np.int64]]:
+    """Give the start of a table of thousands of records, and what it is called."""
+    if k >= 50:
+        return "mdav in blocks", group_blocks(Z, k, max(2_000, 20 * k))
+    return "npn in blocks, then mhm", cut_block_paths(scores, Z, k, 2_000 if k == 2 else 500)
+
+
 def cut_block_paths(
     scores: npt.NDArray[np.float64], Z: npt.NDArray[np.float32], k: int, most: int
 ) -> npt.NDArray[np.int64]:

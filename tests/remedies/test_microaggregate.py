@@ -14,24 +14,10 @@ from checks.risk import class_sizes
 from remedies import Misfit, Treatment
 from remedies.microaggregate import Microaggregate
 from remedies.microaggregation import information_loss, lower_bound, mdav, mhm, npn_path
+from tests.remedies.microaggregation.tables import COMPANIES as TABLE
 from tests.remedies.people import people
 
-COMPANIES = pd.DataFrame(
-    [
-        (790, 55),
-        (710, 44),
-        (730, 32),
-        (810, 17),
-        (950, 3),
-        (510, 25),
-        (400, 45),
-        (330, 50),
-        (510, 5),
-        (760, 52),
-        (50, 12),
-    ],
-    columns=["area", "employees"],
-)
+COMPANIES = pd.DataFrame(TABLE, columns=["area", "employees"]).astype("int64")
 
 
 def treat(frame: pd.DataFrame, **parameters: Any) -> Treatment:

@@ -21,6 +21,7 @@ from sources import SourceSpec
 
 HOUSE = Path(__file__).resolve().parents[3]
 LONG = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 GENEROUS_S = 120.0
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
 CHECKS = (("not-null", NotNull(columns=("id",))), ("volume", Volume(min=1)))
@@ -70,6 +71,15 @@ class Ear:
             self.pool.submit(one)
         ids = {one.id for one in jobs}
         return self.until(lambda heard: ids <= {event.job for event in heard if isinstance(event, Ended)})
+
+    def until_there(self, place: Path) -> None:
+        """Listen until a check in a worker has written something to a place."""
+        while not (place.exists() and place.read_text()):
+            self.heard += self.pool.events(0.05)
+
+    def pass_time(self, length: timedelta) -> None:
+        """Move the pool's own clock forward, as if the workers had been watched for so long."""
+        self.pool._time += length.total_seconds()
 
     def of(self, kind: type) -> list[Event]:
         """Give what was heard of one kind."""

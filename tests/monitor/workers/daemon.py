@@ -18,12 +18,12 @@ def main(folder: Path, hows: list[str]) -> None:
     spec = SourceSpec("shop", folder, url="sqlite:///shop.sqlite", query_timeout=timedelta(hours=1))
     pool = Pool(size=len(hows), clock=SystemClock(), concurrency={"shop": len(hows)}, proven=["shop"])
     for number, how in enumerate(hows):
-        checks = (("x", Deadly(how=how, place=str(folder / "children"))),)
+        checks = (("x", Deadly(how=how, place=str(folder / how))),)
         pool.submit(Job(number, (target(spec, "a", checks),), timedelta(hours=1)))
     begun = 0
     while begun < len(hows):
         begun += sum(isinstance(event, Began) for event in pool.events(60.0))
-    while "children" in hows and not (folder / "children").exists():
+    while not all((folder / how).exists() for how in hows):
         pool.events(0.1)
     workers = [member.pid for member in pool._crew.members.values()]
     spawner = pool._crew._spawner

@@ -157,6 +157,7 @@ WAYS: Final[Mapping[str, Callable[[str], Any]]] = {
     "itself": _report_itself,
     "nothing": lambda _: None,
 }
+HANGING: Final = ("hang", "deaf", "stop", "half-stop")
 
 
 class Deadly(CheckParameters):
@@ -168,7 +169,9 @@ class Deadly(CheckParameters):
     place: str = ""
 
     def wants(self, context: Context) -> Wants:
-        """Do it, in the worker."""
+        """Do it, in the worker; one that is about to hang says so first."""
+        if self.how in HANGING and self.place:
+            Path(self.place).write_text(self.how, encoding="ascii")
         WAYS[self.how](self.place)
         return Wants(aggregates={"rows": context.rows})
 

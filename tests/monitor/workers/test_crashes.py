@@ -2,13 +2,12 @@
 
 import os
 import signal
-from datetime import timedelta
 
 import pytest
 
 from checks import Measurement, Outcome
 from monitor.workers import Began, Died, Ended, Found, Overdue
-from tests.monitor.workers.conftest import CHECKS, job, target, wait_for_the_end_of
+from tests.monitor.workers.conftest import CHECKS, MINUTE, job, target, wait_for_the_end_of
 from tests.monitor.workers.deadly import Deadly, Odd
 
 CRASHES = {
@@ -62,11 +61,15 @@ def test_check_by_check_the_guilty_one_is_found_out(ear, shop, how):
     assert all(isinstance(one.answer, Measurement) for one in looked["b"].measured)
 
 
-def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop):
+def test_a_check_that_hangs_alone_is_given_up_and_the_job_goes_on(ear, shop, tmp_path):
     """Check by check, the deadline ends the check that hangs."""
-    checks = (("x", Deadly(how="hang")), CHECKS[1])
-    alone = job(target(shop, "a", checks), alone=True, deadline=timedelta(seconds=1))
-    ear.run(alone)
+    place = tmp_path / "hangs"
+    checks = (("x", Deadly(how="hang", place=str(place))), CHECKS[1])
+    alone = job(target(shop, "a", checks), alone=True, deadline=MINUTE)
+    ear.pool.submit(alone)
+    ear.until_there(place)
+    ear.pass_time(MINUTE)
+    ear.until(lambda _: _of(ear, Ended, alone))
     assert [event.check_id for event in _of(ear, Overdue, alone)] == ["a.x"]
     (found,) = _of(ear, Found, alone)
     hung, counted = (one.answer for one in found.looked.measured)
@@ -111,24 +114,22 @@ def test_a_check_that_terminates_its_worker_again_and_again_is_to_blame(ear, sho
 
 
 @pytest.mark.parametrize("how", ["hang", "deaf", "stop", "half-stop"])
-def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, how):
+def test_a_worker_that_hangs_is_killed_at_its_deadline(ear, shop, tmp_path, how):
     """At the deadline its worker is ended: one that holds the interpreter, is deaf, or stopped, also amid a message."""
-    hung = job(
-        target(shop, "a"),
-        target(shop, "b", (("x", Deadly(how=how)), CHECKS[0])),
-        target(shop, "c"),
-        deadline=timedelta(seconds=1),
-    )
+    place = tmp_path / "hangs"
+    checks = (("x", Deadly(how=how, place=str(place))), CHECKS[0])
+    hung = job(target(shop, "a"), target(shop, "b", checks), target(shop, "c"), deadline=MINUTE)
     ear.pool.submit(hung)
-    ear.until(lambda _: [event for event in _of(ear, Began, hung) if event.table == "b"])
+    ear.until_there(place)
     (worker,) = [member.pid for member in ear.pool._crew.members.values() if member.task is not None]
+    ear.pass_time(MINUTE)
     ear.until(lambda _: _of(ear, Overdue, hung))
     (overdue,) = _of(ear, Overdue, hung)
     assert (overdue.table, overdue.check_id) == ("b", None)
     assert [(one.check_id, one.answer.reason) for one in overdue.looked.measured] == [
         ("b.x", "timeout"), ("b.not-null", "timeout"),
     ]  # fmt: skip
-    assert "no answer within 1 s" in str(overdue.looked.measured[0].answer.message)
+    assert "no answer within 1 min" in str(overdue.looked.measured[0].answer.message)
     ear.run(job(target(shop, "a")), job(target(shop, "c")))
     while worker in {member.pid for member in ear.pool._crew.members.values()}:
         ear.pool.events(1.0)
@@ -156,8 +157,10 @@ def test_a_worker_that_takes_too_much_memory_is_killed_and_its_check_blamed(ear,
 def test_what_a_worker_started_ends_with_it(ear, shop, tmp_path):
     """Processes that a worker started, in its group or in one of their own, are killed with it."""
     place = tmp_path / "children"
-    hung = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=timedelta(seconds=3))
+    hung = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=MINUTE)
     ear.pool.submit(hung)
+    ear.until_there(place)
+    ear.pass_time(MINUTE)
     ear.until(lambda _: _of(ear, Overdue, hung))
     children = [int(pid) for pid in place.read_text().split()]
     assert len(children) == 2

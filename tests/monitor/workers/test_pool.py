@@ -19,7 +19,17 @@ from monitor.clock import SystemClock
 from monitor.workers import Began, Ended, Found, Overdue, Pool
 from monitor.workers.spawner import Spawner
 from sources import SourceSpec
-from tests.monitor.workers.conftest import CHECKS, HOUSE, LONG, Ear, job, make_tables, target, wait_for_the_end_of
+from tests.monitor.workers.conftest import (
+    CHECKS,
+    HOUSE,
+    LONG,
+    MINUTE,
+    Ear,
+    job,
+    make_tables,
+    target,
+    wait_for_the_end_of,
+)
 from tests.monitor.workers.deadly import Deadly, black_hole
 
 
@@ -170,8 +180,9 @@ def test_a_new_source_is_not_held_up_by_one_that_hangs(make_pool, tmp_path):
 
 def test_an_overdue_table_leaves_the_rest_to_the_caller(ear, shop):
     """Of the tables after an overdue one nothing is told: they are to be submitted again, and then found."""
-    slow = job(target(shop, "a"), target(shop, "endless"), target(shop, "b"), deadline=timedelta(seconds=1))
-    ear.pool.submit(slow)
+    ear.pool.submit(job(target(shop, "a"), target(shop, "endless"), target(shop, "b"), deadline=MINUTE))
+    ear.until(lambda _: [event for event in ear.of(Began) if event.table == "endless"])
+    ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
     assert [event.looked.target.subject.name for event in ear.of(Found)] == ["a"]
     assert ear.of(Ended) == []
@@ -369,8 +380,10 @@ def test_what_is_used_is_given_back(make_pool, shop):
 def test_what_a_worker_left_behind_is_waited_for(make_pool, shop, tmp_path):
     """In a container whose first process is the daemon, nobody else waits for a killed worker's children."""
     ear, place = make_pool(), tmp_path / "children"
-    leaving = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=timedelta(seconds=2))
+    leaving = job(target(shop, "a", (("x", Deadly(how="children", place=str(place))),)), deadline=MINUTE)
     ear.pool.submit(leaving)
+    ear.until_there(place)
+    ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
     children = [int(pid) for pid in place.read_text().split()]
     while any(Path(f"/proc/{pid}").exists() for pid in children):

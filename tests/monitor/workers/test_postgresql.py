@@ -1,12 +1,10 @@
 """A worker that is ended ends its query on the server, too."""
 
-from datetime import timedelta
-
 import pytest
 
 from monitor.workers import Began, Overdue
 from sources import SourceSpec
-from tests.monitor.workers.conftest import CHECKS, LONG, job, target
+from tests.monitor.workers.conftest import CHECKS, LONG, MINUTE, job, target
 
 ENDLESS = {
     "workers_asleep": "SELECT 1 AS id WHERE pg_sleep(100000) IS NOT NULL",
@@ -47,8 +45,9 @@ def _until(session, view, number):
 def test_the_query_of_a_worker_that_is_ended_ends(ear, server, view):
     """At the deadline not only the worker ends: the server notices that nobody waits any more."""
     spec, session = server
-    ear.pool.submit(job(target(spec, view, CHECKS[1:]), deadline=timedelta(seconds=3)))
+    ear.pool.submit(job(target(spec, view, CHECKS[1:]), deadline=MINUTE))
     ear.until(lambda _: ear.of(Began))
     _until(session, view, 1)
+    ear.pass_time(MINUTE)
     ear.until(lambda _: ear.of(Overdue))
     _until(session, view, 0)
