@@ -30,7 +30,7 @@ class Bench(NamedTuple):
     log_member: npt.NDArray[np.int32]
     log_size: npt.NDArray[np.int32]
     log_centre: npt.NDArray[np.float32]
-    work: npt.NDArray[np.float64]  # (9, 2k - 1)
+    work: npt.NDArray[np.float64]  # (5, 2k - 1)
     partner: npt.NDArray[np.int32]  # (2k - 1,)
     pool: npt.NDArray[np.float64]  # (3, (many + 1) (2k - 1))
 
@@ -60,7 +60,7 @@ def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Be
         np.empty((log, cap), np.int32),
         np.empty(log, np.int32),
         np.empty((log, columns), np.float32),
-        np.empty((9, cap), np.float64),
+        np.empty((5, cap), np.float64),
         np.empty(cap, np.int32),
         np.empty((3, (many + 1) * cap), np.float64),
     )
@@ -74,6 +74,21 @@ def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float3
         gap = left[i, column] - right[j, column]
         total += gap * gap
     return total  # type: ignore[return-value]  # a float32, which stays one
+
+
+@reordered_inner
+def distances(
+    left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float32], j: int, other: int
+) -> tuple[float, float]:
+    """Give the squared distances of row i of `left` to rows j and `other` of `right`."""
+    to_j, to_other = np.float32(0), np.float32(0)
+    for column in range(left.shape[1]):
+        value = left[i, column]
+        gap = value - right[j, column]
+        to_j += gap * gap
+        gap = value - right[other, column]
+        to_other += gap * gap
+    return to_j, to_other  # type: ignore[return-value]  # float32, which stay so
 
 
 @reordered_inner
@@ -118,19 +133,6 @@ def take(bench: Bench, a: int, i: int) -> int:
     for column in range(X.shape[1]):
         centre[a, column] += (centre[a, column] - X[x, column]) * share
     return int(x)
-
-
-@reordered_inner
-def exchange(bench: Bench, a: int, i: int, b: int, j: int) -> None:
-    """Swap the i-th member of a with the j-th of b."""
-    x, y = bench.member[a, i], bench.member[b, j]
-    bench.member[a, i], bench.member[b, j] = y, x
-    share_a, share_b = np.float32(1.0 / bench.size[a]), np.float32(1.0 / bench.size[b])
-    X, centre = bench.X, bench.centre
-    for column in range(X.shape[1]):
-        gap = X[y, column] - X[x, column]
-        centre[a, column] += gap * share_a
-        centre[b, column] -= gap * share_b
 
 
 @reordered_inner

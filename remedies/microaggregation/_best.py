@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._axes import on_axes, padded
+from remedies.microaggregation._axes import on_axes
 from remedies.microaggregation._kernels import npn_order
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._loss import loss_of
@@ -51,7 +51,7 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     """Search; `scores` (n, d) z-scores with k <= n, contiguous."""
     if len(scores) < 2 * k or not scores.any():
         return _trivial(scores, k)
-    points = padded(on_axes(scores))
+    points = on_axes(scores, filled=True)
     small = len(scores) <= SMALL
     starts = _small_starts(scores, points, k) if small else [start_large(scores, points, k)]
     tried: list[Attempt] = []

@@ -6,12 +6,14 @@ is positive and is undone if it ends without one.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from remedies.microaggregation._bench import (
     DEEP,
     TOLERANCE,
     Bench,
     accept,
+    distances,
     joining,
     keep,
     leaving,
@@ -22,39 +24,45 @@ from remedies.microaggregation._bench import (
 )
 from remedies.microaggregation._compiled import reordered_inner
 
+Records = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int32]
+
 
 @reordered_inner
 def chains(bench: Bench) -> float:
     """Try a chain from each record whose group, or a neighbour of it, has changed; give what was gained."""
+    X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     total = 0.0
-    k = (bench.member.shape[1] + 1) // 2
-    for a in range(bench.near.shape[0]):
-        if not stirred(bench, a):
+    cap = member.shape[1]
+    k = (cap + 1) // 2
+    for a in range(near.shape[0]):
+        if size[a] != k or not stirred(bench, a):
             continue
         i = 0
-        while i < bench.size[a] and bench.size[a] == k:
-            total += _chain(bench, a, i)
+        while i < size[a] and size[a] == k:
+            b, gain, leave = _best_home(X, near, size, centre, cap, member[a, i], a)
+            if b >= 0:
+                total += _chain(bench, a, i, b, gain, leave)
             i += 1
     return total
 
 
 @reordered_inner
-def _chain(bench: Bench, a: int, i: int) -> float:
-    x = bench.member[a, i]
-    b, gain = _best_home(bench, x, a)
-    if b < 0:
-        return 0.0
-    scale = 2 * gain + leaving(bench.X, x, bench.centre, a, bench.size)
+def _chain(bench: Bench, a: int, i: int, b: int, gain: float, leave: float) -> float:
+    """Let the i-th member of a go to b, and others take its place, if all that gains; give what was gained."""
+    X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
+    scale = 2 * gain + leave
     keep(bench, a)
     keep(bench, b)
     put(bench, take(bench, a, i), b)
     short = a
     for depth in range(DEEP):
-        c, at, here = _best_source(bench, short, depth == DEEP - 1, gain - 2 * TOLERANCE * scale)
+        last = depth == DEEP - 1
+        c, at, here = _best_source(X, member, near, size, centre, short, last, gain - 2 * TOLERANCE * scale)
         if c < 0:
             break
         scale += abs(here)
-        spare = bench.size[c] > (bench.member.shape[1] + 1) // 2
+        spare = size[c] > (member.shape[1] + 1) // 2
         keep(bench, c)
         put(bench, take(bench, c, at), short)
         gain += here
@@ -69,9 +77,13 @@ def _chain(bench: Bench, a: int, i: int) -> float:
 
 
 @reordered_inner
-def _best_home(bench: Bench, x: int, a: int) -> tuple[int, float]:
-    """Give the neighbour of a that record x fits best, if better than a, and by how much; -1 if there is none."""
-    X, near, size, centre, cap = bench.X, bench.near, bench.size, bench.centre, bench.member.shape[1]
+def _best_home(
+    X: Records, near: Numbers, size: Numbers, centre: Records, cap: int, x: int, a: int
+) -> tuple[int, float, float]:
+    """Give the neighbour of a that record x fits best, if better than a, by how much, and what leaving a gains.
+
+    The neighbour is -1 if there is none.
+    """
     leave = leaving(X, x, centre, a, size)
     b, cost = -1, leave
     for slot in range(near.shape[1]):
@@ -82,30 +94,34 @@ def _best_home(bench: Bench, x: int, a: int) -> tuple[int, float]:
             here = joining(X, x, centre, c, size)
             if here < cost:
                 b, cost = c, here
-    return b, leave - cost
+    return b, leave - cost, leave
 
 
 @reordered_inner
-def _best_source(bench: Bench, short: int, last: bool, gain: float) -> tuple[int, int, float]:
+def _best_source(
+    X: Records, member: Numbers, near: Numbers, size: Numbers, centre: Records, short: int, last: bool, gain: float
+) -> tuple[int, int, float]:
     """Give the neighbour and its member that the short group should take, and what that gains; -1 to give up.
 
     One that can spare it, if that ends the chain with a gain; else one that then is short itself. `gain` is what the
     chain has gained so far, less what rounding may have done (giving the first record back gains nothing).
     """
-    X, member, near, size, centre = bench.X, bench.member, bench.near, bench.size, bench.centre
     k = (member.shape[1] + 1) // 2
+    join = size[short] / (size[short] + 1)
     best, best_c, best_i = -np.inf, -1, -1
     end, end_c, end_i = -np.inf, -1, -1
     for slot in range(near.shape[1]):
         c = near[short, slot]
         if c < 0:
             break
-        if size[c] < k:
+        n = size[c]
+        if n < k or (last and n == k):
             continue
-        for at in range(size[c]):
-            z = member[c, at]
-            here = leaving(X, z, centre, c, size) - joining(X, z, centre, short, size)
-            if size[c] > k:
+        leave = n / (n - 1)
+        for at in range(n):
+            own, other = distances(X, member[c, at], centre, c, short)
+            here = leave * own - join * other
+            if n > k:
                 if here > end:
                     end, end_c, end_i = here, c, at
             elif here > best:

@@ -33,10 +33,13 @@ class Search:
     ) -> None:
         self.many = many
         sizes = np.bincount(labels)
-        self._Z, self._k, self._threads = Z, k, threads
+        self._k, self._threads = k, threads
+        self._record = np.argsort(labels, kind="stable").astype(np.int32)
+        self._Z = Z[self._record]  # groups of a start are neighbours of each other: so are their records in memory now
         self._dice = np.random.default_rng(seed)
+        self._width = np.sqrt(np.einsum("ij,ij->j", self._Z, self._Z) / len(Z))[:, None]
         self._groups = Groups(
-            np.argsort(labels, kind="stable").astype(np.int32),
+            np.arange(len(Z), dtype=np.int32),
             np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
             np.full((len(sizes), 2 * self.many), -1, np.int32),
         )
@@ -45,13 +48,13 @@ class Search:
     def labels(self) -> npt.NDArray[np.int64]:
         """The groups as labels, in no particular numbering."""
         out = np.empty(len(self._Z), np.int64)
-        out[self._groups.order] = np.repeat(np.arange(len(self._groups.start) - 1), np.diff(self._groups.start))
+        out[self.path] = np.repeat(np.arange(len(self._groups.start) - 1), np.diff(self._groups.start))
         return out
 
     @property
     def path(self) -> npt.NDArray[np.int64]:
         """The records group by group, in the order of the blocks."""
-        return self._groups.order.astype(np.int64)
+        return self._record[self._groups.order].astype(np.int64)
 
     def sweep(self, *, rebuild: bool) -> float:
         """Improve all groups once, each among its neighbours; give by how much the sum of squares fell."""
@@ -74,10 +77,13 @@ class Search:
         return sum(gains)
 
     def _cut(self) -> Blocks:
-        """Cut the groups into blocks of neighbours: k-d cells of their centroids on random directions."""
+        """Cut the groups into blocks of neighbours: k-d cells of their centroids on random directions.
+
+        The directions lean to where the records spread widest: there fewer neighbours lie on both sides of a cut.
+        """
         middle = centroids(self._Z, self._groups)
-        directions = self._dice.normal(size=(middle.shape[1], _DIRECTIONS)).astype(np.float32)
-        group, start = kd_cells(project(middle, directions), _MANY if self._k <= 20 else _FEW)
+        directions = self._dice.normal(size=(middle.shape[1], _DIRECTIONS)) * self._width
+        group, start = kd_cells(project(middle, directions.astype(np.float32)), _MANY if self._k <= 20 else _FEW)
         sizes = np.diff(self._groups.start)[group]
         record = np.concatenate(([0], np.cumsum(sizes)))[start]
         slot = np.concatenate(([0], np.cumsum(np.diff(record) // self._k)))

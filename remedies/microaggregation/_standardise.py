@@ -60,7 +60,8 @@ def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     numbers = table(X)
     if isinstance(X, Coordinates) and numbers.shape[1]:
         return np.ascontiguousarray(numbers - numbers.mean(axis=0))
-    return _scores(np.compress(numbers.min(axis=0) < numbers.max(axis=0), numbers, axis=1))
+    varying = numbers.min(axis=0) < numbers.max(axis=0)
+    return _scores(numbers.copy() if varying.all() else np.compress(varying, numbers, axis=1))
 
 
 def _scores(varying: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -9,7 +9,8 @@ from remedies.microaggregation._bench import Bench, make_bench, recentre
 from remedies.microaggregation._chains import chains
 from remedies.microaggregation._compiled import reordered, reordered_inner
 from remedies.microaggregation._large_neighbourhood import rebuild_all
-from remedies.microaggregation._moves import find_neighbours, settle
+from remedies.microaggregation._moves import settle
+from remedies.microaggregation._nearest import list_nearest
 from remedies.microaggregation._regroup import create, dissolve
 
 
@@ -69,29 +70,38 @@ def _load(
 ) -> tuple[Bench, npt.NDArray[np.int32]]:
     """Copy the records and groups of a block to a bench; give it and which records they are."""
     records = blocks.record[block + 1] - blocks.record[block]
-    first, count = blocks.start[block], blocks.start[block + 1] - blocks.start[block]
+    group = blocks.group[blocks.start[block] : blocks.start[block + 1]]
     bench = make_bench(records, Z.shape[1], k, records // k, blocks.near.shape[1])
     origin = np.empty(records, np.int32)
-    X = bench.X
+    member, size, near, seen = bench.member, bench.size, bench.near, bench.seen
+    order, start = groups.order, groups.start
     at = 0
-    for a in range(count):
-        group = blocks.group[first + a]
-        begin = groups.start[group]
-        bench.size[a] = groups.start[group + 1] - begin
-        for i in range(bench.size[a]):
-            origin[at] = groups.order[begin + i]
-            for column in range(Z.shape[1]):
-                X[at, column] = Z[origin[at], column]
-            bench.member[a, i] = at
+    for a in range(len(group)):
+        begin = start[group[a]]
+        size[a] = start[group[a] + 1] - begin
+        for i in range(size[a]):
+            origin[at] = order[begin + i]
+            member[a, i] = at
             at += 1
+    _copy_rows(Z, origin, bench.X)
+    for a in range(len(group)):
         recentre(bench, a)
-    find_neighbours(bench, count)
-    for a in range(count):
-        for slot in range(bench.near.shape[1]):
-            b = bench.near[a, slot]
-            if b >= 0 and _settled(groups.settled, blocks.group[first + a], blocks.group[first + b]):
-                bench.seen[a, slot] = 0
+    list_nearest(bench.centre, len(group), near)
+    settled = groups.settled
+    for a in range(len(group)):
+        for slot in range(near.shape[1]):
+            b = near[a, slot]
+            if b >= 0 and _settled(settled, group[a], group[b]):
+                seen[a, slot] = 0
     return bench, origin
+
+
+@reordered_inner
+def _copy_rows(Z: npt.NDArray[np.float32], records: npt.NDArray[np.int32], X: npt.NDArray[np.float32]) -> None:
+    for at in range(len(records)):
+        record = records[at]
+        for column in range(Z.shape[1]):
+            X[at, column] = Z[record, column]
 
 
 @reordered_inner
@@ -123,11 +133,13 @@ def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: 
 def centroids(Z: npt.NDArray[np.float32], groups: Groups) -> npt.NDArray[np.float32]:
     """Give the centroid of each group (groups, columns)."""
     out = np.zeros((len(groups.start) - 1, Z.shape[1]), np.float32)
+    order, start = groups.order, groups.start
     for a in range(len(out)):
-        low, high = groups.start[a], groups.start[a + 1]
+        low, high = start[a], start[a + 1]
         for place in range(low, high):
+            record = order[place]
             for column in range(Z.shape[1]):
-                out[a, column] += Z[groups.order[place], column]
+                out[a, column] += Z[record, column]
         share = np.float32(1.0 / (high - low))
         for column in range(Z.shape[1]):
             out[a, column] *= share

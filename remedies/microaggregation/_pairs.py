@@ -1,0 +1,169 @@
+"""Kernels that move and swap records between two groups until nothing gains.
+
+With n_a, n_b the sizes and c_a, c_b the centroids, the sum of squares falls by
+
+- n_a/(n_a-1) |x-c_a|^2 - n_b/(n_b+1) |x-c_b|^2 when x moves from a to b;
+- |x-c_a|^2 - |x-c_b|^2 + |y-c_b|^2 - |y-c_a|^2 + (1/n_a + 1/n_b) |x-y|^2 when x of a and y of b are swapped.
+
+The last term is bounded by distances to the centroids, |x-y| <= |x-c| + |y-c|, so most swaps are ruled out without
+computing it. Most pairs gain nothing: what counts is how soon that is seen. So these kernels take arrays, not a
+bench, whose every look counts a reference, atomically.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.microaggregation._bench import TOLERANCE, distance, distances
+from remedies.microaggregation._compiled import reordered_inner
+
+Records = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int32]
+Distances = npt.NDArray[np.float64]
+
+_OWN_A, _OTHER_A, _OWN_B, _OTHER_B, _VALUE = 0, 1, 2, 3, 4  # rows of `work`: a's members, b's members, worth of a swap
+
+
+@reordered_inner
+def improve_pair(
+    X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, partner: Numbers, a: int, b: int
+) -> float:
+    """Move and swap between two groups until nothing gains; give what was gained."""
+    total = 0.0
+    cap = member.shape[1]
+    k = (cap + 1) // 2
+    for _ in range(10 * cap):
+        for i in range(size[a]):
+            work[_OWN_A, i], work[_OTHER_A, i] = distances(X, member[a, i], centre, a, b)
+        for j in range(size[b]):
+            work[_OWN_B, j], work[_OTHER_B, j] = distances(X, member[b, j], centre, b, a)
+        gain = 0.0
+        if (size[a] > k and size[b] < cap) or (size[b] > k and size[a] < cap):
+            gain = _move_best(X, member, size, centre, work, a, b)
+        if gain == 0.0 and _find_swaps(X, member, size, work, partner, a, b) > 0:
+            gain = _swap(X, member, size, centre, work, partner, a, b)
+        if gain == 0.0:
+            break
+        total += gain
+    return total
+
+
+@reordered_inner
+def _move_best(X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, a: int, b: int) -> float:
+    """Move the record that gains most by going to the other group; give its gain, 0 if none may or none gains."""
+    i, gain_i = _best_move(member, size, work, _OWN_A, a, b)
+    j, gain_j = _best_move(member, size, work, _OWN_B, b, a)
+    if i >= 0 and gain_i >= gain_j:
+        move(X, member, size, centre, a, i, b)
+        return gain_i
+    if j >= 0:
+        move(X, member, size, centre, b, j, a)
+        return gain_j
+    return 0.0
+
+
+@reordered_inner
+def _best_move(member: Numbers, size: Numbers, work: Distances, row: int, a: int, b: int) -> tuple[int, float]:
+    """Give the member of a that gains most by moving to b, and its gain; -1 if none may or none gains."""
+    na, nb, cap = size[a], size[b], member.shape[1]
+    best, gain = -1, 0.0
+    if na <= (cap + 1) // 2 or nb >= cap:
+        return best, gain
+    leave, join = na / (na - 1), nb / (nb + 1)
+    for i in range(na):
+        own, other = work[row, i], work[row + 1, i]
+        here = leave * own - join * other
+        if here > gain and here > TOLERANCE * (own + other):
+            best, gain = i, here
+    return best, gain
+
+
+@reordered_inner
+def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, partner: Numbers, a: int, b: int) -> int:
+    """Find for each member of a the member of b with which a swap gains most; give how many have one."""
+    both = 1.0 / size[a] + 1.0 / size[b]
+    top, far = -np.inf, 0.0
+    for j in range(size[b]):
+        top = max(top, work[_OWN_B, j] - work[_OTHER_B, j])
+        far = max(far, work[_OTHER_B, j])
+    found = 0
+    for i in range(size[a]):
+        own, other, x = work[_OWN_A, i], work[_OTHER_A, i], member[a, i]
+        best = 0.0
+        work[_VALUE, i] = best
+        if own - other + top + both * _at_most(own, far) <= 0.0:
+            continue
+        for j in range(size[b]):
+            own_b, other_b = work[_OWN_B, j], work[_OTHER_B, j]
+            gain = own - other + own_b - other_b
+            if gain + 2.0 * both * min(own + other_b, other + own_b) <= best:
+                continue
+            gain += both * distance(X, x, X, member[b, j])
+            if gain > best and gain > TOLERANCE * (own + other + own_b + other_b):
+                best = gain
+                partner[i] = j
+        work[_VALUE, i] = best
+        if best > 0.0:
+            found += 1
+    return found
+
+
+@reordered_inner
+def _at_most(left: float, right: float) -> float:
+    """Give the largest squared distance of two records, given those of each to one centroid."""
+    return left + right + 2.0 * math.sqrt(left * right)
+
+
+@reordered_inner
+def _swap(
+    X: Records, member: Numbers, size: Numbers, centre: Records, work: Distances, partner: Numbers, a: int, b: int
+) -> float:
+    """Do the swaps that were found, best first, each as long as it still gains; give what was gained."""
+    both = 1.0 / size[a] + 1.0 / size[b]
+    total = 0.0
+    while True:
+        i = 0
+        for candidate in range(1, size[a]):
+            if work[_VALUE, candidate] > work[_VALUE, i]:
+                i = candidate
+        gain, j = work[_VALUE, i], partner[i]
+        if gain <= 0.0:
+            break
+        work[_VALUE, i] = 0.0
+        x, y = member[a, i], member[b, j]
+        if total > 0.0:  # the centroids have moved since
+            here = distance(X, x, centre, a) + distance(X, y, centre, b)
+            there = distance(X, x, centre, b) + distance(X, y, centre, a)
+            gain = here - there + both * distance(X, x, X, y)
+            if gain <= TOLERANCE * (here + there):
+                continue
+        exchange(X, member, size, centre, a, i, b, j)
+        total += gain
+    return total
+
+
+@reordered_inner
+def move(X: Records, member: Numbers, size: Numbers, centre: Records, a: int, i: int, b: int) -> None:
+    """Move the i-th member of group a, which has others, to b."""
+    na, nb, x = size[a], size[b], member[a, i]
+    member[a, i] = member[a, na - 1]
+    member[b, nb] = x
+    size[a], size[b] = na - 1, nb + 1
+    share_a, share_b = np.float32(1.0 / (na - 1)), np.float32(1.0 / (nb + 1))
+    for column in range(X.shape[1]):
+        value = X[x, column]
+        centre[a, column] += (centre[a, column] - value) * share_a
+        centre[b, column] += (value - centre[b, column]) * share_b
+
+
+@reordered_inner
+def exchange(X: Records, member: Numbers, size: Numbers, centre: Records, a: int, i: int, b: int, j: int) -> None:
+    """Swap the i-th member of a with the j-th of b."""
+    x, y = member[a, i], member[b, j]
+    member[a, i], member[b, j] = y, x
+    share_a, share_b = np.float32(1.0 / size[a]), np.float32(1.0 / size[b])
+    for column in range(X.shape[1]):
+        gap = X[y, column] - X[x, column]
+        centre[a, column] += gap * share_a
+        centre[b, column] -= gap * share_b
