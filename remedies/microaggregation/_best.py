@@ -23,7 +23,8 @@ Scores = npt.NDArray[np.float64]
 
 SMALL: Final = 5_000  # records, up to which several starts are tried and groups are rebuilt from the first sweep on
 _POLISH: Final = 30  # plain sweeps at most that a small table's starts get
-_STALLED: Final = 3e-4  # a sweep that gains less of the total sum of squares ends the plain sweeps of a large table
+_STALLED: Final = 2e-3  # of the sum of squares in groups: a sweep that gains less ends the plain ones of a large table
+_PLENTY: Final = 1e-2  # the same, for groups of 3 to 9, where no budget is given: the next gains are small and dear
 _PATIENCE: Final = 25  # sweeps without a gain, after which a small table's search ends where no budget is given
 _MOST: Final = 400  # sweeps where no budget is given
 _GAMMAS: Final = (0.2, 0.8)
@@ -45,6 +46,7 @@ class Found:
     labels: Labels
     tried: tuple[Attempt, ...]
     sweeps: int
+    loss: float  # per cent
 
 
 def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> Found:
@@ -64,15 +66,19 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
         now = loss_of(scores, canonical(search.labels)) if small else 0.0
         searches.append((now, len(searches), search))
     search = min(searches)[2]
-    sweeps = _sweeps(search, small=small, total=float(np.einsum("ij,ij->", scores, scores)), limits=limits)
-    found = [(name, canonical(labels)) for name, labels in _outcomes(search, scores, k)]
+    total = float(np.einsum("ij,ij->", scores, scores))
+    within = total * tried[0].information_loss / 100
+    sweeps = _sweeps(search, k, small=small, within=within, limits=limits)
+    found = [(name, canonical(labels)) for name, labels in _outcomes(search, scores, k, small=small)]
     tried += [Attempt(name, loss_of(scores, labels)) for name, labels in found]
     losses = [attempt.information_loss for attempt in tried[-len(found) :]]
-    return Found(found[losses.index(min(losses))][1], tuple(tried), sweeps)
+    return Found(found[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
 
 
-def _outcomes(search: Search, scores: Scores, k: int) -> Iterator[tuple[str, Labels]]:
-    yield "search", search.labels
+def _outcomes(search: Search, scores: Scores, k: int, *, small: bool) -> Iterator[tuple[str, Labels]]:
+    """Give what the search found, where that is cheap to weigh, and the best cut of its path, which is no worse."""
+    if small:
+        yield "search", search.labels
     yield "search, then mhm", mhm_labels(scores, search.path, k)
 
 
@@ -80,7 +86,8 @@ def _trivial(scores: Scores, k: int) -> Found:
     """Group what has one grouping only, or loses nothing however it is grouped."""
     n = len(scores)
     labels = np.arange(n, dtype=np.int64) * (n // k) // n
-    return Found(labels, (Attempt("any", loss_of(scores, labels)),), 0)
+    loss = loss_of(scores, labels)
+    return Found(labels, (Attempt("any", loss),), 0, loss)
 
 
 def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> Iterator[tuple[str, Labels]]:
@@ -105,8 +112,8 @@ def _polish(search: Search) -> None:
             break
 
 
-def _sweeps(search: Search, *, small: bool, total: float, limits: Limits) -> int:
-    """Sweep until a limit is reached; give how many sweeps that took."""
+def _sweeps(search: Search, k: int, *, small: bool, within: float, limits: Limits) -> int:
+    """Sweep until a limit is reached; give how many sweeps that took. `within`: sum of squares before, about."""
     done, idle, rebuild = 0, 0, small
     while limits.sweeps is None or done < limits.sweeps:
         if limits.sweeps is None and limits.late is not None and limits.late():
@@ -115,15 +122,17 @@ def _sweeps(search: Search, *, small: bool, total: float, limits: Limits) -> int
         done += 1
         idle = 0 if gain > 0.0 else idle + 1
         limits.progress(_share(done, limits.sweeps))
-        stalled = gain < _STALLED * total
-        if limits.sweeps is None and limits.late is None and _enough(done, idle, stalled and not small):
+        within -= gain
+        stalled = gain < _STALLED * within
+        dear = stalled or (2 < k < 10 and gain < _PLENTY * within)
+        if limits.sweeps is None and limits.late is None and _enough(done, idle, dear and not small):
             break
         rebuild = rebuild or stalled
     return done
 
 
-def _enough(done: int, idle: int, stalled: bool) -> bool:
-    return stalled or idle >= _PATIENCE or done >= _MOST
+def _enough(done: int, idle: int, dear: bool) -> bool:
+    return dear or idle >= _PATIENCE or done >= _MOST
 
 
 def _share(done: int, sweeps: int | None) -> float:

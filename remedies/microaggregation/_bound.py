@@ -8,7 +8,7 @@ import numpy.typing as npt
 from remedies._errors import Misfit
 from remedies.microaggregation._compiled import compiled
 from remedies.microaggregation._extremes import nearest
-from remedies.microaggregation._input import group_size, whole
+from remedies.microaggregation._input import group_size, table, whole
 from remedies.microaggregation._kernels import distances, in_columns
 from remedies.microaggregation._margin import apart64, margins
 from remedies.microaggregation._standardise import z_scores
@@ -37,10 +37,11 @@ def lower_bound(X: npt.ArrayLike, k: SupportsIndex, *, exact: bool = False) -> f
     Raises:
         Misfit: the table is not finite and numeric, or k does not fit.
     """
-    scores = z_scores(X)
-    smallest = group_size(k, records=scores.shape[0])
-    if scores.shape[0] > _MOST_UNASKED and not exact:
+    records = len(table(X))
+    smallest = group_size(k, records=records)
+    if records > _MOST_UNASKED and not exact:
         return None
+    scores = z_scores(X)
     return _per_cent(scores, near_sums(scores, np.arange(scores.shape[0]), smallest - 1), smallest) * _ROUNDING
 
 

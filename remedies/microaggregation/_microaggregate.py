@@ -78,13 +78,14 @@ def microaggregate(
         found = best(scores, smallest, seed=_seed(seed), threads=_threads(threads), limits=limits)
     else:
         labels = _published(X, smallest, method, seed=seed, anchors=anchors, divisor=divisor, gamma=gamma)
-        found = Found(labels, (Attempt(method, loss_of(scores, labels)),), 0)
+        loss = loss_of(scores, labels)
+        found = Found(labels, (Attempt(method, loss),), 0, loss)
     labels = canonical(found.labels)
     seconds = clock() - begun
     bound = lower_bound(X, smallest)
     tell(1.0)
     return Microaggregation(
-        labels, loss_of(scores, labels), bound, np.bincount(labels).astype(np.int64), found.tried, found.sweeps, seconds
+        labels, found.loss, bound, np.bincount(labels).astype(np.int64), found.tried, found.sweeps, seconds
     )
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import reordered_inner
+from remedies.microaggregation._compiled import reordered, reordered_inner
 
 Rows = npt.NDArray[np.float32]
 
 _NONE = np.int32(2**31 - 1)
 
 
-@reordered_inner
+@reordered
 def list_nearest(centre: Rows, groups: int, near: npt.NDArray[np.int32]) -> None:
     """List for the first `groups` groups their nearest others, nearest first; -1 where there are no more.
 
@@ -77,11 +77,12 @@ def _measure(
 def _least(keys: npt.NDArray[np.int32], a: int, names: int, near: npt.NDArray[np.int32]) -> None:
     """Write where the least values stand, but for place a, least first.
 
-    The values come as their bits, which are ordered as they are (one below 0 is a rounding of 0). The place takes the
-    last bits of each: one number then says both, and slides into place without a question the processor must guess.
+    The values come as their bits, which are ordered as they are (one below 0 is a rounding of 0). The place, counted
+    from a, takes the last bits of each: one number then says both, and slides into its slot without a question that the
+    processor must guess. Of equal ones each place so finds others, not all places the first.
     """
     for b in range(keys.size):
-        keys[b] = (keys[b] & np.int32(-names)) | np.int32(b)
+        keys[b] = (keys[b] & np.int32(-names)) | (np.int32(b - a) & np.int32(names - 1))
     keys[a] = _NONE
     near[:] = _NONE
     last = near.size - 1
@@ -95,4 +96,4 @@ def _least(keys: npt.NDArray[np.int32], a: int, names: int, near: npt.NDArray[np
                 key = max(here, key)
             worst = near[last]
     for slot in range(near.size):
-        near[slot] = -1 if near[slot] == _NONE else near[slot] & np.int32(names - 1)
+        near[slot] = -1 if near[slot] == _NONE else (near[slot] + np.int32(a)) & np.int32(names - 1)

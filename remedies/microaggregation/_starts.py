@@ -1,4 +1,4 @@
-"""What a search starts from: paths inside k-d blocks, cut by one MHM; MDAV inside k-d blocks; an untangled path."""
+"""What a search starts from: a path of shortest links, cut by MHM; MDAV inside k-d blocks; an untangled path."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +6,8 @@ import numpy.typing as npt
 from remedies.microaggregation._bench import distance
 from remedies.microaggregation._blocks import kd_cells
 from remedies.microaggregation._compiled import reordered
-from remedies.microaggregation._kernels import mdav_labels, npn_order
+from remedies.microaggregation._kernels import mdav_labels
+from remedies.microaggregation._links import linked_path
 from remedies.microaggregation._mhm import mhm_labels
 
 _AXES = 8  # the widest ones; blocks need no more
@@ -18,15 +19,8 @@ def start_large(
     """Give the start of a table of thousands of records, and what it is called."""
     if k >= 50:
         return "mdav in blocks", group_blocks(Z, k, max(2_000, 20 * k))
-    return "npn in blocks, then mhm", cut_block_paths(scores, Z, k, 2_000 if k == 2 else 500)
-
-
-def cut_block_paths(
-    scores: npt.NDArray[np.float64], Z: npt.NDArray[np.float32], k: int, most: int
-) -> npt.NDArray[np.int64]:
-    """Walk to the nearest record inside each k-d block of at most `most`, join the paths, cut them by one MHM."""
-    order, starts = kd_cells(np.ascontiguousarray(Z[:, :_AXES]), most)
-    return mhm_labels(scores, _block_paths(Z, order, starts), k)
+    passes = 12 if k == 2 else 6 if k < 5 else 3  # the smaller groups are, the less a search can mend
+    return "links, then mhm", mhm_labels(scores, linked_path(Z, passes=passes), k)
 
 
 def group_blocks(Z: npt.NDArray[np.float32], k: int, most: int) -> npt.NDArray[np.int64]:
@@ -40,19 +34,6 @@ def cut_untangled_path(
 ) -> npt.NDArray[np.int64]:
     """Shorten a path by 2-opt, then cut it by MHM."""
     return mhm_labels(scores, untangle(Z, path), k)
-
-
-@reordered
-def _block_paths(
-    Z: npt.NDArray[np.float32], order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    path = np.empty(len(Z), np.int64)
-    for block in range(len(starts) - 1):
-        low, high = starts[block], starts[block + 1]
-        at = npn_order(_rows(Z, order[low:high]))
-        for i in range(high - low):
-            path[low + i] = order[low + at[i]]
-    return path
 
 
 @reordered
