@@ -41,7 +41,7 @@ def linked_path(Z: Rows, *, passes: int) -> Records:
     tail = np.arange(len(Z), dtype=np.int32)
     ends = np.arange(len(Z), dtype=np.int64)
     for turn in range(_ROUNDS):
-        near, gap = _list_others(Z if turn == 0 else Z[ends], width, passes if turn == 0 else 1, dice)
+        near, gap = _list_others(Z if turn == 0 else Z[ends], width, passes if turn == 0 else max(1, passes // 3), dice)
         _make_links(ends, near, _shortest_first(gap), link, tail)
         ends = np.flatnonzero(link[:, 1] < 0)
         if len(ends) <= _FEW:
