@@ -7,6 +7,7 @@ is positive and is undone if it ends without one.
 
 import numpy as np
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
     DEEP,
     TOLERANCE,
@@ -20,7 +21,6 @@ from remedies.microaggregation._bench import (
     stirred,
     take,
 )
-from remedies.microaggregation._compiled import reordered_inner
 
 
 @reordered_inner

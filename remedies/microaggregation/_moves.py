@@ -13,8 +13,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import TOLERANCE, Bench, distance, exchange, put, take
-from remedies.microaggregation._compiled import reordered_inner
 
 _ROUNDS = 100  # far more than are ever needed
 
