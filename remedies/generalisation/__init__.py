@@ -1,5 +1,8 @@
 """Generalisation as mathematics: hierarchies, frequency tables, searches among levels, and what each loses."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from checks.risk import Hierarchy
 from remedies.generalisation._bins import bins
 from remedies.generalisation._coding import coding
@@ -14,12 +17,23 @@ from remedies.generalisation._spec import HierarchySpec, hierarchy_spec
 from remedies.generalisation._spell import path_of_null, text_of, texts_of
 from remedies.generalisation._tree import tree
 
+if TYPE_CHECKING:
+    from remedies.generalisation._criteria import LDiversity, TCloseness
+    from remedies.generalisation._incognito import Generalisations, incognito
+    from remedies.generalisation._objectives import By
+    from remedies.generalisation._optimal import Optimum, optimal
+
 __all__ = [
+    "By",
     "DateLevel",
     "Fault",
     "FaultKind",
+    "Generalisations",
     "Hierarchy",
     "HierarchySpec",
+    "LDiversity",
+    "Optimum",
+    "TCloseness",
     "bins",
     "breaks",
     "coding",
@@ -27,8 +41,10 @@ __all__ = [
     "hierarchies_in",
     "hierarchy_faults",
     "hierarchy_spec",
+    "incognito",
     "intervals",
     "masks",
+    "optimal",
     "path_of_null",
     "read_hierarchy",
     "row_faults",
@@ -37,3 +53,20 @@ __all__ = [
     "tree",
     "write_hierarchy",
 ]
+
+_LATER: Final = {
+    "By": "_objectives",
+    "Generalisations": "_incognito",
+    "LDiversity": "_criteria",
+    "Optimum": "_optimal",
+    "TCloseness": "_criteria",
+    "incognito": "_incognito",
+    "optimal": "_optimal",
+}
+"""What needs compiled kernels, and where it is: a configuration that only names hierarchies does not wait for them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -49,10 +49,10 @@ class Domain:
         """Give what each leaf is called at a level: object array of shape (leaves,), None for NULL."""
         if level == 0:
             return self.values
-        lines = np.array([*self.hierarchy.levels[level], None], dtype=object)
-        found: npt.NDArray[np.object_] = lines[self.places]
-        joined = self.places[self.nodes[level]] != _NOBODY
-        return np.where(joined, found[self.nodes[level]], found)
+        lines = self.hierarchy.levels[level]
+        nobody = lines[0] if _is_root(lines) else None
+        found: npt.NDArray[np.object_] = np.array([*lines, nobody], dtype=object)[self.places]
+        return found
 
     def widths(self, level: int) -> Whole:
         """Count, for each leaf, the lines of the hierarchy with its label at a level; 1 at level 0 and for NULL."""
@@ -226,11 +226,16 @@ def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
     found = [np.arange(len(places))]
     for labels in hierarchy.nodes()[1:]:
         own = np.where(places == _NOBODY, len(labels), labels[places])
-        if len(set(labels.tolist())) == 1:
+        if _is_root(labels):
             own[:] = 0
         _, first, number = np.unique(own, return_index=True, return_inverse=True)
         found.append(first[number])
     return np.array(found, dtype=np.int64)
+
+
+def _is_root(labels: Sequence[str] | Whole) -> bool:
+    """Say whether a level has one label only, which a NULL without a line joins."""
+    return len(set(labels)) == 1
 
 
 def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:
