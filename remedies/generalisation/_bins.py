@@ -52,6 +52,11 @@ def bin_faults(levels: Sequence[Listed]) -> tuple[Fault, ...]:
         for low, high in _pairs(level)
         if low is not None and high is not None and as_decimal(low) >= as_decimal(high)
     ]
+    wrong += [
+        Fault(FaultKind.EMPTY, number, f"level {number} has an interval without a name, which would be NULL", 1)
+        for number, level in enumerate(levels, 1)
+        if isinstance(level, Mapping) and "" in level
+    ]
     if wrong:
         return tuple(wrong)
     scale = Scale.of(*(bound for level in levels for pair in _pairs(level) for bound in _bounds(pair)))

@@ -39,7 +39,7 @@ def masks(
     """
     check_masks(hide, keep, character=character, length=length)
     leaves = leaves_of(values)
-    longest = max(map(len, leaves)) if length is None else length
+    longest = max(1, *map(len, leaves)) if length is None else length
     left = [max(0, longest - lost) for lost in hide] if hide else list(keep)
     made = [[_masked(leaf, kept, longest, character) for leaf in leaves] for kept in left]
     return with_root(leaves, made, root)
@@ -59,7 +59,7 @@ def check_masks(hide: Sequence[int], keep: Sequence[int], *, character: str, len
         raise Misfit("'hide' is not ascending from 1 on; expected more hidden characters at each level, such as [1, 2]")
     if any(lower <= upper for lower, upper in pairwise(keep)) or min(keep, default=0) < 0:
         raise Misfit("'keep' is not descending; expected fewer characters at each level, such as [3, 2]")
-    if length is not None and length <= max(keep, default=0):
+    if length is not None and keep and length <= max(keep):
         raise Misfit(f"a 'length' of {length} hides nothing where {max(keep)} characters are kept")
 
 

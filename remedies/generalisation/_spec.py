@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from checks import did_you_mean
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation._bins import bin_faults, bins
 from remedies.generalisation._coding import check_coding, coding
 from remedies.generalisation._dates import DateLevel, check_date_levels, dates
-from remedies.generalisation._fault import Fault, refuse
+from remedies.generalisation._fault import Fault, FaultKind, refuse
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_rows
 from remedies.generalisation._intervals import breaks, check_breaks, check_snap, check_widths, intervals
@@ -25,6 +26,7 @@ from remedies.generalisation._tree import tree, tree_faults
 
 _Pair: TypeAlias = tuple[Decimal | None, Decimal | None]
 _Root: TypeAlias = Annotated[str, MinLen(1)] | None
+_OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
 _OF_ROOT: Final = "What everything is at the last level; null for no such level."
 
 
@@ -49,7 +51,9 @@ class HierarchySpec(BaseModel):
         Raises:
             Misfit: values have no place in it.
         """
-        return () if values is None else hierarchy_faults(self.build(values), values)
+        if values is None:
+            return ()
+        return tuple(fault for fault in hierarchy_faults(self.build(values), values) if fault.kind in _OF_BUILDERS)
 
     def beside(self, folder: Path) -> Self:
         """Give the same, with paths that begin in a folder."""
@@ -224,6 +228,7 @@ class FileSpec(HierarchySpec):
 AnyHierarchy: TypeAlias = Annotated[
     IntervalsSpec | BinsSpec | DatesSpec | MaskSpec | TreeSpec | CodingSpec | FileSpec, Field(discriminator="type")
 ]
+_TYPES: Final = ("intervals", "bins", "dates", "mask", "tree", "coding", "file")
 _ANY: Final[TypeAdapter[HierarchySpec]] = TypeAdapter(AnyHierarchy)
 
 
@@ -233,8 +238,10 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
     Raises:
         Misfit: it is none; everything that is wrong with it is named.
     """
-    from pydantic import ValidationError
-
+    kind = declared.get("type") if isinstance(declared, Mapping) else None
+    if kind not in _TYPES:
+        seen = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), _TYPES)}"
+        raise Misfit(f"{seen}; a hierarchy is declared by a 'type', one of {', '.join(_TYPES)}, and its words")
     try:
         return _ANY.validate_python(declared)
     except ValidationError as error:

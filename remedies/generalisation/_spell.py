@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 
     from checks.risk import Hierarchy
 
+_Speller: TypeAlias = Callable[[object], str | None]
+
 _NOTHING: Final = frozenset({"NoneType", "NAType", "NaTType"})
 """What stands for a missing value, by name: pandas need not be there to know it."""
 _EXACT: Final = 2.0**53
+_SEVERAL: Final = (list, tuple, dict, set, frozenset, np.ndarray)
+_EXPECTED: Final = "expected numbers, texts, dates, times or booleans"
 
 
 def text_of(value: object) -> str | None:
@@ -34,16 +39,12 @@ def text_of(value: object) -> str | None:
     Whole numbers as digits, floats that are whole too (`17`), other floats by `repr` of their float64; decimals without
     an exponent and without zeros at the end; `true`, `false`; days as ISO dates, and so times at midnight without a
     zone; other times in ISO form. Texts are what they are, `""` included; whatever else there is, by `str`.
+
+    Raises:
+        Misfit: it is a list or another collection.
     """
-    if type(value).__name__ in _NOTHING:
-        return None
-    if isinstance(value, str):
-        return str.__str__(value)
-    spell = next((spell for kind, spell in _SPELLED.items() if isinstance(value, kind)), None)
-    if spell is not None:
-        return spell(value)
-    plain = getattr(value, "as_py", None)
-    return str(value) if plain is None else text_of(plain())
+    kind: Any = type(value)
+    return _speller(kind)(value)
 
 
 def texts_of(values: Iterable[object]) -> list[str | None]:
@@ -94,10 +95,21 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], Iterable
         if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed"):
             column = column.map(text_of)  # 1 and True are equal, and have two texts
         codes, distinct = pd.factorize(column)
-    except TypeError:
-        name = "values" if column.name is None else f"column '{column.name}' holds values"
-        raise Misfit(f"{name} that cannot be compared; expected numbers, texts, dates, times or booleans") from None
+    except (TypeError, NotImplementedError):
+        raise Misfit(f"column '{column.name}' holds values that cannot be compared; {_EXPECTED}") from None
     return np.asarray(codes, dtype=np.int64), distinct
+
+
+@cache
+def _speller(kind: type) -> _Speller:
+    """Give what spells the values of a type."""
+    if kind.__name__ in _NOTHING:
+        return lambda _: None
+    if issubclass(kind, _SEVERAL):
+        raise Misfit(f"values of type {kind.__name__} have no text; {_EXPECTED}")
+    if hasattr(kind, "as_py"):  # a scalar of pyarrow
+        return lambda value: text_of(cast("Any", value).as_py())
+    return next((spell for known, spell in _SPELLED.items() if issubclass(kind, known)), str)
 
 
 def _truth(value: object) -> str:
@@ -138,7 +150,8 @@ def _numpy_moment(value: object) -> str | None:
     return text_of(pd.Timestamp(cast("np.datetime64", value)))
 
 
-_SPELLED: Final[Mapping[type | tuple[type, ...], Callable[[object], str | None]]] = {
+_SPELLED: Final[Mapping[type | tuple[type, ...], _Speller]] = {
+    str: lambda value: str.__str__(cast("str", value)),
     (bool, np.bool_): _truth,
     np.timedelta64: str,  # numpy's lengths of time are whole numbers to Python
     (int, np.integer): _whole,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -41,18 +41,15 @@ class Scale:
     @classmethod
     def of(cls, *numbers: Number) -> Scale:
         """Give the largest unit of which all these numbers are multiples."""
-        with localcontext(_EXACT):
-            return cls(max((0, *(-int(as_decimal(one).normalize().as_tuple().exponent) for one in numbers))))
+        return cls(max((0, *(-int(_EXACT.normalize(as_decimal(one)).as_tuple().exponent) for one in numbers))))
 
     def units(self, number: Number) -> int:
         """Give how many units a number is, which must be no fraction of one."""
-        with localcontext(_EXACT):
-            return int(as_decimal(number).scaleb(self.digits))
+        return int(_EXACT.scaleb(as_decimal(number), self.digits))
 
     def text(self, units: int) -> str:
         """Write a number of units as a number, without an exponent and without zeros at the end."""
-        with localcontext(_EXACT):
-            plain = format(Decimal(units).scaleb(-self.digits), "f")
+        plain = format(_EXACT.scaleb(Decimal(units), -self.digits), "f")
         return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
     def interval(self, low: int | None, high: int | None) -> str:
@@ -110,6 +107,8 @@ def as_decimal(number: Number) -> Decimal:
     Raises:
         Misfit: it is no finite number.
     """
+    if isinstance(number, Decimal) and number.is_finite():
+        return number
     found = number_in(text_of(number) or "")
     if found is None:
         raise Misfit(f"{number!r} is no finite number; expected one such as 5 or 2.5")
