@@ -148,3 +148,16 @@ def rows_of(limit: float, rows: int) -> int:
     if not 0 <= limit < 1:
         raise ValueError(f"the suppression limit is {limit}; expected a share of the rows, from 0 to below 1")
     return int(Fraction(repr(float(limit))) * rows)
+
+
+def check_k(frequencies: Frequencies, k: int) -> None:
+    """See that a table can be k-anonymous.
+
+    Raises:
+        Misfit: it has fewer than k rows.
+        ValueError: k is out of range.
+    """
+    if k < 2:
+        raise ValueError(f"k is {k}; expected at least 2, since every class has a row")
+    if frequencies.rows < k:
+        raise Misfit(f"{frequencies.rows:,} rows cannot hide among {k}; expected at least k rows, or a smaller k")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from remedies._contract import Progress
 from remedies._errors import Misfit
 from remedies.generalisation._candidates import find_candidates
-from remedies.generalisation._criteria import Criterion, rows_of
+from remedies.generalisation._criteria import Criterion, check_k, rows_of
 from remedies.generalisation._frequencies import Frequencies, read_counts
 from remedies.generalisation._judge import Judge, Seen, leaves_of
 from remedies.generalisation._kernels import ENDED, FAILS, HOLDS, Keys
@@ -192,11 +192,8 @@ def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) 
         Misfit: fewer than k rows, or too large a lattice.
         ValueError: k or the limit is out of range.
     """
-    if k < 2:
-        raise ValueError(f"k is {k}; expected at least 2, since every class has a row")
     most = rows_of(suppression_limit, frequencies.rows)
-    if frequencies.rows < k:
-        raise Misfit(f"{frequencies.rows:,} rows cannot hide among {k}; expected at least k rows, or a smaller k")
+    check_k(frequencies, k)
     nodes = Lattice(tuple(height + 1 for height in frequencies.heights)).size
     if nodes > MOST_NODES:
         raise Misfit(
