@@ -62,40 +62,37 @@ def _width(columns: Columns, column: int, low: int, high: int) -> float:
 
 
 @inner
-def _histogram(columns: Columns, counts: Whole, order: Whole, column: int, low: int, high: int) -> tuple[Whole, Whole]:
-    """Give ranks ascending, each once, and in how many rows each is; maybe some that are in none."""
-    if high - low < 8 * len(order):
-        copies = np.zeros(high - low + 1, np.int64)
-        for place in order:
-            copies[columns.codes[place, column] - low] += counts[place]
-        return np.arange(low, high + 1), copies
-    held = np.empty(len(order), np.int64)
-    for place in range(len(order)):
-        held[place] = columns.codes[order[place], column]
-    sorting = np.argsort(held, kind="mergesort")
-    ranks, copies = np.empty(len(order), np.int64), np.zeros(len(order), np.int64)
-    last = -1
-    for place in sorting:
-        if last < 0 or ranks[last] != held[place]:
-            last += 1
-            ranks[last] = held[place]
-        copies[last] += counts[order[place]]
-    return ranks[: last + 1], copies[: last + 1]
+def _rows_below(columns: Columns, counts: Whole, order: Whole, column: int, rank: int) -> int:
+    below = 0
+    for place in order:
+        if columns.codes[place, column] < rank:
+            below += counts[place]
+    return below
 
 
 @inner
 def _cut_numbers(columns: Columns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int) -> int:
     """Give the first rank of the upper side: NULL if it can be cut off, or of the most even cut; -1 if none can be."""
-    ranks, copies = _histogram(columns, counts, order, column, low, high)
-    rows = copies.sum()
-    if high == columns.null[column] and copies[-1] >= k and rows - copies[-1] >= k:
-        return high
-    best, cut, below = k - 1, -1, 0
-    for place in range(len(ranks) - 1):
-        below += copies[place]
-        if min(below, rows - below) > best:
-            best, cut = min(below, rows - below), ranks[place + 1]
-    return cut
+    rows = _rows_below(columns, counts, order, column, high + 1)
+    if high == columns.null[column]:
+        numbers = _rows_below(columns, counts, order, column, high)
+        if numbers >= k and rows - numbers >= k:
+            return high
+    first, last = low + 1, high  # in between is the first rank with half of the rows below it, if there is one
+    while first < last:
+        middle = (first + last) // 2
+        if 2 * _rows_below(columns, counts, order, column, middle) >= rows:
+            last = middle
+        else:
+            first = middle + 1
+    below, before = (
+        _rows_below(columns, counts, order, column, first),
+        _rows_below(columns, counts, order, column, first - 1),
+    )
+    even = min(below, rows - below)
+    if max(before, even) < k:
+        return -1
+    return first - 1 if before >= even else first
 
 
 @inner
