@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from checks import did_you_mean
 from checks.risk import Hierarchy
@@ -225,11 +225,9 @@ class FileSpec(HierarchySpec):
         return self.model_copy(update={"path": str(folder / self.path)})
 
 
-AnyHierarchy: TypeAlias = Annotated[
-    IntervalsSpec | BinsSpec | DatesSpec | MaskSpec | TreeSpec | CodingSpec | FileSpec, Field(discriminator="type")
-]
-_TYPES: Final = ("intervals", "bins", "dates", "mask", "tree", "coding", "file")
-_ANY: Final[TypeAdapter[HierarchySpec]] = TypeAdapter(AnyHierarchy)
+_SPECS: Final = (IntervalsSpec, BinsSpec, DatesSpec, MaskSpec, TreeSpec, CodingSpec, FileSpec)
+SPECS: Final[Mapping[str, type[HierarchySpec]]] = {str(spec.model_fields["type"].default): spec for spec in _SPECS}
+"""What can be declared, by its type."""
 
 
 def hierarchy_spec(declared: Any) -> HierarchySpec:
@@ -239,17 +237,17 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
         Misfit: it is none; everything that is wrong with it is named.
     """
     kind = declared.get("type") if isinstance(declared, Mapping) else None
-    if kind not in _TYPES:
-        seen = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), _TYPES)}"
-        raise Misfit(f"{seen}; a hierarchy is declared by a 'type', one of {', '.join(_TYPES)}, and its words")
+    if not isinstance(kind, str) or kind not in SPECS:
+        seen = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), SPECS)}"
+        raise Misfit(f"{seen}; a hierarchy is declared by a 'type', one of {', '.join(SPECS)}, and its words")
     try:
-        return _ANY.validate_python(declared)
+        return SPECS[kind].model_validate(declared)
     except ValidationError as error:
         raise Misfit("; ".join(_said(one) for one in error.errors(include_url=False, include_input=False))) from None
 
 
 def _said(error: Any) -> str:
-    where = ".".join(str(step) for step in error["loc"][1:])
+    where = ".".join(str(step) for step in error["loc"])
     said = error["msg"].removeprefix("Value error, ")
     said = said[:1].lower() + said[1:]
     return f"{where}: {said}" if where else said

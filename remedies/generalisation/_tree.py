@@ -57,13 +57,12 @@ def tree_faults(groups: Tree) -> tuple[Fault, ...]:
     paths, hollow = list(_paths(groups)), sum(1 for _ in _hollow(groups))
     found = []
     if hollow or not paths:
-        said = f"{hollow} groups have no member" if hollow else "there is no group"
+        said = _groups(hollow, "a member") if hollow else "there is no group"
         found.append(Fault(FaultKind.EMPTY, None, said, hollow))
     nameless = len({path[:depth] for path in paths for depth in range(1, len(path)) if not path[depth - 1]})
     if nameless:
-        found.append(
-            Fault(FaultKind.EMPTY, None, f"{nameless} groups have no name; an empty one would be NULL", nameless)
-        )
+        said = f"{_groups(nameless, 'a name')}, which would be NULL"
+        found.append(Fault(FaultKind.EMPTY, None, said, nameless))
     twice = [name for name, count in Counter(path[-1] for path in paths).items() if count > 1]
     found += _duplicate(0, "value", twice)
     depth = max(map(len, paths), default=0)
@@ -72,6 +71,10 @@ def tree_faults(groups: Tree) -> tuple[Fault, ...]:
         shared = [name for name, count in Counter(node[-1] for node in nodes).items() if count > 1]
         found += [] if set(shared) <= set(twice) else _duplicate(level, "group", shared)
     return tuple(found)
+
+
+def _groups(count: int, without: str) -> str:
+    return f"1 group without {without}" if count == 1 else f"{count} groups without {without}"
 
 
 def _duplicate(level: int, what: str, names: Sequence[str]) -> Sequence[Fault]:

@@ -67,8 +67,8 @@ def test_trees_nest(groups: dict[str, Any]) -> None:
     ("groups", "kind", "said"),
     [
         ({}, FaultKind.EMPTY, "there is no group"),
-        ({"a": []}, FaultKind.EMPTY, "1 groups have no member"),
-        ({"": ["a"], "b": ["c"]}, FaultKind.EMPTY, "1 groups have no name"),
+        ({"a": []}, FaultKind.EMPTY, "1 group without a member"),
+        ({"": ["a"], "b": ["c"]}, FaultKind.EMPTY, "1 group without a name"),
         ({"x": ["a", "b"], "y": ["b"]}, FaultKind.DUPLICATE, "1 value is in several places: 'b'; expected each in one"),
         ({"x": ["a", "a"]}, FaultKind.DUPLICATE, "1 value is in several places: 'a'"),
         (
@@ -88,7 +88,7 @@ def test_trees_with_faults_are_refused(groups: dict[str, Any], kind: FaultKind, 
 
 def test_all_faults_are_named_at_once() -> None:
     """A group without members and a value in two groups."""
-    with pytest.raises(Misfit, match="1 groups have no member; 1 value is in several places"):
+    with pytest.raises(Misfit, match="1 group without a member; 1 value is in several places"):
         tree(None, groups={"x": [], "y": ["a"], "z": ["a"]})
 
 
