@@ -53,18 +53,19 @@ def cells_of(recoding: Recoding, place: int) -> Cells:
     """Put together the cells of the column at a place."""
     frequencies, column = recoding.frequencies, recoding.columns[place]
     codes, leaves = frequencies.codes[:, place], len(column.domain.values)
-    kept = np.where(recoding.suppressed, 0, frequencies.counts)
+    gone = recoding.suppressed
+    kept = np.where(gone, 0, frequencies.counts)
     pairs = column.numbers * leaves + codes
     room = len(column.labels.texts) * leaves
-    if room <= max(4 * len(pairs), 65_536):
-        rows = _counted(pairs, kept, room)
-        found = np.flatnonzero(rows)
-        rows = rows[found]
+    if room > max(4 * len(pairs), 65_536):
+        known, pairs = np.unique(pairs, return_inverse=True)
     else:
-        found, places = np.unique(pairs[~recoding.suppressed], return_inverse=True)
-        rows = _counted(places, kept[~recoding.suppressed], len(found))
-    total = _counted(codes, frequencies.counts, leaves)
-    return Cells(column, found % leaves, found // leaves, rows, total - _counted(codes, kept, leaves), total)
+        known = np.arange(room)
+    rows = _counted(pairs, kept, len(known))
+    held = np.flatnonzero(rows)
+    leaf, label, rows = known[held] % leaves, known[held] // leaves, rows[held]
+    lost = _counted(codes[gone], frequencies.counts[gone], leaves)
+    return Cells(column, leaf, label, rows, lost, lost + _counted(leaf, rows, leaves))
 
 
 def is_everything(labels: Labels) -> npt.NDArray[np.bool_]:
