@@ -18,25 +18,40 @@ from remedies.generalisation._spell import path_of_null, text_of, texts_of
 from remedies.generalisation._tree import tree
 
 if TYPE_CHECKING:
+    from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
     from remedies.generalisation._criteria import LDiversity, TCloseness
+    from remedies.generalisation._datafly import Datafly, datafly
     from remedies.generalisation._incognito import Generalisations, incognito
+    from remedies.generalisation._mondrian import mondrian
     from remedies.generalisation._objectives import By
     from remedies.generalisation._optimal import Optimum, optimal
+    from remedies.generalisation._recoding import RecodedColumn, Recoding
+    from remedies.generalisation._suppression import suppress_cells, suppress_records
+    from remedies.generalisation._utility import CellUtilities, Utilities, utilities
 
 __all__ = [
     "By",
+    "CellUtilities",
+    "Datafly",
     "DateLevel",
     "Fault",
     "FaultKind",
+    "FigureChange",
     "Generalisations",
     "Hierarchy",
     "HierarchySpec",
     "LDiversity",
     "Optimum",
+    "RecodedColumn",
+    "Recoding",
+    "ResultChange",
     "TCloseness",
+    "Utilities",
     "bins",
     "breaks",
     "coding",
+    "compare_results",
+    "datafly",
     "dates",
     "hierarchies_in",
     "hierarchy_faults",
@@ -44,24 +59,41 @@ __all__ = [
     "incognito",
     "intervals",
     "masks",
+    "mondrian",
     "optimal",
     "path_of_null",
     "read_hierarchy",
     "row_faults",
+    "suppress_cells",
+    "suppress_records",
     "text_of",
     "texts_of",
     "tree",
+    "utilities",
     "write_hierarchy",
 ]
 
 _LATER: Final = {
     "By": "_objectives",
+    "CellUtilities": "_utility",
+    "Datafly": "_datafly",
+    "FigureChange": "_comparison",
     "Generalisations": "_incognito",
     "LDiversity": "_criteria",
     "Optimum": "_optimal",
+    "RecodedColumn": "_recoding",
+    "Recoding": "_recoding",
+    "ResultChange": "_comparison",
     "TCloseness": "_criteria",
+    "Utilities": "_utility",
+    "compare_results": "_comparison",
+    "datafly": "_datafly",
     "incognito": "_incognito",
+    "mondrian": "_mondrian",
     "optimal": "_optimal",
+    "suppress_cells": "_suppression",
+    "suppress_records": "_suppression",
+    "utilities": "_utility",
 }
 """What needs compiled kernels, and where it is: a configuration that only names hierarchies does not wait for them."""
 

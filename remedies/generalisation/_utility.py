@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from remedies.generalisation._cells import Cells, cells_of, is_everything
 from remedies.generalisation._recoding import INTERVAL, Recoding
 from remedies.generalisation._representatives import Representative, is_numeric, squared_differences
 
-INFINITE = "infinite"
+INFINITE: Final = "infinite"
 """How an infinite number is written in JSON, which knows none."""
 
 
