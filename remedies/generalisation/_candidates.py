@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from remedies.generalisation._course import Course
 from remedies.generalisation._kernels import ENDED, HOLDS
 from remedies.generalisation._walks import Ground, Walker
 
@@ -20,11 +21,13 @@ _WORTH: Final = 0.15
 """Parts of one more column are looked at while what was read so far is less than this share of what is to come."""
 _COARSER: Final = 6
 """How many times fewer classes than the ground a walk reads on average for a node; measured on Adult: 5 to 8."""
+_SHARE: Final = 0.2
+"""How large a part of what is left each size of parts is, to who watches the progress."""
 _BEGIN: Final = 2
 """What it costs to begin a walk, per class of the ground: a class whose other columns go is read once, but slowly."""
 
 
-def find_candidates(ground: Ground, *, k: int, most: int) -> tuple[Ground, Mask]:
+def find_candidates(ground: Ground, *, k: int, most: int, course: Course) -> tuple[Ground, Mask]:
     """Rule out nodes by parts of their columns: join and prune, one column more at a time (LeFevre et al. 2005, 3.1).
 
     Rows in classes smaller than k are never fewer with more columns, so a node holds only if all parts of it do, also
@@ -32,7 +35,8 @@ def find_candidates(ground: Ground, *, k: int, most: int) -> tuple[Ground, Mask]
     become as costly as the whole, and rule out little. So it ends when the whole costs little enough; what the whole
     walk then finds is the same.
 
-    Gives the ground at the lowest levels that are left, and the candidates: bool of the lattice's shape.
+    Gives the ground at the lowest levels that are left, and the candidates: bool of the lattice's shape. A course that
+    is over ends it, too.
     """
     width = len(ground.heights)
     shape = tuple(height + 1 for height in ground.heights)
@@ -41,8 +45,11 @@ def find_candidates(ground: Ground, *, k: int, most: int) -> tuple[Ground, Mask]
     for size in range(1, width):
         if read >= _WORTH * int(candidates.sum()) * len(ground.keys) / _COARSER:
             break
-        held, work = _held(ground, size, held, k=k, most=most)
-        read += work
+        course.begin(_SHARE)
+        now, work = _held(ground, size, held, k=k, most=most, course=course)
+        if course.is_over:
+            break
+        held, read = now, read + work
         candidates = joined(range(width), held, shape)
         if not candidates.any():
             break
@@ -59,18 +66,22 @@ def joined(columns: Sequence[int], held: Held, shape: tuple[int, ...]) -> Mask:
     return found
 
 
-def _held(ground: Ground, size: int, before: Held, *, k: int, most: int) -> tuple[Held, int]:
+def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course: Course) -> tuple[Held, int]:
     """Walk through the lattices of all parts of so many columns."""
     found, read = {}, 0
-    for part in combinations(range(len(ground.heights)), size):
+    parts = list(combinations(range(len(ground.heights)), size))
+    for number, part in enumerate(parts):
         shape = tuple(ground.heights[column] + 1 for column in part)
         candidates = joined(part, before, shape)
         if not candidates.any():
             found[part] = candidates
             break
         walker = Walker(ground, part, candidates, k=k, most=most)
-        while walker.go_on() != ENDED:
+        while walker.go_on() != ENDED and not course.is_over:
             pass
+        if course.is_over:
+            break
+        course.tell((number + 1) / len(parts))
         found[part] = (walker.state == HOLDS).reshape(shape)
         read += walker.read + _BEGIN * len(ground.keys)
     return found, read

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from remedies._contract import Progress
 from remedies._errors import Misfit
 from remedies.generalisation._candidates import find_candidates
+from remedies.generalisation._course import Course
 from remedies.generalisation._criteria import Criterion, check_k, rows_of
 from remedies.generalisation._frequencies import Frequencies, read_counts
 from remedies.generalisation._judge import Judge, Seen, leaves_of
@@ -119,22 +119,22 @@ def generalisations(
     progress: Progress | None = None,
 ) -> Generalisations:
     """Do as `incognito` does, with a frequency table that was read already."""
-    began = perf_counter()
-    search = Search.of(frequencies, k, suppression_limit, criteria)
+    course = Course(budget, progress)
+    search = Search.of(frequencies, k, suppression_limit, criteria, course)
     walker, asks = search.walker(), search.judge.asks
     holds, ended = np.zeros(walker.lattice.size, dtype=np.bool_), False
-    while not ended and (budget is None or perf_counter() - began < budget):
+    course.begin(1)
+    while not ended and not course.is_over:
         node = walker.go_on(stop=asks, every=asks and search.most > 0)
         ended = node == ENDED
         if node >= 0:
             holds[node] = search.look(walker, node).suppressed <= search.most
             if not holds[node] and not search.most:  # what is above it may hold and is to be looked at
                 walker.state[node] = FAILS
-        elif progress is not None:
-            progress(walker.share)
+        course.tell(walker.share)
     if not asks or not search.most:
         holds = walker.state == HOLDS
-    return _found(search, walker, holds, complete=ended, seconds=perf_counter() - began)
+    return _found(search, walker, holds, complete=ended, seconds=course.seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +153,14 @@ class Search:
     most: int
 
     @classmethod
-    def of(cls, frequencies: Frequencies, k: int, suppression_limit: float, criteria: Sequence[Criterion]) -> Search:
+    def of(
+        cls,
+        frequencies: Frequencies,
+        k: int,
+        suppression_limit: float,
+        criteria: Sequence[Criterion],
+        course: Course,
+    ) -> Search:
         """Prepare it.
 
         Raises:
@@ -162,7 +169,7 @@ class Search:
         """
         most = _check_question(frequencies, k, suppression_limit)
         order, judge = order_of(frequencies), Judge(frequencies, k, criteria)
-        ground, candidates = find_candidates(Ground.of(frequencies, order), k=k, most=most)
+        ground, candidates = find_candidates(Ground.of(frequencies, order), k=k, most=most, course=course)
         return cls(frequencies, order, ground, candidates, judge, k, most)
 
     def walker(self, bounds: npt.NDArray[np.float64] | None = None) -> Walker:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from remedies._contract import Progress
+from remedies.generalisation._course import Course
 from remedies.generalisation._criteria import Criterion
 from remedies.generalisation._frequencies import Frequencies, read_counts
 from remedies.generalisation._incognito import Search, sensitive_of
@@ -95,21 +95,21 @@ def optimum(
     progress: Progress | None = None,
 ) -> Optimum:
     """Do as `optimal` does, with a frequency table that was read already."""
-    began = perf_counter()
-    search = Search.of(frequencies, k, suppression_limit, criteria)
+    course = Course(budget, progress)
+    search = Search.of(frequencies, k, suppression_limit, criteria, course)
     goal = objective(frequencies, by, only_small_broken=not (search.judge.asks and search.most))
     best = _descend(search, goal)
     bounds = goal.lattice_bounds(search.order)
     walker = search.walker(np.zeros(search.candidates.size) if bounds is None else bounds)
     ended = False
-    while not ended and (budget is None or perf_counter() - began < budget):
+    course.begin(1)
+    while not ended and not course.is_over:
         walker.must_beat(np.inf if best is None else best.value)
         node = walker.go_on(stop=True, every=True, measure=goal.measure)
         ended = node == ENDED
         if node >= 0:
             best = _better(best, search, goal, search.look(walker, node))
-        elif progress is not None:
-            progress(walker.share)
+        course.tell(walker.share)
     return Optimum(
         columns=frequencies.columns,
         levels=None if best is None else tuple(best.seen.levels.tolist()),
@@ -119,7 +119,7 @@ def optimum(
         proved=ended,
         lattice=walker.lattice.size,
         looked=walker.looked,
-        seconds=perf_counter() - began,
+        seconds=course.seconds,
     )
 
 
