@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from checks import did_you_mean
 from checks.risk import Hierarchy
@@ -19,12 +19,13 @@ from remedies.generalisation._dates import DateLevel, check_date_levels, dates
 from remedies.generalisation._fault import Fault, FaultKind, refuse
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_rows
-from remedies.generalisation._intervals import breaks, check_breaks, check_snap, check_widths, intervals
+from remedies.generalisation._intervals import NO_PAIR, breaks, check_breaks, check_snap, check_widths, intervals
 from remedies.generalisation._levels import ROOT
 from remedies.generalisation._masks import check_masks, masks
 from remedies.generalisation._tree import tree, tree_faults
 
-_Pair: TypeAlias = tuple[Decimal | None, Decimal | None]
+_Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+_Pair: TypeAlias = tuple[_Number | None, _Number | None]
 _Root: TypeAlias = Annotated[str, MinLen(1)] | None
 _OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
 _OF_ROOT: Final = "What everything is at the last level; null for no such level."
@@ -65,29 +66,29 @@ class IntervalsSpec(HierarchySpec):
     """Numbers in intervals, `25-29` or `[2.5, 5[`, that become wider."""
 
     type: Literal["intervals"] = "intervals"
-    widths: tuple[Decimal, ...] = Field((), description="Width of each level, a multiple of the one before.")
-    breaks: tuple[tuple[Decimal, ...], ...] = Field(
+    widths: tuple[_Number, ...] = Field((), description="Width of each level, a multiple of the one before.")
+    breaks: tuple[tuple[_Number, ...], ...] = Field(
         (), description="Instead: where intervals begin, level by level; the outermost have no end."
     )
-    origin: Decimal = Field(Decimal(0), description="Where an interval begins, with `widths`.")
-    snap: _Pair = Field(
-        (None, None), description="Numbers below the first and above the second join its interval, with `widths`."
+    origin: _Number = Field(Decimal(0), description="Where an interval begins, with `widths`.")
+    snap: _Pair | None = Field(
+        None, description="Numbers below the first and above the second join its interval, with `widths`."
     )
-    top: Decimal | None = Field(None, description="This and what is above becomes `>=top`, on a level of its own.")
-    bottom: Decimal | None = Field(None, description="What is below becomes `<bottom`, on a level of its own.")
+    top: _Number | None = Field(None, description="This and what is above becomes `>=top`, on a level of its own.")
+    bottom: _Number | None = Field(None, description="What is below becomes `<bottom`, on a level of its own.")
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if bool(self.widths) == bool(self.breaks):
             raise ValueError("intervals have either 'widths' or 'breaks'")
-        if self.breaks and (self.origin or self.snap != (None, None)):
+        if self.breaks and (self.origin or self.snap is not None):
             raise ValueError("'origin' and 'snap' go with 'widths'; with 'breaks' the outermost intervals have no end")
         if self.widths:
             check_widths(self.widths)
         else:
             check_breaks(self.breaks)
-        check_snap(*self.snap)
+        check_snap(*self.snap or NO_PAIR)
         check_coding(self.bottom, self.top)
         return self
 
@@ -96,7 +97,9 @@ class IntervalsSpec(HierarchySpec):
         codes = (self.bottom, self.top)
         if self.breaks:
             return breaks(values, levels=self.breaks, codes=codes, root=self.root)
-        return intervals(values, widths=self.widths, origin=self.origin, snap=self.snap, codes=codes, root=self.root)
+        return intervals(
+            values, widths=self.widths, origin=self.origin, snap=self.snap or NO_PAIR, codes=codes, root=self.root
+        )
 
 
 class BinsSpec(HierarchySpec):
@@ -181,8 +184,8 @@ class CodingSpec(HierarchySpec):
     """Top and bottom coding."""
 
     type: Literal["coding"] = "coding"
-    top: Decimal | None = Field(None, description="This and what is above becomes `>=top`.")
-    bottom: Decimal | None = Field(None, description="What is below becomes `<bottom`.")
+    top: _Number | None = Field(None, description="This and what is above becomes `>=top`.")
+    bottom: _Number | None = Field(None, description="What is below becomes `<bottom`.")
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
     @model_validator(mode="after")
