@@ -19,6 +19,7 @@ _EXAMPLES: Final[tuple[tuple[str, tuple[Any, ...]], ...]] = (
     ("{type: mask, keep: [4, 2]}", ("SW1A 1AA", "N1 9GU")),
     ("{type: tree, groups: {Europe: {West: [France]}, Asia: [Japan]}}", ("France", "Japan")),
     ("{type: coding, top: 80, bottom: 20}", (19, 50, 80)),
+    ("{type: flat}", ("Male",)),
 )
 
 

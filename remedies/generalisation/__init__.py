@@ -10,6 +10,7 @@ from remedies.generalisation._dates import DateLevel, dates
 from remedies.generalisation._fault import Fault, FaultKind
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_hierarchy, write_hierarchy
+from remedies.generalisation._flat import flat
 from remedies.generalisation._folder import hierarchies_in
 from remedies.generalisation._intervals import breaks, intervals
 from remedies.generalisation._masks import masks
@@ -53,6 +54,7 @@ __all__ = [
     "compare_results",
     "datafly",
     "dates",
+    "flat",
     "hierarchies_in",
     "hierarchy_faults",
     "hierarchy_spec",

@@ -19,6 +19,7 @@ from remedies.generalisation._dates import DateLevel, check_date_levels, dates
 from remedies.generalisation._fault import Fault, FaultKind, refuse
 from remedies.generalisation._faults import hierarchy_faults, row_faults
 from remedies.generalisation._files import read_rows
+from remedies.generalisation._flat import flat
 from remedies.generalisation._intervals import NO_PAIR, breaks, check_breaks, check_snap, check_widths, intervals
 from remedies.generalisation._levels import ROOT
 from remedies.generalisation._masks import check_masks, masks
@@ -200,6 +201,17 @@ class CodingSpec(HierarchySpec):
         return coding(values, top=self.top, bottom=self.bottom, root=self.root)
 
 
+class FlatSpec(HierarchySpec):
+    """Values that have no groups: the value or nothing."""
+
+    type: Literal["flat"] = "flat"
+    root: Annotated[str, MinLen(1)] = Field(ROOT, description="What everything is at the last level.")
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `flat`."""
+        return flat(values, root=self.root)
+
+
 class FileSpec(HierarchySpec):
     """A file in ARX's form: value;ancestor;ancestor."""
 
@@ -228,7 +240,7 @@ class FileSpec(HierarchySpec):
         return self.model_copy(update={"path": str(folder / self.path)})
 
 
-_SPECS: Final = (IntervalsSpec, BinsSpec, DatesSpec, MaskSpec, TreeSpec, CodingSpec, FileSpec)
+_SPECS: Final = (IntervalsSpec, BinsSpec, DatesSpec, MaskSpec, TreeSpec, CodingSpec, FlatSpec, FileSpec)
 SPECS: Final[Mapping[str, type[HierarchySpec]]] = {str(spec.model_fields["type"].default): spec for spec in _SPECS}
 """What can be declared, by its type."""
 

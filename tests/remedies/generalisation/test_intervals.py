@@ -99,6 +99,17 @@ def test_intervals_nest_and_hold_their_values(
                 assert all(holds(read.ends[label], number) for number in numbers)
 
 
+@given(values=st.lists(st.integers(-(10**20), 10**20), min_size=1), widths=_WIDTHS, origin=st.integers(-(10**19), 7))
+def test_whole_numbers_are_where_division_puts_them(values: list[int], widths: list[int], origin: int) -> None:
+    """Also those that no machine word holds."""
+    made = intervals(values, widths=widths, origin=origin)
+    for place, value in enumerate(sorted(set(values))):
+        assert made.values[place] == str(value)
+        lows = [origin + (value - origin) // width * width for width in widths]
+        expected = [f"{low}-{low + width - 1}" for low, width in zip(lows, widths, strict=True)]
+        assert [level[place] for level in made.levels[1:-1]] == expected
+
+
 @given(values=_VALUES, cuts=st.sets(st.integers(-150, 150), min_size=2), data=st.data())
 def test_breaks_nest_and_partition(values: list[Number], cuts: set[int], data: st.DataObject) -> None:
     """A value is in the interval that begins at the last break that is not above it."""
