@@ -78,9 +78,10 @@ def read_spec(path: Path | str) -> HierarchySpec:
 
 def _files(folder: Path) -> Sequence[Path]:
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix in _LINES | _YAML and path.is_file())
+        seen = [path for path in folder.iterdir() if path.suffix in _LINES | _YAML and path.is_file()]
     except OSError as error:
         raise Misfit(f"{folder} cannot be read ({type(error).__name__}); expected a folder of hierarchies") from None
+    return sorted(path for path in seen if not path.name.startswith("."))
 
 
 def _is_for(stem: str, column: str) -> bool:

@@ -22,6 +22,7 @@ def test_files_are_found_by_their_names(tmp_path: Path) -> None:
         adult_hierarchy_sex__csv="M;*\nF;*\n",
         age__yaml="{type: intervals, widths: [5, 10]}",
         notes__txt="sex",
+        **{"._age__csv": "what a file manager left"},
     )
     found = hierarchies_in(folder, ["sex", "age"])
     assert list(found) == ["sex", "age"]
