@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from remedies._errors import Misfit
 from remedies.generalisation._cells import Cells
 from remedies.generalisation._frequencies import Domain
-from remedies.generalisation._recoding import EVERYTHING, INTERVAL
+from remedies.generalisation._recoding import EVERYTHING
 from remedies.generalisation._spell import text_of
 from remedies.generalisation._units import number_in
 
@@ -32,11 +33,13 @@ def squared_differences(cells: Cells, representative: Representative) -> float:
     """
     numbers = numbers_of(cells.column.domain)
     here = ~np.isnan(numbers)
+    if not here.any():
+        return 0.0
     stands, for_all = _STANDING[representative](cells, numbers)
     pairs = here[cells.leaf]
     leaf, label, rows = cells.leaf[pairs], cells.label[pairs], cells.rows[pairs]
     released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
-    lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here]) if here.any() else 0.0
+    lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
     return float(released + lost)
 
 
@@ -48,8 +51,17 @@ def is_numeric(domain: Domain) -> bool:
 
 
 def numbers_of(domain: Domain) -> Floats:
-    """Read the leaves as numbers: float64 (leaves,), NaN of NULL and of what is no number."""
-    return np.array([_number(text_of(value)) for value in domain.values], dtype=np.float64)
+    """Read the leaves as numbers: float64 (leaves,), NaN of NULL.
+
+    Raises:
+        Misfit: some are no numbers.
+    """
+    texts = [text_of(value) for value in domain.values]
+    numbers = np.array([_number(text) for text in texts], dtype=np.float64)
+    strange = int(np.isnan(numbers).sum()) - texts.count(None)
+    if strange:
+        raise Misfit(f"column '{domain.column}': {strange} of {len(texts)} values are no finite numbers")
+    return numbers
 
 
 def _number(text: str | None) -> float:
@@ -60,19 +72,15 @@ def _number(text: str | None) -> float:
 def _midpoints(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
     labels, domain = cells.labels, cells.column.domain
     lines = np.array([_number(text) for text in domain.hierarchy.values])
-    of_table = (float(np.nanmin(numbers)), float(np.nanmax(numbers)))
-    everything = _span(lines) or of_table
-    named = {int(level): _spans(domain, int(level), lines) for level in np.unique(labels.levels) if level > 0}
-    found = np.empty(len(labels.texts))
-    for place, level in enumerate(labels.levels):
-        if level in (0, INTERVAL):
-            span = _span(numbers[_leaves(cells, place)]) or _NO_SPAN
-        elif level == EVERYTHING:
-            span = everything
-        else:
-            span = named[int(level)].get(labels.texts[place], _NO_SPAN)
-        found[place] = _middle(span)
-    return found, _middle(everything)
+    everything = _middle(_span(lines) or (float(np.nanmin(numbers)), float(np.nanmax(numbers))))
+    low, high = (numbers[labels.order[ends]] for ends in (labels.first, labels.last - 1))  # intervals ascend
+    found = low + (high - low) / 2
+    found[labels.levels == EVERYTHING] = everything
+    for level in np.unique(labels.levels[labels.levels > 0]):
+        named = _spans(domain, int(level), lines)
+        for place in np.flatnonzero(labels.levels == level):
+            found[place] = _middle(named.get(labels.texts[place], _NO_SPAN))
+    return found, everything
 
 
 def _middle(span: _Span) -> float:
@@ -94,38 +102,34 @@ def _spans(domain: Domain, level: int, lines: Floats) -> Mapping[str | None, _Sp
     return found
 
 
-def _leaves(cells: Cells, label: int) -> npt.NDArray[np.int64]:
-    labels = cells.labels
-    return labels.order[labels.first[label] : labels.last[label]]
-
-
 def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
-    return _of_covered(cells, numbers, lambda own, rows: float(np.average(own, weights=rows)))
+    order, known = cells.labels.order, ~np.isnan(numbers)
+    rows = np.where(known, cells.total, 0)
+    mean = float(np.average(numbers[known], weights=rows[known]))
+    beside = np.where(known, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
+    with np.errstate(invalid="ignore"):  # no number under a label: none is measured with it
+        found = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))
+    return mean + found, mean
+
+
+def _under(cells: Cells, of_leaves: Floats) -> Floats:
+    up_to = np.append(0.0, np.cumsum(of_leaves))
+    found: Floats = up_to[cells.labels.last] - up_to[cells.labels.first]
+    return found
 
 
 def _medians(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
-    return _of_covered(cells, numbers, weighted_median)
-
-
-def _of_covered(
-    cells: Cells, numbers: Floats, middle: Callable[[Floats, npt.NDArray[np.int64]], float]
-) -> tuple[Floats, float]:
-    """Give the middle of the table's numbers under each label, and of all; NaN where there is none."""
-    covered: Sequence[npt.NDArray[np.int64]] = [
-        *(_leaves(cells, place) for place in range(len(cells.labels.texts))),
-        cells.labels.order,
-    ]
-    found = np.full(len(covered), np.nan)
-    for place, leaves in enumerate(covered):
-        known = leaves[~np.isnan(numbers[leaves])]
-        if len(known):
-            found[place] = middle(numbers[known], cells.total[known])
+    labels = cells.labels
+    stretches = [labels.order[first:last] for first, last in zip(labels.first, labels.last, strict=True)]
+    found = np.array([_median(numbers[leaves], cells.total[leaves]) for leaves in [*stretches, labels.order]])
     return found[:-1], float(found[-1])
 
 
-def weighted_median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:
+def _median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:
     """Give the median of numbers that come in so many rows; between the two in the middle where these differ."""
-    order = np.argsort(numbers, kind="stable")
+    order = np.argsort(numbers, kind="stable")[: len(numbers) - int(np.isnan(numbers).sum())]
+    if not len(order):
+        return np.nan
     up_to = np.cumsum(rows[order])
     middle = [np.searchsorted(up_to, rank, side="left") for rank in ((up_to[-1] + 1) // 2, up_to[-1] // 2 + 1)]
     low, high = numbers[order[middle]]

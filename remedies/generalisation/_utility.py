@@ -92,7 +92,7 @@ def utilities(
         numeric: the columns that hold numbers, maybe written as texts; by default those whose values are numbers.
 
     Raises:
-        Misfit: a column of `numeric` is not there.
+        Misfit: a column of `numeric` is not there, or holds what is no number.
     """
     names = recoding.frequencies.columns
     strange = sorted(set(numeric or ()) - set(names))

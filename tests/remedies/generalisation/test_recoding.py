@@ -75,6 +75,15 @@ def test_a_table_leaves_with_its_labels():
     assert whole["sex"].tolist() == ["*", "*", "*", "*"]
 
 
+def test_rows_may_share_an_index():
+    """Rows are told apart by where they stand, not by their index."""
+    twice = PEOPLE.set_axis([1, 1, 2, 2])
+    frequencies, combinations = read_table(twice, {"age": AGES, "sex": SEXES})
+    found = Recoding.of_node(frequencies, (1, 0)).apply(twice, combinations)
+    assert found["age"].tolist() == ["20s", "20s", "20s", "30s"]
+    assert found.index.tolist() == [1, 1, 2, 2]
+
+
 def test_null_stays_null_below_the_root():
     """A NULL without a line of its own is still NULL where other values have groups."""
     hierarchy = Hierarchy.of({"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"]})

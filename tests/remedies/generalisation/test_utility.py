@@ -211,6 +211,17 @@ def test_texts_are_no_numbers_unless_said():
     assert utilities(recoding, numeric=["n"]).columns["n"].euclid == 20_000
     with pytest.raises(Misfit, match="column 'm' is no quasi-identifier"):
         utilities(recoding, numeric=["m"])
+    frequencies, _ = read_table(JOBS, {"job": SUPPRESSED})
+    with pytest.raises(Misfit, match="column 'job': 6 of 6 values are no finite numbers"):
+        utilities(Recoding.of_node(frequencies, (0,)), numeric=["job"])
+
+
+@pytest.mark.parametrize("representative", ["midpoint", "mean", "median"])
+def test_a_column_without_a_number_has_no_squares(representative):
+    """NULL is no number: where there is nothing else, nothing is added up."""
+    frequencies, _ = read_table(pd.DataFrame({"n": [None, None]}), {"n": DECADES})
+    recoding = Recoding.of_node(frequencies, (1,))
+    assert utilities(recoding, numeric=["n"], representative=representative).total.euclid == 0
 
 
 def test_a_blank_number_stands_for_all():
