@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies.generalisation._spell import texts_of
+from remedies.generalisation._spell import path_of_null, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ class Domain:
 
     `values`: the distinct values, object array of shape (leaves,), None for NULL. `places` (leaves,): the line of each
     in the hierarchy, -1 for a NULL that has none. `nodes` (levels, leaves): at each level the first leaf with the same
-    label; a NULL without a line stays alone until the others share one label, which it joins.
+    label; a NULL without a line stays alone up to below the root, as `path_of_null` has it.
     """
 
     column: str
@@ -49,9 +49,8 @@ class Domain:
         """Give what each leaf is called at a level: object array of shape (leaves,), None for NULL."""
         if level == 0:
             return self.values
-        lines = self.hierarchy.levels[level]
-        nobody = lines[0] if _is_root(lines) else None
-        found: npt.NDArray[np.object_] = np.array([*lines, nobody], dtype=object)[self.places]
+        lines = [*self.hierarchy.levels[level], path_of_null(self.hierarchy)[level]]
+        found: npt.NDArray[np.object_] = np.array(lines, dtype=object)[self.places]
         return found
 
     def widths(self, level: int) -> Whole:
@@ -224,18 +223,11 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Do
 def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
     """Give the first leaf with the same label, level by level; at level 0 each leaf is its own."""
     found = [np.arange(len(places))]
-    for labels in hierarchy.nodes()[1:]:
-        own = np.where(places == _NOBODY, len(labels), labels[places])
-        if _is_root(labels):
-            own[:] = 0
+    for labels, nobody in zip(hierarchy.nodes()[1:], path_of_null(hierarchy)[1:], strict=True):
+        own = np.where(places == _NOBODY, len(labels) if nobody is None else 0, labels[places])
         _, first, number = np.unique(own, return_index=True, return_inverse=True)
         found.append(first[number])
     return np.array(found, dtype=np.int64)
-
-
-def _is_root(labels: Sequence[str] | Whole) -> bool:
-    """Say whether a level has one label only, which a NULL without a line joins."""
-    return len(set(labels)) == 1
 
 
 def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:

@@ -63,8 +63,8 @@ class Case:
 def label_of(value: Any, hierarchy: Hierarchy, level: int) -> Any:
     """Give what a value becomes; NULL stays what it is until all others are one."""
     if value is None or pd.isna(value):
-        root = set(hierarchy.levels[level])
-        return root.pop() if level and len(root) == 1 else None
+        root = hierarchy.levels[-1][0]
+        return root if level and all(set(one) == {root} for one in hierarchy.levels[level:]) else None
     return hierarchy.levels[level][hierarchy.levels[0].index(value)]
 
 
