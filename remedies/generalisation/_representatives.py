@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
@@ -35,12 +36,14 @@ def squared_differences(cells: Cells, representative: Representative) -> float:
     here = ~np.isnan(numbers)
     if not here.any():
         return 0.0
-    stands, for_all = _STANDING[representative](cells, numbers)
     pairs = here[cells.leaf]
     leaf, label, rows = cells.leaf[pairs], cells.label[pairs], cells.rows[pairs]
-    released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
-    lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
-    return float(released + lost)
+    with np.errstate(over="ignore", invalid="ignore"):  # too large for a float: infinite
+        stands, for_all = _STANDING[representative](cells, numbers)
+        released = np.dot((numbers[leaf] - stands[label]) ** 2, rows)
+        lost = np.dot((numbers[here] - for_all) ** 2, cells.lost[here])
+    found = float(released + lost)
+    return math.inf if math.isnan(found) else found
 
 
 def is_numeric(domain: Domain) -> bool:
@@ -107,8 +110,7 @@ def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
     rows = np.where(known, cells.total, 0)
     mean = float(np.average(numbers[known], weights=rows[known]))
     beside = np.where(known, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
-    with np.errstate(invalid="ignore"):  # no number under a label: none is measured with it
-        found = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))
+    found = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))  # NaN where there is none
     return mean + found, mean
 
 

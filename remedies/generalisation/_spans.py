@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +66,7 @@ class _Ranks:
         first = np.searchsorted(ascending, pairs[:, 0], side="left").astype(np.int64)
         last = np.searchsorted(ascending, pairs[:, 1], side="right").astype(np.int64)
         levels, texts = np.full(len(pairs), INTERVAL, dtype=np.int64), np.empty(len(pairs), dtype=object)
-        lines = _lines(domain, self.scale)
-        widths = self._widths(pairs, lines)
+        widths = self._widths(domain, pairs)
         for place, (low, high) in enumerate(pairs.tolist()):
             if last[place] - first[place] == 1:
                 texts[place], levels[place] = domain.values[order[first[place]]], 0
@@ -78,12 +79,13 @@ class _Ranks:
                 texts[place] = self.scale.interval(self.units[low], self.units[high] + 1)
         return Labels(texts, levels, widths, order, first, last)
 
-    def _widths(self, pairs: Whole, lines: Floats) -> Whole:
-        units = np.array([*self.units, np.inf], dtype=np.float64)
-        from_low = np.searchsorted(lines, units[pairs[:, 0]], side="left")
-        to_high = np.searchsorted(lines, units[pairs[:, 1]], side="right")
-        found: Whole = np.maximum(to_high - from_low, 1)
-        return found
+    def _widths(self, domain: Domain, pairs: Whole) -> Whole:
+        """Count the lines of the hierarchy in each span; at least 1."""
+        numbers = map(number_in, domain.hierarchy.values)
+        lines = sorted(number for number in numbers if number is not None)
+        ends = [*(Decimal(self.scale.text(unit)) for unit in self.units), Decimal("inf")]
+        counted = [bisect_right(lines, ends[high]) - bisect_left(lines, ends[low]) for low, high in pairs.tolist()]
+        return np.maximum(np.array(counted, dtype=np.int64), 1)
 
 
 def spanned(domain: Domain, codes: Whole, *, numeric: bool) -> SpannedColumn:
@@ -99,9 +101,8 @@ def spanned(domain: Domain, codes: Whole, *, numeric: bool) -> SpannedColumn:
         widths = np.array([_shares(domain, level, nodes[level]) for level in range(len(nodes))])
         return SpannedColumn(domain, codes, nodes, widths, None)
     ranks = _ranks(domain)
-    units = np.array(ranks.units, dtype=object)
-    reach = max(int(units[-1] - units[0]), 1)
-    widths = np.array([float(unit - units[0]) / reach for unit in units] + [1.0])
+    low, reach = ranks.units[0], max(ranks.units[-1] - ranks.units[0], 1)
+    widths = np.array([*((unit - low) / reach for unit in ranks.units), 1.0])
     return SpannedColumn(
         domain, ranks.of_leaf[codes], np.zeros((1, len(widths)), dtype=np.int64), widths[None, :], ranks
     )
@@ -153,10 +154,3 @@ def _ranks(domain: Domain) -> _Ranks:
     rank = {unit: place for place, unit in enumerate(ascending)}
     of_leaf = [len(ascending) if text is None else rank[units[text]] for text in texts]
     return _Ranks(np.array(of_leaf, dtype=np.int64), ascending, numbers.scale)
-
-
-def _lines(domain: Domain, scale: Scale) -> Floats:
-    """Give the lines of the hierarchy that are numbers, in units, ascending."""
-    numbers = [number_in(text) for text in domain.hierarchy.values]
-    power = 10.0**scale.digits
-    return np.sort(np.array([float(number) * power for number in numbers if number is not None], dtype=np.float64))

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
@@ -107,6 +108,27 @@ def test_decimals_leave_the_upper_bound_out():
     """Intervals of decimals are written as the builders of hierarchies write theirs."""
     counts = pd.DataFrame({"x": [0.5, 1.25, 7.5, 9.0], "count": 1})
     assert sorted(mondrian(counts, {}, 2, numeric=["x"]).columns[0].labels.texts) == ["[0.5, 1.26[", "[7.5, 9.01["]
+
+
+def test_numbers_of_any_size():
+    """Tiny and huge decimals are ordered and labelled exactly."""
+    counts = pd.DataFrame({"x": [Decimal("1e-280"), Decimal("2e-280"), Decimal(10) ** 280, 2 * Decimal(10) ** 280]})
+    found = mondrian(counts.assign(count=1), {}, 2, numeric=["x"])
+    assert found.class_sizes().tolist() == [2, 2]
+    assert found.columns[0].labels.widths.tolist() == [2, 2]
+
+
+@given(case=cases(columns=2), k=st.integers(2, 3))
+@settings(max_examples=40)
+def test_rows_with_the_same_values_stay_together(case, k):
+    """Sensitive values decide where it may be cut, never which of two equal rows gets which label."""
+    assume(case.rows >= k)
+    known = read(case)
+    assume(len(set(known.table["secret"])) > 1)
+    labels: dict[tuple[str | None, ...], set[tuple[str | None, ...]]] = {}
+    for row in known.rows(cut_apart(known.frequencies, k, criteria=[LDiversity("secret", 2)])):
+        labels.setdefault(row.held, set()).add(row.labels)
+    assert all(len(one) == 1 for one in labels.values())
 
 
 def test_null_is_cut_off_from_numbers():

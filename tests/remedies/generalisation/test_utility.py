@@ -202,6 +202,15 @@ def test_intervals_have_a_middle():
     assert found.total.steps is None
 
 
+@pytest.mark.parametrize("representative", ["midpoint", "mean", "median"])
+def test_numbers_whose_squares_no_float_holds(representative):
+    """Squares that are too large are infinite, and no other measure suffers."""
+    counts = pd.DataFrame({"n": [-1.7e308, 1.7e308, 1.0, 2.0], "count": 1})
+    found = utilities(mondrian(counts, {}, 4, numeric=["n"]), representative=representative)
+    assert found.total.euclid == math.inf
+    assert found.total.loss == 1
+
+
 def test_texts_are_no_numbers_unless_said():
     """A postcode has no squares; digits in a text column have where the caller says that they are numbers."""
     hierarchy = Hierarchy.of({number: ["*"] for number in ("100", "300")})
