@@ -128,9 +128,9 @@ def packed(columns: Sequence[SpannedColumn]) -> Columns:
 
 
 def root_of(domain: Domain) -> str:
-    """Give the label of everything: the hierarchy's, or `*` if its last level has several."""
+    """Give the label of everything: the hierarchy's, or `*` if its last level has several or is that of the values."""
     top = set(domain.hierarchy.levels[-1])
-    return top.pop() if len(top) == 1 else ROOT
+    return top.pop() if len(top) == 1 and domain.height else ROOT
 
 
 def _shares(domain: Domain, level: int, nodes: Whole) -> Floats:

@@ -155,6 +155,13 @@ def test_columns_without_a_root_get_one():
     assert utilities(recoding).total.loss == 1
 
 
+def test_null_is_not_called_by_the_only_value():
+    """NULL beside the one value of a hierarchy without groups is everything, not that value."""
+    table = pd.DataFrame({"q": ["a", None]})
+    frequencies, places = read_table(table, {"q": Hierarchy((("a",),))})
+    assert cut_apart(frequencies, 2).apply(table, places)["q"].tolist() == ["*", "*"]
+
+
 def test_a_column_that_is_never_generalised_keeps_its_type():
     """Where all parts hold one number each, these stay numbers."""
     table = pd.DataFrame({"x": [1, 1, 2, 2], "y": [1, 2, 3, 4]})
