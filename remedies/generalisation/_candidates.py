@@ -43,7 +43,7 @@ def find_candidates(ground: Ground, *, k: int, most: int, course: Course) -> tup
     held: Held = {}
     candidates, read = np.ones(shape, dtype=np.bool_), 0
     for size in range(1, width):
-        if read >= _WORTH * int(candidates.sum()) * len(ground.keys) / _COARSER:
+        if read >= _WORTH * int(candidates.sum()) * len(ground.classes) / _COARSER:
             break
         course.begin(_SHARE)
         now, work = _held(ground, size, held, k=k, most=most, course=course)
@@ -83,7 +83,7 @@ def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course:
             break
         course.tell((number + 1) / len(parts))
         found[part] = (walker.state == HOLDS).reshape(shape)
-        read += walker.read + _BEGIN * len(ground.keys)
+        read += walker.read + _BEGIN * len(ground.classes)
     return found, read
 
 

@@ -185,11 +185,12 @@ class Search:
 
     def look(self, walker: Walker, node: int) -> Seen:
         """Look at the node at which a walk has stopped."""
-        return self.look_at(walker.lattice.levels(np.array([node]))[0], *walker.frequency_set)
+        return self.look_at(walker.lattice.levels(np.array([node]))[0], walker.frequency_set)
 
-    def look_at(self, walked: Whole, keys: Keys, counts: Whole) -> Seen:
+    def look_at(self, walked: Whole, classes: Keys) -> Seen:
         """Look at a node by its levels, in the order of the walk, and its frequency set."""
-        return self.judge.look(self.levels(walked), self.levels(leaves_of(self.ground.layout, keys)), counts.copy())
+        leaves = self.levels(leaves_of(self.ground.layout, classes))
+        return self.judge.look(self.levels(walked), leaves, classes[:, -1].astype(np.int64))
 
 
 def _check_question(frequencies: Frequencies, k: int, suppression_limit: float) -> int:

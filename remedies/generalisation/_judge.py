@@ -23,8 +23,7 @@ class _Question:
 
     breaks: Breaks
     layout: Layout
-    keys: Keys
-    counts: Whole
+    classes: Keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,35 +76,35 @@ class Judge:
         return leaves, sizes, np.logical_or.reduce([broken for _, _, broken in answers])
 
     def _ask(self, question: _Question, levels: Whole) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
-        keys, counts = roll_up(question.layout, question.keys, question.counts, self._columns, levels)
-        classes, values = _parted(question.layout, keys)
-        pairs = ClassPairs.of(classes, values, counts)
+        found = roll_up(question.layout, question.classes, self._columns, levels)
+        classes, values = _parted(question.layout, found)
+        pairs = ClassPairs.of(classes, values, found[:, -1].astype(np.int64))
         first = np.empty(len(pairs.starts), dtype=np.int64)
         first[classes] = np.arange(len(classes))
-        return leaves_of(question.layout, keys[first])[:, :-1], pairs.sizes, question.breaks(pairs)
+        return leaves_of(question.layout, found[first])[:, :-1], pairs.sizes, question.breaks(pairs)
 
 
 def _question(frequencies: Frequencies, criterion: Criterion) -> _Question:
     codes = frequencies.sensitive[criterion.column]
     values = np.arange(len(frequencies.sensitive_values[criterion.column]))[None, :]
     columns = [frequencies.codes[:, place] for place in range(len(frequencies.domains))]
-    keys, layout = pack([*columns, codes], [*(domain.nodes for domain in frequencies.domains), values])
+    nodes = [*(domain.nodes for domain in frequencies.domains), values]
+    classes, layout = pack([*columns, codes], nodes, frequencies.counts)
     nothing = np.zeros(0, dtype=np.int64)
-    keys, counts = roll_up(layout, keys, frequencies.counts, nothing, nothing)
-    return _Question(criterion.breaks(frequencies), layout, keys, counts)
+    return _Question(criterion.breaks(frequencies), layout, roll_up(layout, classes, nothing, nothing))
 
 
-def leaves_of(layout: Layout, keys: Keys) -> Whole:
-    """Give what keys hold, column by column: int64 (rows, columns)."""
-    return ((keys[:, layout.word] >> layout.shift) & layout.mask).astype(np.int64)
+def leaves_of(layout: Layout, classes: Keys) -> Whole:
+    """Give what the keys of classes hold, column by column: int64 (classes, columns)."""
+    return ((classes[:, layout.word] >> layout.shift) & layout.mask).astype(np.int64)
 
 
-def _parted(layout: Layout, keys: Keys) -> tuple[Whole, Whole]:
+def _parted(layout: Layout, classes: Keys) -> tuple[Whole, Whole]:
     """Part keys into classes, which are numbered alike for every sensitive column, and sensitive values."""
     word, shift, mask = layout.word[-1], layout.shift[-1], layout.mask[-1]
-    classes = keys.copy()
-    classes[:, word] &= ~(mask << shift)
-    return _numbered(classes), ((keys[:, word] >> shift) & mask).astype(np.int64)
+    keys = classes[:, :-1].copy()
+    keys[:, word] &= ~(mask << shift)
+    return _numbered(keys), ((classes[:, word] >> shift) & mask).astype(np.int64)
 
 
 def _numbered(keys: Keys) -> Whole:

@@ -1,8 +1,8 @@
 """The one loop that everything here is made of: frequency sets of nodes, each rolled up from one that is finer.
 
-A frequency set is a list of classes: `keys` uint64 (classes, words), `counts` int64 (classes,). A key holds, for each
-column, the number of the smallest leaf that has the same label at the node's level, in bits of its own: so that a key
-says by itself what is coarser, whatever the level it was made at.
+A frequency set is a list of classes, uint64 (classes, words + 1): the words of its key, then how many rows it has, side
+by side, since both are needed at once. A key holds, for each column, the number of the smallest leaf that has the same
+label at the node's level, in bits of its own: so that a key says by itself what is coarser, at whatever level it is.
 """
 
 from typing import NamedTuple
@@ -36,12 +36,11 @@ class Layout(NamedTuple):
 class Sets(NamedTuple):
     """Frequency sets that are kept, at most one per depth, beside room to make another.
 
-    `keys` (depth, classes, words), `counts` (depth, classes), `sizes` (depth,), `levels` (depth, columns): the node of
-    each, -1 where there is none. `slots`: the hash table, a power of two long.
+    `classes` (depth, classes, words + 1), `sizes` (depth,), `levels` (depth, columns): the node of each, -1 where there
+    is none. `slots`: the hash table, a power of two long.
     """
 
-    keys: Keys
-    counts: Whole
+    classes: Keys
     sizes: Whole
     levels: Whole
     slots: npt.NDArray[np.int32]
@@ -75,20 +74,20 @@ NO_BOUND, BY_SQUARES, BY_CLASSES = 0, 1, 2
 
 
 @inner
-def hashed(keys: Keys, row: int, shift: np.uint64) -> np.int64:
+def hashed(classes: Keys, row: int, shift: np.uint64) -> np.int64:
     """Give a place in a table of 2^(64 - shift) slots."""
-    found = keys[row, 0] * _SPREAD
-    for word in range(1, keys.shape[1]):
-        found = (found ^ (found >> np.uint64(29)) ^ keys[row, word]) * _SPREAD
+    found = classes[row, 0] * _SPREAD
+    for word in range(1, classes.shape[1] - 1):
+        found = (found ^ (found >> np.uint64(29)) ^ classes[row, word]) * _SPREAD
     return np.int64(found >> shift)
 
 
 @inner
-def same(keys: Keys, row: int, other: int) -> bool:
-    """Say whether two rows of keys are alike."""
+def same(classes: Keys, row: int, other: int) -> bool:
+    """Say whether two classes have the same key."""
     alike = True
-    for word in range(keys.shape[1]):
-        alike = alike and keys[row, word] == keys[other, word]
+    for word in range(classes.shape[1] - 1):
+        alike = alike and classes[row, word] == classes[other, word]
     return alike
 
 
@@ -105,55 +104,46 @@ def clear(slots: npt.NDArray[np.int32], rows: int) -> np.uint64:
 
 @inner
 def roll(
-    layout: Layout,
-    finer: Keys,
-    finer_counts: Whole,
-    columns: Whole,
-    levels: Whole,
-    keys: Keys,
-    counts: Whole,
-    slots: npt.NDArray[np.int32],
+    layout: Layout, finer: Keys, columns: Whole, levels: Whole, coarser: Keys, slots: npt.NDArray[np.int32]
 ) -> int:
     """Let columns go up to levels, add up the classes that become alike, and give how many are left.
 
-    `keys` and `counts` are written; they may be those that are read, since no class is written before it is read.
+    `coarser` is written; it may be what is read, since no class is written before it is read.
     """
-    shift, last = clear(slots, len(finer)), 0
+    shift, last, count = clear(slots, len(finer)), 0, finer.shape[1] - 1
     most = np.int64((_ONE << (np.uint64(64) - shift)) - _ONE)
     for row in range(len(finer)):
-        count = finer_counts[row]
-        for word in range(keys.shape[1]):
-            keys[last, word] = finer[row, word]
+        for word in range(count + 1):
+            coarser[last, word] = finer[row, word]
         for change in range(len(columns)):
             column = columns[change]
             word, place = layout.word[column], layout.shift[column]
-            leaf = (keys[last, word] >> place) & layout.mask[column]
+            leaf = (coarser[last, word] >> place) & layout.mask[column]
             label = layout.above[layout.start[column, levels[change]] + np.int64(leaf)]
-            keys[last, word] ^= (leaf ^ label) << place
-        slot = hashed(keys, last, shift)
+            coarser[last, word] ^= (leaf ^ label) << place
+        slot = hashed(coarser, last, shift)
         while True:
             found = slots[slot]
             if found < 0:
                 slots[slot] = last
-                counts[last] = count
                 last += 1
                 break
-            if same(keys, found, last):
-                counts[found] += count
+            if same(coarser, found, last):
+                coarser[found, count] += coarser[last, count]
                 break
             slot = (slot + 1) & most
     return last
 
 
 @compiled
-def roll_up(layout: Layout, keys: Keys, counts: Whole, columns: Whole, levels: Whole) -> tuple[Keys, Whole]:
+def roll_up(layout: Layout, classes: Keys, columns: Whole, levels: Whole) -> Keys:
     """Give the frequency set of a coarser node: `columns` go up to `levels`."""
-    coarser, added = np.empty_like(keys), np.empty_like(counts)
+    coarser = np.empty_like(classes)
     size = 64
-    while size < 2 * len(keys):
+    while size < 2 * len(classes):
         size *= 2
-    left = roll(layout, keys, counts, columns, levels, coarser, added, np.empty(size, np.int32))
-    return coarser[:left].copy(), added[:left].copy()
+    left = roll(layout, classes, columns, levels, coarser, np.empty(size, np.int32))
+    return coarser[:left].copy()
 
 
 @compiled
@@ -177,10 +167,10 @@ def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, ever
             walk.state[node] = PASSED_OVER
             continue
         depth = _reach(layout, sets, walk, levels)
-        below = _rows_below(sets.counts[depth, : sets.sizes[depth]], walk.at[K])
+        below = _rows_below(sets.classes[depth, : sets.sizes[depth], -1], np.uint64(walk.at[K]))
         walk.state[node] = HOLDS if below <= walk.at[MOST] else FAILS
         if measure != NO_BOUND:
-            bound = _bound(sets.counts[depth, : sets.sizes[depth]], measure)
+            bound = _bound(sets.classes[depth, : sets.sizes[depth], -1], measure)
             walk.bounds[node] = max(walk.bounds[node], bound)
         if stop and walk.state[node] == HOLDS:
             walk.at[DEPTH] = depth
@@ -235,35 +225,27 @@ def _reach(layout: Layout, sets: Sets, walk: Walk, levels: Whole) -> int:
     if not changes:
         return source
     rows = sets.sizes[source]
-    sets.sizes[target] = roll(
-        layout,
-        sets.keys[source, :rows],
-        sets.counts[source, :rows],
-        columns[:changes],
-        to[:changes],
-        sets.keys[target],
-        sets.counts[target],
-        sets.slots,
-    )
+    finer = sets.classes[source, :rows]
+    sets.sizes[target] = roll(layout, finer, columns[:changes], to[:changes], sets.classes[target], sets.slots)
     walk.at[READ] += rows
     sets.levels[target, :] = levels
     return target
 
 
 @inner
-def _rows_below(counts: Whole, k: int) -> int:
+def _rows_below(counts: Keys, k: np.uint64) -> np.int64:
     """Count the rows in classes smaller than k."""
-    found = 0
+    found = np.uint64(0)
     for count in counts:
         if count < k:
             found += count
-    return found
+    return np.int64(found)
 
 
 @inner
-def _bound(counts: Whole, measure: int) -> float:
+def _bound(counts: Keys, measure: int) -> float:
     rows, squares = 0.0, 0.0
     for count in counts:
-        rows += count
+        rows += float(count)
         squares += float(count) * float(count)
     return squares if measure == BY_SQUARES else rows / len(counts)

@@ -152,8 +152,8 @@ def _descend(search: Search, goal: Objective) -> _Best | None:
 
 
 def _look(search: Search, goal: Objective, levels: Whole, best: _Best | None) -> _Best | None:
-    keys, counts = search.ground.set_of(range(len(levels)), levels)
-    return _better(best, search, goal, search.look_at(levels, keys, counts))
+    classes = search.ground.set_of(range(len(levels)), levels)
+    return _better(best, search, goal, search.look_at(levels, classes))
 
 
 def _one_below(levels: Whole, candidates: npt.NDArray[np.bool_]) -> Iterator[Whole]:

@@ -40,8 +40,8 @@ def order_of(frequencies: Frequencies) -> list[int]:
     return sorted(range(len(domains)), key=lambda place: (-len(domains[place].values), place))
 
 
-def pack(columns: Sequence[Whole], nodes: Sequence[Whole]) -> tuple[Keys, Layout]:
-    """Pack numbers of leaves into keys. `nodes`: of each column, by level, the first leaf with the same label.
+def pack(columns: Sequence[Whole], nodes: Sequence[Whole], counts: Whole) -> tuple[Keys, Layout]:
+    """Pack numbers of leaves into classes. `nodes`: of each column, by level, the first leaf with the same label.
 
     Above its highest level a column has one more, at which it is left out.
     """
@@ -54,24 +54,24 @@ def pack(columns: Sequence[Whole], nodes: Sequence[Whole]) -> tuple[Keys, Layout
         shift.append(free[-1])
         mask.append(2**bits - 1)
         free[-1] += bits
-    keys = np.zeros((len(columns[0]), len(free)), dtype=np.uint64)
+    classes = np.zeros((len(counts), len(free) + 1), dtype=np.uint64)
+    classes[:, -1] = counts
     start = np.zeros((len(nodes), max(len(firsts) for firsts in nodes) + 1), dtype=np.int64)
     above: list[Whole] = []
     at = 0
     for place, (codes, firsts) in enumerate(zip(columns, nodes, strict=True)):
-        keys[:, word[place]] |= codes.astype(np.uint64) << np.uint64(shift[place])
+        classes[:, word[place]] |= codes.astype(np.uint64) << np.uint64(shift[place])
         for level, first in enumerate([*firsts, np.zeros_like(firsts[0])]):
             start[place, level:] = at
             above.append(first)
             at += len(first)
-    layout = Layout(
+    return classes, Layout(
         np.array(word),
         np.array(shift, np.uint64),
         np.array(mask, np.uint64),
         start,
         np.concatenate(above).astype(np.uint64),
     )
-    return keys, layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,7 @@ class Ground:
     """A frequency table in the order in which walks go through its columns, and the levels that it begins at."""
 
     layout: Layout
-    keys: Keys
-    counts: Whole
+    classes: Keys
     heights: tuple[int, ...]
     floor: Whole
 
@@ -88,24 +87,25 @@ class Ground:
     def of(cls, frequencies: Frequencies, order: Sequence[int]) -> Self:
         """Pack a frequency table."""
         domains = [frequencies.domains[place] for place in order]
-        keys, layout = pack([frequencies.codes[:, place] for place in order], [domain.nodes for domain in domains])
+        columns = [frequencies.codes[:, place] for place in order]
+        classes, layout = pack(columns, [domain.nodes for domain in domains], frequencies.counts)
         heights = tuple(domain.height for domain in domains)
-        return cls(layout, keys, frequencies.counts, heights, np.zeros(len(heights), dtype=np.int64))
+        return cls(layout, classes, heights, np.zeros(len(heights), dtype=np.int64))
 
     def raised(self, floor: Whole) -> Ground:
         """Give the same, beginning at higher levels: fewer classes."""
         higher = np.flatnonzero(floor > self.floor)
         if not len(higher):
             return self
-        keys, counts = roll_up(self.layout, self.keys, self.counts, higher, floor[higher])
-        return Ground(self.layout, keys, counts, self.heights, np.maximum(floor, self.floor))
+        classes = roll_up(self.layout, self.classes, higher, floor[higher])
+        return Ground(self.layout, classes, self.heights, np.maximum(floor, self.floor))
 
-    def set_of(self, columns: Sequence[int], levels: Whole) -> tuple[Keys, Whole]:
+    def set_of(self, columns: Sequence[int], levels: Whole) -> Keys:
         """Give the frequency set of some columns at their levels; the others are left out."""
         to = np.array(self.heights, dtype=np.int64) + 1
         to[list(columns)] = levels
         changed = np.flatnonzero(to != self.floor)
-        return roll_up(self.layout, self.keys, self.counts, changed, to[changed])
+        return roll_up(self.layout, self.classes, changed, to[changed])
 
 
 class Walker:
@@ -127,17 +127,16 @@ class Walker:
         """
         self.lattice = Lattice(candidates.shape)
         low = np.array([_first(candidates, axis) for axis in range(candidates.ndim)], dtype=np.int64)
-        keys, counts = ground.set_of(columns, low)
-        depths, rows = len(columns) + 1, len(keys)
+        classes = ground.set_of(columns, low)
+        depths, rows = len(columns) + 1, len(classes)
         self._layout = ground.layout
         self._sets = Sets(
-            keys=np.empty((depths, rows, keys.shape[1]), dtype=np.uint64),
-            counts=np.empty((depths, rows), dtype=np.int64),
+            classes=np.empty((depths, *classes.shape), dtype=np.uint64),
             sizes=np.zeros(depths, dtype=np.int64),
             levels=np.full((depths, len(columns)), -1, dtype=np.int64),
             slots=np.empty(max(64, 1 << (2 * rows - 1).bit_length()), dtype=np.int32),
         )
-        self._sets.keys[0], self._sets.counts[0], self._sets.sizes[0], self._sets.levels[0] = keys, counts, rows, low
+        self._sets.classes[0], self._sets.sizes[0], self._sets.levels[0] = classes, rows, low
         self._walk = Walk(
             columns=np.array(columns, dtype=np.int64),
             strides=self.lattice.strides,
@@ -168,11 +167,10 @@ class Walker:
         return float(self._walk.at[NEXT]) / self.lattice.size
 
     @property
-    def frequency_set(self) -> tuple[Keys, Whole]:
+    def frequency_set(self) -> Keys:
         """Give that of the node at which it stopped; it is overwritten when the walk goes on."""
         depth = self._walk.at[DEPTH]
-        size = self._sets.sizes[depth]
-        return self._sets.keys[depth, :size], self._sets.counts[depth, :size]
+        return self._sets.classes[depth, : self._sets.sizes[depth]]
 
     def must_beat(self, value: float) -> None:
         """Pass over nodes that cannot be better than this from now on."""
