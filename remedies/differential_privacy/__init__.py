@@ -1,0 +1,1 @@
+"""Randomisation and differential privacy as mathematics: exact noise, local reports, batches, streams, accounting."""
