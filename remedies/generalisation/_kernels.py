@@ -225,8 +225,8 @@ def _reach(layout: Layout, sets: Sets, walk: Walk, levels: Whole) -> int:
     if not changes:
         return source
     rows = sets.sizes[source]
-    finer = sets.classes[source, :rows]
-    sets.sizes[target] = roll(layout, finer, columns[:changes], to[:changes], sets.classes[target], sets.slots)
+    read = sets.classes[source, :rows]
+    sets.sizes[target] = roll(layout, read, columns[:changes], to[:changes], sets.classes[target], sets.slots)
     walk.at[READ] += rows
     sets.levels[target, :] = levels
     return target
