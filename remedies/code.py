@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -87,7 +88,7 @@ class Code(RemedyParameters):
             lost[name] = 100 * utilities(coded.recoding).columns[name].loss
             if progress is not None:
                 progress((number + 1) / len(self.columns))
-        guarantee = self.guarantee({name: reached(treated[name]) for name in self.columns})
+        guarantee = self.guarantee({name: self._beyond(treated[name]) for name in self.columns})
         bill = Bill(
             remedy=self.name,
             rows=len(frame),
@@ -100,27 +101,37 @@ class Code(RemedyParameters):
         )
         return Treatment(treated, bill)
 
-    def guarantee(self, found: Mapping[str, tuple[float | None, float | None]]) -> Guarantee:
-        """Say which numbers an output has: the smallest and the largest of each column, None without one.
+    def guarantee(self, found: Mapping[str, int]) -> Guarantee:
+        """Say how many numbers of each column of an output lie beyond its bounds: none.
 
         Raises:
-            Refused: some lie beyond a bound.
+            Refused: some do.
         """
-        for name, (low, high) in found.items():
-            if not self._keeps(name, low, high):
-                raise Refused(f"column '{name}' of the output has numbers beyond its bounds")
+        for name, beyond in found.items():
+            if beyond:
+                raise Refused(f"column '{name}' of the output has {beyond:,} numbers beyond its bounds")
         limits = {name: [_json(self.bottom.get(name)), _json(self.top.get(name))] for name in self.columns}
-        seen: dict[str, Json] = {name: list(ends) for name, ends in found.items()}
-        asked = ", ".join(f"min({one}), max({one})" for one in map(_quoted, self.columns))
+        seen: dict[str, Json] = {name: {"beyond": beyond} for name, beyond in found.items()}
+        asked = ", ".join(f"count(*) FILTER ({' OR '.join(self._tests(name))})" for name in self.columns)
         return Guarantee("range", self.columns, limits, seen, f"SELECT {asked} FROM output")  # noqa: S608 - shown, not run
 
-    def _keeps(self, name: str, low: float | None, high: float | None) -> bool:
-        bottom, top = self.bottom.get(name), self.top.get(name)
-        if low is not None and bottom is not None and low < float(bottom):
-            return False
-        if high is None or top is None:
-            return True
-        return high <= float(top) if self.form is Form.NUMBER else high < float(top)
+    def beyond(self, name: str) -> tuple[Decimal | None, Decimal | None, bool]:
+        """Give the bounds of a column, and whether the upper one is itself beyond: as a label it is coded too."""
+        return self.bottom.get(name), self.top.get(name), self.form is Form.LABEL
+
+    def _beyond(self, column: pd.Series[Any]) -> int:
+        """Count the numbers of a column that lie beyond its bounds; what is no number, such as a label, does not."""
+        import pandas as pd
+
+        numbers = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
+        low, high, with_top = self.beyond(str(column.name))
+        above = numbers >= _upper(high) if with_top else numbers > _upper(high)
+        return int((above | (numbers < (-math.inf if low is None else float(low)))).sum())
+
+    def _tests(self, name: str) -> Sequence[str]:
+        low, high, with_top = self.beyond(name)
+        above = [] if high is None else [f"{_quoted(name)} {'>=' if with_top else '>'} {high}"]
+        return [*above, *([] if low is None else [f"{_quoted(name)} < {low}"])]
 
     def _coded(self, column: pd.Series[Any]) -> _Coded:
         """Find the labels, as a hierarchy of one level has them.
@@ -174,12 +185,8 @@ class _Coded:
         return before[self.rows], after[self.rows]
 
 
-def reached(column: pd.Series[Any]) -> tuple[float | None, float | None]:
-    """Give the smallest and the largest number of a column; what is no number, such as a label, is left out."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(column.astype(object), errors="coerce").dropna()
-    return (float(numbers.min()), float(numbers.max())) if len(numbers) else (None, None)
+def _upper(bound: Decimal | None) -> float:
+    return math.nan if bound is None else float(bound)
 
 
 def _in_type(column: pd.Series[Any], bound: Decimal) -> object:

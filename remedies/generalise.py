@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.generalisation import Fault, Optimum, Recoding
+    from remedies.generalisation._choices import Choices
     from remedies.generalisation._frequencies import Frequencies
 
 
@@ -164,6 +165,22 @@ class Generalise(Recodes):
         else:
             recoding, found = self._optimal(frequencies, progress)
         return Chosen(recoding, self._figures(recoding, found, perf_counter() - began))
+
+    def choices(self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None) -> Choices:
+        """Give all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
+
+        Raises:
+            Misfit: as `choose`.
+        """
+        from remedies.generalisation._choices import choices
+        from remedies.generalisation._incognito import generalisations
+
+        budget = None if self.budget is None else self.budget.total_seconds()
+        tell = None if progress is None else lambda share: progress(share / 2)
+        asked: dict[str, Any] = {"criteria": self.criteria, "budget": budget, "progress": tell}
+        found = generalisations(frequencies, self.k, self.suppress, **asked)
+        tell = None if progress is None else lambda share: progress(0.5 + share / 2)
+        return choices(frequencies, found, self.k, by=self.by, every=every, criteria=self.criteria, progress=tell)
 
     def _fixed(self, frequencies: Frequencies) -> Recoding:
         from remedies.generalisation._criteria import check_k, rows_of

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from checks._columns import ColumnName
 from remedies._contract import Progress, Remedy
+from remedies._errors import Refused
 from remedies._recoded import Chosen, Recodes
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Suppress(Recodes):
 
         Raises:
             Misfit: there are fewer than k rows, or a sensitive column does not fit its limit.
+            Refused: nothing would be left.
         """
         from remedies.generalisation import utilities
         from remedies.generalisation._suppression import blank_cells, without_broken
@@ -54,6 +56,8 @@ class Suppress(Recodes):
             recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=self.criteria, progress=progress)
         else:
             recoding = without_broken(frequencies, self.k, criteria=self.criteria)
+        if recoding.suppressed.all():
+            raise Refused("no record would be left; name fewer columns, allow a smaller k, or generalise first")
         measured = utilities(recoding, k=self.k).as_json()
         return Chosen(recoding, {"cells": self.cells, "utilities": measured, "seconds": perf_counter() - began})
 

@@ -40,7 +40,7 @@ Budget = Annotated[
     str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, which is not proved.")
 ]
 
-_NO_COLUMNS: Final = Problem(
+NO_COLUMNS: Final = Problem(
     "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="-q a,b,c"
 )
 
@@ -78,7 +78,7 @@ def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[
     known = columns_of(place, release, "quasi-identifier")
     columns = tuple(names_in(said.columns)) or known
     if not columns:
-        raise Stop(ExitCode.USAGE, _NO_COLUMNS)
+        raise Stop(ExitCode.USAGE, NO_COLUMNS)
     there = columns_in(place)
     declared = hierarchies_for(
         columns,

@@ -2,7 +2,13 @@
 
 import typer
 
-from monitor.commands import _remedy_generalise, _remedy_microaggregate
+from monitor.commands import (
+    _remedy_code,
+    _remedy_generalise,
+    _remedy_lattice,
+    _remedy_microaggregate,
+    _remedy_suppress,
+)
 
 app = typer.Typer(
     help="Repair a table that is at risk, and write what is proved.",
@@ -16,5 +22,8 @@ def _group() -> None:
     """Repair a table that is at risk, and write what is proved. The table itself is never changed."""
 
 
-_remedy_microaggregate.add_to(app)
 _remedy_generalise.add_to(app)
+_remedy_lattice.add_to(app)
+_remedy_microaggregate.add_to(app)
+_remedy_suppress.add_to(app)
+_remedy_code.add_to(app)

@@ -23,6 +23,15 @@ _FIXED: Final = (
     "columns that were not named leave as they are. No proof of anonymity."
 )
 
+_RARE: Final = (
+    "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
+    "value tells it of each of them (--l, --t); columns that were not named leave as they are."
+)
+_NO_K: Final = (
+    "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
+    "from the table itself tell its extremes."
+)
+
 
 def draw_generalisation(
     console: Console, bill: Bill, out: Path, *, named: Sequence[str] = (), compared: "Compared | None" = None
@@ -31,9 +40,7 @@ def draw_generalisation(
     figures: Mapping[str, Any] = bill.figures
     draw_proof(console, bill, out)
     console.print(Text(_search(figures)))
-    if named:
-        said = f"direct identifiers are still in it: {visible(', '.join(named))}; leave them out of what you give"
-        console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
+    draw_named(console, named)
     console.print()
     levels: Mapping[str, Any] = figures.get("levels") or {}
     draw_table(
@@ -53,6 +60,55 @@ def draw_generalisation(
     if searched:
         fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
         console.print(Text(f"  --levels {visible(fixed)}", "dim"))
+
+
+def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
+    """Print what was proved of the file, what was left out of it, and what is not protected."""
+    draw_proof(console, bill, out)
+    draw_named(console, named)
+    if bill.figures["cells"]:
+        console.print()
+        draw_table(
+            console,
+            ("column", ">information lost", ">cells blanked"),
+            [
+                (visible(name), f"{lost:.2f} %", f"{bill.cells_blanked[name]:,}")
+                for name, lost in bill.information_lost.items()
+            ],
+        )
+    console.print()
+    console.print(Text(_RARE, "dim"))
+
+
+def draw_coding(console: Console, bill: Bill, out: Path) -> None:
+    """Print the bounds that hold of the file, what was coded, and what is not protected."""
+    limits: Mapping[str, Any] = bill.guarantee.limits
+    said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
+    console.print(Text.assemble(("PROVED", "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
+    console.print()
+    draw_table(
+        console,
+        ("column", ">information lost", ">cells changed"),
+        [
+            (visible(name), f"{lost:.2f} %", f"{bill.cells_changed[name]:,}")
+            for name, lost in bill.information_lost.items()
+        ],
+    )
+    console.print()
+    console.print(Text(_NO_K, "dim"))
+
+
+def draw_named(console: Console, named: Sequence[str]) -> None:
+    """Warn of direct identifiers that are still in a file."""
+    if named:
+        said = f"direct identifiers are still in it: {visible(', '.join(named))}; leave them out of what you give"
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
+
+
+def _bounds(bottom: float | None, top: float | None) -> str:
+    if bottom is None or top is None:
+        return f"has nothing above {top:g}" if top is not None else f"has nothing below {bottom:g}"
+    return f"lies between {bottom:g} and {top:g}"
 
 
 def draw_proof(console: Console, bill: Bill, out: Path) -> None:

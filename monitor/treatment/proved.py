@@ -11,12 +11,14 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.target import Subject, Target
-from remedies import Misfit
+from remedies import Misfit, Refused
 from sources import CsvOptions, SourceSpec
 
 if TYPE_CHECKING:
     from monitor.conclude import CheckResult
+    from remedies import Guarantee
     from remedies._limits import Closeness, Limited
+    from remedies.code import Code
     from remedies.generalisation._frequencies import Frequencies
 
 
@@ -65,6 +67,38 @@ def prove(
         return {"k": reached["k"], "l": diverse, "t": close}
 
     return found
+
+
+def prove_bounds(remedy: "Code") -> Callable[[Path], "Guarantee"]:
+    """Give what counts, in a file, the numbers of each column that lie beyond its bounds.
+
+    The function raises Stop where there is one, or where the file cannot be read.
+    """
+
+    def found(path: Path) -> "Guarantee":
+        from monitor.treatment.given import reading
+
+        with reading(Written(texts=texts).place(path)) as (source, table):
+            beyond = [_beyond(table[name].try_cast("float64"), *remedy.beyond(name)) for name in remedy.columns]
+            counts = {f"c{number}": one.sum() for number, one in enumerate(beyond)}
+            (row,) = source.fetch(source.compile(table.aggregate(**counts)))
+        try:
+            return remedy.guarantee(dict(zip(remedy.columns, map(int, row.values()), strict=True)))
+        except Refused as error:
+            raise not_proved(str(error), remedy.columns) from None
+
+    texts = remedy.columns if remedy.form.value == "label" else ()
+    return found
+
+
+def _beyond(numbers: Any, low: Any, high: Any, with_top: bool) -> Any:
+    """Give an expression that is 1 for a number beyond its bounds, else 0."""
+    import ibis
+
+    tests = [] if low is None else [numbers < float(low)]
+    if high is not None:
+        tests.append(numbers >= float(high) if with_top else numbers > float(high))
+    return ibis.or_(*tests).fill_null(False).cast("int64")  # noqa: FBT003 - ibis' signature
 
 
 def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, Any]:

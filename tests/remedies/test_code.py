@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from remedies import Misfit
+from remedies import Misfit, Refused
 from remedies.code import Code
 
 AGES = pd.Series([3, 20, 79, 80, 101], name="age")
@@ -21,8 +21,8 @@ def test_numbers_stay_numbers() -> None:
     treatment = Code(top={"age": Decimal(80)}, bottom={"age": Decimal(20)}).apply(AGES.to_frame())
     pd.testing.assert_series_equal(treatment.frame["age"], pd.Series([20, 20, 79, 80, 80], name="age"))
     assert treatment.bill.cells_changed == {"age": 2}
-    assert treatment.bill.guarantee.reached == {"age": [20.0, 80.0]}
-    assert treatment.bill.guarantee.proof == 'SELECT min("age"), max("age") FROM output'
+    assert treatment.bill.guarantee.reached == {"age": {"beyond": 0}}
+    assert treatment.bill.guarantee.proof == 'SELECT count(*) FILTER ("age" > 80 OR "age" < 20) FROM output'
 
 
 def test_labels_say_what_they_stand_for() -> None:
@@ -30,7 +30,7 @@ def test_labels_say_what_they_stand_for() -> None:
     treatment = Code.model_validate({"top": {"age": 80}, "bottom": {"age": 20}, "as": "label"}).apply(AGES.to_frame())
     assert treatment.frame["age"].tolist() == ["<20", "20", "79", ">=80", ">=80"]
     assert treatment.bill.cells_changed == {"age": 3}
-    assert treatment.bill.guarantee.reached == {"age": [20.0, 79.0]}
+    assert treatment.bill.guarantee.proof == 'SELECT count(*) FILTER ("age" >= 80 OR "age" < 20) FROM output'
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,13 @@ def test_null_stays_null(form: str) -> None:
     treatment = Code.model_validate({"top": {"a": 1}, "as": form}).apply(frame)
     assert treatment.frame["a"].isna().tolist() == [True, False, False]
     assert treatment.bill.cells_changed == {"a": 1 if form == "number" else 2}
+
+
+@pytest.mark.parametrize("form", ["number", "label"])
+def test_numbers_beyond_a_bound_are_refused(form: str) -> None:
+    """The proof counts in the output; what it finds there is not given out."""
+    with pytest.raises(Refused, match="column 'a' of the output has 2 numbers beyond its bounds"):
+        Code.model_validate({"top": {"a": 1}, "as": form}).guarantee({"a": 2})
 
 
 def test_a_bound_that_changes_nothing_says_so() -> None:
