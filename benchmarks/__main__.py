@@ -15,6 +15,7 @@ NAMES = (
     "incremental_risk",
     "microaggregation",
     "beyond_memory",
+    "generalisation",
     "weekly_report",
     "command_line",
 )

@@ -19,6 +19,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from docs.companies import companies
+from docs.hierarchies import examples
 from monitor.cli import build_command
 from monitor.commands import command_files
 from monitor.config._schema import json_schema
@@ -74,10 +75,19 @@ def _models_in(value: Any, suffix: str = "") -> Iterator[tuple[str, str]]:
         yield value["$ref"].removeprefix("#/$defs/"), suffix
     if isinstance(value.get("items"), dict):
         yield from _models_in(value["items"], suffix + "[]")
-    if isinstance(value.get("additionalProperties"), dict):
-        yield from _models_in(value["additionalProperties"], suffix + ".NAME")
+    for named in _named(value):
+        yield from _models_in(named, suffix + ".NAME")
+    for word, reference in value.get("discriminator", {}).get("mapping", {}).items():
+        yield from _models_in({"$ref": reference}, f"{suffix} {{type: {word}}}")
     for choice in value.get("anyOf", []):
         yield from _models_in(choice, suffix)
+
+
+def _named(value: dict[str, Any]) -> Iterator[Any]:
+    """Give what stands under the names of a mapping whose names are free."""
+    yield from (value.get("patternProperties") or {}).values()
+    if isinstance(value.get("additionalProperties"), dict):
+        yield value["additionalProperties"]
 
 
 def _section(path: str, part: dict[str, Any], words: "_Words") -> str:
@@ -112,11 +122,15 @@ class _Words:
 
     def _kind(self, value: dict[str, Any]) -> str:
         kind = str(value.get("type", "any"))
+        if "prefixItems" in value:
+            return f"[{', '.join(self.of(one) for one in value['prefixItems'])}]"
         if kind == "array":
             return "list of checks" if "oneOf" in value["items"] else f"list of: {self.of(value['items'])}"
+        if kind == "object" and "oneOf" in value:
+            return "section by its `type`"
         if kind == "object":
-            inner = value.get("additionalProperties")
-            return f"by name: {self.of(inner)}" if isinstance(inner, dict) else "mapping"
+            inner = next(_named(value), None)
+            return "mapping" if inner is None else f"by name: {self.of(inner)}"
         plain = {"string": str(value.get("format", "text")), "integer": "whole number", "boolean": "`true` `false`"}
         return plain.get(kind, kind)
 
@@ -184,6 +198,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "configuration-reference": configuration_reference,
     "commands": commands,
     "demo": demo,
+    "hierarchy-examples": examples,
     "microaggregation-picture": companies,
 }
 

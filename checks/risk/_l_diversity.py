@@ -133,8 +133,8 @@ def entropy_floor(wanted: float) -> float:
 
 
 def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) -> ColumnDiversity:
-    sizes, distinct, entropies = pairs.sizes, pairs.distinct, _entropies(pairs)
-    recursive = None if ratio is None else _recursive(pairs, ratio)
+    sizes, distinct, entropies = pairs.sizes, pairs.distinct, class_entropies(pairs)
+    recursive = None if ratio is None else class_recursive_l(pairs, ratio)
     some = len(sizes) > 0
 
     def broken(low: npt.NDArray[np.bool_]) -> Broken:
@@ -150,7 +150,7 @@ def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) 
     )
 
 
-def _entropies(pairs: ClassPairs) -> npt.NDArray[np.float64]:
+def class_entropies(pairs: ClassPairs) -> npt.NDArray[np.float64]:
     """Give the entropy of each class in nats: log n - (sum of c log c)/n. That of a single value is exactly 0."""
     sizes = pairs.sizes
     copies = pairs.copies.astype(np.float64)
@@ -158,7 +158,7 @@ def _entropies(pairs: ClassPairs) -> npt.NDArray[np.float64]:
     return np.where(pairs.distinct == 1, 0.0, found)
 
 
-def _recursive(pairs: ClassPairs, ratio: Fraction) -> Whole:
+def class_recursive_l(pairs: ClassPairs, ratio: Fraction) -> Whole:
     """Give, for each class, the largest l for which r_1 < c (r_l + ... + r_m), 0 if there is none."""
     owner = pairs.owner
     rising = pairs.copies[np.lexsort((pairs.copies, owner))]

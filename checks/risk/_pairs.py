@@ -29,10 +29,19 @@ class ClassPairs:
     copies: Whole
 
     @classmethod
-    def of(cls, classes: Whole, values: Whole) -> ClassPairs:
-        """Take, for each record, the number of its class and of its value, both counted from 0 without gaps."""
+    def of(cls, classes: Whole, values: Whole, records: Whole | None = None) -> ClassPairs:
+        """Take, for each record, the number of its class and of its value, both counted from 0 without gaps.
+
+        `records`: how many records each of these stands for; 1 by default.
+        """
         width = int(values.max()) + 1 if len(values) else 1
-        found, copies = np.unique(classes * width + values, return_counts=True)
+        numbers = classes * width + values
+        if records is None:
+            found, copies = np.unique(numbers, return_counts=True)
+        else:
+            found, place = np.unique(numbers, return_inverse=True)
+            copies = np.zeros(len(found), dtype=np.int64)
+            np.add.at(copies, place, records)
         starts = np.flatnonzero(np.diff(found // width, prepend=-1))
         return cls(starts.astype(np.int64), found % width, copies.astype(np.int64))
 

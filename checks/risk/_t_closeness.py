@@ -131,12 +131,12 @@ def _numbers(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, *, 
     """Number the value of each record of the table, and of each that the global distribution is made of."""
     both = _both(table, reference, name)
     if ordered:
-        _check_order(both)
+        check_order(both)
     numbers = value_numbers(both, ordered=ordered)
     return numbers[: len(table)], numbers if reference is None else numbers[len(table) :]
 
 
-def _check_order(column: pd.Series[Any]) -> None:
+def check_order(column: pd.Series[Any]) -> None:
     """Refuse values that have no distance along a line.
 
     Raises:
@@ -172,10 +172,7 @@ def _closeness(
 ) -> ColumnCloseness:
     if not len(pairs.starts):
         return ColumnCloseness(t=None, above=None if wanted is None else Broken(records=0, classes=0))
-    if levels is not None:
-        far = np.mean([_equal(_at_level(pairs, level), _totals_at(totals, level)) for level in levels], axis=0)
-    else:
-        far = _ordered(pairs, totals) if how == "ordered" else _equal(pairs, totals)
+    far = class_distances(pairs, totals, how=how, levels=levels)
     sizes = pairs.sizes
     above = None
     if wanted is not None:
@@ -184,9 +181,23 @@ def _closeness(
     return ColumnCloseness(t=float(far.max()), above=above)
 
 
+def class_distances(
+    pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None = None
+) -> npt.NDArray[np.float64]:
+    """Give the distance of each class from the distribution of `totals`, which has a count for each value.
+
+    `levels`: with `hierarchical`, the node of each value at each level that tells values apart: (levels, values).
+    """
+    if levels is not None:
+        far = [_equal(_at_level(pairs, level), _totals_at(totals, level)) for level in levels]
+        found: npt.NDArray[np.float64] = np.mean(far, axis=0)
+        return found
+    return _ordered(pairs, totals) if how == "ordered" else _equal(pairs, totals)
+
+
 def _at_level(pairs: ClassPairs, level: Whole) -> ClassPairs:
     """Give the pairs of classes and nodes."""
-    return ClassPairs.of(np.repeat(pairs.owner, pairs.copies), np.repeat(level[pairs.value], pairs.copies))
+    return ClassPairs.of(pairs.owner, level[pairs.value], pairs.copies)
 
 
 def _totals_at(totals: Whole, level: Whole) -> Whole:

@@ -14,6 +14,7 @@ from monitor.config._alerts import Match
 from monitor.config._checks import Workshop, build_checks, child, entries, items, text
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
+from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
@@ -74,9 +75,9 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     if tree is None:
         raise _error(problems, files, Redactor(substitution.secrets))
     redactor = Redactor(substitution.secrets | hide_secrets(tree), published=_published(tree))
-    workshop = build_checks(tree)
-    config, errors = _validate(tree, workshop)
-    problems += [*workshop.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
+    workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
+    config, errors = _validate(tree, workshop, hierarchies)
+    problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
     problems += foreign_sources(tree, workshop.built)
     if config is not None:
         problems += taken_ids(tree, config)
@@ -94,15 +95,16 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
         config=config,
         files=read,
         redactor=redactor,
-        digest=_digest(tree),
+        digest=_digest(tree, hierarchies),
         notes=tuple(files.quote(one) for one in notes),
         tree=tree,
         texts=files,
     )
 
 
-def _validate(tree: Node, workshop: Workshop) -> tuple[Config | None, list[Problem]]:
+def _validate(tree: Node, workshop: Workshop, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
     data = plain_data(tree)
+    with_hierarchies(data, hierarchies)
     tables = data.get("tables")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
         if isinstance(table, dict) and isinstance(table.get("checks"), list):
@@ -136,10 +138,11 @@ def _published(tree: Node) -> set[str]:
     return {name for name in names if name is not None}
 
 
-def _digest(tree: Node) -> str:
+def _digest(tree: Node, hierarchies: Hierarchies) -> str:
     """Fingerprint the values, and the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
-    content = json.dumps([plain_data(tree), folders], sort_keys=True, ensure_ascii=False)
+    others = [hierarchies.folders] if hierarchies.folders else []
+    content = json.dumps([plain_data(tree), folders, *others], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -288,6 +288,9 @@ class Release(Section):
         {}, description="What each column says of persons; one that is left out breaks the release."
     )
     limits: Limits = Limits()
+    hierarchies: dict[str, SerializeAsAny[Any]] = Field(  # each a HierarchySpec; `load` builds them beforehand
+        {}, description="Column: what becomes of its values, level by level, when they are generalised."
+    )
     person_key: str | None = None
     legal_basis: str | None = None
     remedies: tuple[dict[str, Any], ...] = ()

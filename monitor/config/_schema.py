@@ -1,6 +1,7 @@
 """The JSON Schema of the configuration, generated from the models and the catalogue of checks, for editors."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,24 @@ _NAMED_SCHEMAS = frozenset({"properties", "$defs"})
 
 
 def json_schema() -> dict[str, Any]:
-    """Give the schema of `tablewatch.yaml`: every check is a branch of its own, told apart by `type`."""
+    """Give the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
+    from remedies.generalisation._spec import SPECS
+
     models: dict[str, type[BaseModel]] = {"": Config}
     models |= {word: check for word, check in load_catalog().items() if issubclass(check, BaseModel)}
     references, schema = models_json_schema(
-        [(model, "validation") for model in models.values()],
+        [(model, "validation") for model in (*models.values(), *SPECS.values())],
         ref_template="#/$defs/{model}",
         schema_generator=SchemaOfText,
     )
     definitions = schema["$defs"]
     of = {word: references[model, "validation"]["$ref"] for word, model in models.items()}
-    for word, reference in of.items():
-        if word:
-            _require_type(definitions[_name(reference)])
     checks = {word: reference for word, reference in of.items() if word}
-    definitions["Table"]["properties"]["checks"]["items"] = {
-        "type": "object",
-        "required": ["type"],
-        "discriminator": {"propertyName": "type", "mapping": checks},
-        "oneOf": [{"$ref": reference} for reference in checks.values()],
-    }
+    hierarchies = {word: references[model, "validation"]["$ref"] for word, model in SPECS.items()}
+    for reference in (*checks.values(), *hierarchies.values()):
+        _require_type(definitions[_name(reference)])
+    definitions["Table"]["properties"]["checks"]["items"] = _one_of(checks)
+    definitions["Release"]["properties"]["hierarchies"]["additionalProperties"] = _one_of(hierarchies)
     definitions["Substitution"] = _SUBSTITUTION
     root = definitions.pop(_name(of[""]))
     whole = {"$schema": DIALECT, **root, "title": "Tablewatch configuration", "$defs": definitions}
@@ -52,6 +51,16 @@ def write_schema(path: Path) -> None:
     """Write the schema to a file, making its folder where needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
+    """Give the schema of a mapping that one of these models describes, by its `type`."""
+    return {
+        "type": "object",
+        "required": ["type"],
+        "discriminator": {"propertyName": "type", "mapping": branches},
+        "oneOf": [{"$ref": reference} for reference in branches.values()],
+    }
 
 
 def _name(reference: str) -> str:

@@ -1,13 +1,16 @@
-"""Read a whole table as a frame whose columns keep their types."""
+"""Read a table: all of it as a frame whose columns keep their types, or how often each combination of columns comes."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
-from sources import SourceError, TableNotFound, open_source
+from sources import Source, SourceError, TableNotFound, did_you_mean, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
+    from ibis.expr import types as ir
 
 
 def read(place: Place) -> "pd.DataFrame":
@@ -16,18 +19,48 @@ def read(place: Place) -> "pd.DataFrame":
     Raises:
         Stop: the source or the table cannot be read.
     """
-    import pandas as pd
+    with reading(place) as (source, table):
+        return _frame(source, table)
+
+
+def columns_in(place: Place) -> Sequence[str]:
+    """Name the columns of a table.
+
+    Raises:
+        Stop: the source or the table cannot be read.
+    """
+    with reading(place) as (_, table):
+        return tuple(table.columns)
+
+
+def count(place: Place, columns: Sequence[str], *, called: str) -> "pd.DataFrame":
+    """Give each combination of some columns that a table has, and how often, counted where the table lives.
+
+    `called`: the name of the counts, which is none of `columns`.
+
+    Raises:
+        Stop: the source or the table cannot be read, or it has no such column.
+    """
+    with reading(place) as (source, table):
+        for name in columns:
+            if name not in table.columns:
+                message = f"column '{name}' not found{did_you_mean(name, table.columns)}"
+                raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
+        return _frame(source, table.group_by(list(columns)).aggregate(**{called: table.count()}))
+
+
+@contextmanager
+def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
+    """Open the source of a table.
+
+    Raises:
+        Stop: the source or the table cannot be read.
+    """
     import pyarrow as pa
 
-    subject = place.target.subject
     try:
         with open_source(place.target.source) as source:
-            table = source.table(subject.relation)
-            names, kinds = table.columns, table.schema()
-            pieces = [
-                pa.table([column.arrow() for column in piece], names=names)
-                for piece in source.columns(source.compile(table))
-            ]
+            yield source, source.table(place.target.subject.relation)
     except TableNotFound as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.no_table", str(error))) from None
     except SourceError as error:
@@ -35,6 +68,16 @@ def read(place: Place) -> "pd.DataFrame":
     except pa.ArrowException:
         message = f"'{place.name}' has a column that holds values of several types; expected one type in each"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
+
+
+def _frame(source: Source, table: "ir.Table") -> "pd.DataFrame":
+    import pandas as pd
+    import pyarrow as pa
+
+    names, kinds = table.columns, table.schema()
+    pieces = [
+        pa.table([column.arrow() for column in piece], names=names) for piece in source.columns(source.compile(table))
+    ]
     whole = pa.concat_tables(pieces, promote_options="permissive") if pieces else kinds.to_pyarrow().empty_table()
     frame: pd.DataFrame = whole.to_pandas(types_mapper=pd.ArrowDtype)
     return frame

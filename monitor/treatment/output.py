@@ -5,21 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from checks import Check, Status
-from checks._catalog import load_catalog
 from monitor.clock import Clock
-from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.target import Subject, Target
-from sources import SourceSpec
+from monitor.treatment.proved import Written, k_check, reached_in
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 _ENDS: Final = (".csv", ".parquet")
+
+Found = TypeVar("Found")
 
 
 def check_place(out: Path, *, given: str, force: bool) -> None:
@@ -38,7 +36,7 @@ def check_place(out: Path, *, given: str, force: bool) -> None:
         raise _refused(f"'{out}' exists", "--force replaces it")
 
 
-def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], int]) -> int:
+def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found]) -> Found:
     """Write a frame as CSV or Parquet, and give what `prove` finds in the very bytes, before the file gets its name.
 
     Columns, types and rows are the frame's; no index, no metadata of pandas, no statistics of columns.
@@ -57,7 +55,7 @@ def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], int])
     return give_out(out, write_all, prove)
 
 
-def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], int]) -> int:
+def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
     """Let `write` make a draft, and give what `prove` finds in it, before the file gets its name.
 
     Raises:
@@ -79,25 +77,10 @@ def prove_k(columns: Sequence[str], *, k: int, clock: Clock, memory_limit: str =
 
     The function raises Stop where these are fewer than k, or cannot be counted.
     """
-    model: Any = load_catalog()["k_anonymity"]
-    check: Check = model.model_validate(
-        {"type": "k_anonymity", "quasi_identifiers": tuple(columns), "k": k, "other_readings": False}
-    )
 
     def prove(path: Path) -> int:
-        spec = SourceSpec(
-            name="the output", base=path.parent, files=path.name, table="output", memory_limit=memory_limit
-        )
-        (result,) = Place(Target(Subject("the output", "output", ()), spec)).ask([check], clock)
-        if result.outcome.status in {Status.PASS, Status.WARN}:  # it warns of floats, whatever was done to them
-            reached: Any = result.outcome.observed["k"]
-            return int(reached)
-        problem = Problem(
-            "remedy.not_proved",
-            f"the output was read again and is not given out: {result.outcome.message}",
-            hint=f"quasi-identifiers looked at: {', '.join(columns)}; treat all of them",
-        )
-        raise Stop(ExitCode.FAILED if result.outcome.status is Status.FAIL else ExitCode.NOT_EVALUATED, problem)
+        (result,) = Written(memory_limit=memory_limit).place(path).ask([k_check(columns, k)], clock)
+        return int(reached_in(result, columns)["k"])
 
     return prove
 

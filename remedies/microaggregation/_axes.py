@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies._compiled import compiled
 
 _ENOUGH: Final = 65_536  # records that say where the axes lie: any rotation keeps distances
 _VECTOR: Final = 8  # floats

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import reordered_inner
+from remedies._compiled import reordered_inner
 
 
 class Bench(NamedTuple):

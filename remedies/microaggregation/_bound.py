@@ -5,8 +5,8 @@ from typing import Final, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled
 from remedies._errors import Misfit
-from remedies.microaggregation._compiled import compiled
 from remedies.microaggregation._extremes import nearest
 from remedies.microaggregation._input import group_size, table, whole
 from remedies.microaggregation._kernels import distances, in_columns

@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled
 from remedies._numbers import Floats
-from remedies.microaggregation._compiled import compiled
 
 Cell = npt.NDArray[np.int64]
 

@@ -8,6 +8,7 @@ is positive and is undone if it ends without one.
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
     DEEP,
     TOLERANCE,
@@ -22,7 +23,6 @@ from remedies.microaggregation._bench import (
     stirred,
     take,
 )
-from remedies.microaggregation._compiled import reordered_inner
 
 Records = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]

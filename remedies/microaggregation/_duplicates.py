@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled, inner
+from remedies._compiled import compiled, inner
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 

@@ -8,7 +8,7 @@ squared distances, infinite for those that no longer count; `bounds` are those o
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import inner
+from remedies._compiled import inner
 from remedies.microaggregation._margin import apart64, at_least, at_most, tie
 
 GONE = np.float32(1e29)  # no squared distance between z-scores is so large

@@ -5,9 +5,9 @@ from typing import Final, Literal, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled
 from remedies._errors import Misfit
 from remedies.microaggregation._axes import on_axes
-from remedies.microaggregation._compiled import compiled
 from remedies.microaggregation._duplicates import first_identical, with_identical
 from remedies.microaggregation._input import finite, whole
 from remedies.microaggregation._margin import apart64, margins, tie

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled, inner
+from remedies._compiled import compiled, inner
 from remedies.microaggregation._mhm import mhm_labels
 
 __all__ = ["mdav_labels", "mhm_labels", "npn_order"]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies._compiled import compiled
 
 
 @compiled

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import TOLERANCE, Bench, distance, make_bench, put, recentre
 from remedies.microaggregation._chains import chains
-from remedies.microaggregation._compiled import reordered_inner
 from remedies.microaggregation._moves import settle
 from remedies.microaggregation._regroup import dissolve, introduce
 

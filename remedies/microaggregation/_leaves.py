@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import inner
 from remedies.microaggregation._blocks import select
-from remedies.microaggregation._compiled import inner
 from remedies.microaggregation._extremes import FAR
 
 SIZE = 64

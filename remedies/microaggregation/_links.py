@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered, reordered_inner
 from remedies.microaggregation._bench import distance
 from remedies.microaggregation._blocks import kd_cells, project
-from remedies.microaggregation._compiled import reordered, reordered_inner
 from remedies.microaggregation._nearest import list_nearest
 
 Rows = npt.NDArray[np.float32]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled
+from remedies._compiled import compiled
 from remedies.microaggregation._input import groups_of
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._standardise import z_scores

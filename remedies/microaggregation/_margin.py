@@ -16,7 +16,7 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled, inner
+from remedies._compiled import compiled, inner
 
 _TIE = 2.0**-46
 

@@ -5,7 +5,7 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled, inner
+from remedies._compiled import compiled, inner
 from remedies.microaggregation._extremes import FAR, farthest, nearest
 from remedies.microaggregation._input import group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep

@@ -5,8 +5,8 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled, inner
 from remedies._errors import Misfit
-from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._input import group_size, order, table
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._standardise import z_scores

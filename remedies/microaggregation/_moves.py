@@ -1,7 +1,7 @@
 """Kernels that settle a block: every pair of neighbours is improved until none gains."""
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import Bench
-from remedies.microaggregation._compiled import reordered_inner
 from remedies.microaggregation._pairs import improve_pair
 
 _ROUNDS = 100  # far more than are ever needed

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import reordered, reordered_inner
+from remedies._compiled import reordered, reordered_inner
 
 Rows = npt.NDArray[np.float32]
 

@@ -15,8 +15,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import TOLERANCE, distance, distances
-from remedies.microaggregation._compiled import reordered_inner
 
 Records = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
     TOLERANCE,
     Bench,
@@ -15,7 +16,6 @@ from remedies.microaggregation._bench import (
     stirred,
     take,
 )
-from remedies.microaggregation._compiled import reordered_inner
 
 
 @reordered_inner

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered
 from remedies.microaggregation._bench import distance
 from remedies.microaggregation._blocks import kd_cells
-from remedies.microaggregation._compiled import reordered
 from remedies.microaggregation._kernels import mdav_labels
 from remedies.microaggregation._links import linked_path
 from remedies.microaggregation._mhm import mhm_labels

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import reordered, reordered_inner
 from remedies.microaggregation._bench import Bench, make_bench, recentre
 from remedies.microaggregation._chains import chains
-from remedies.microaggregation._compiled import reordered, reordered_inner
 from remedies.microaggregation._large_neighbourhood import rebuild_all
 from remedies.microaggregation._moves import settle
 from remedies.microaggregation._nearest import list_nearest

@@ -6,8 +6,8 @@ from typing import NamedTuple, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from remedies._compiled import compiled, inner
 from remedies._errors import Misfit
-from remedies.microaggregation._compiled import compiled, inner
 from remedies.microaggregation._extremes import FAR, GONE, nearest
 from remedies.microaggregation._input import finite, group_size
 from remedies.microaggregation._kernels import distances, in_columns, keep

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from remedies.microaggregation._compiled import compiled, inner
+from remedies._compiled import compiled, inner
 from remedies.microaggregation._leaves import SIZE, Leaves, box_squares, leaf_squares, leaves_of, take_out
 from remedies.microaggregation._margin import apart64, at_most, margins, tie
 

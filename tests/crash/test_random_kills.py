@@ -10,7 +10,7 @@ from tests.crash.places import TABLES, Endpoint, Place
 from tests.crash.settling import settle
 from tests.monitor.alerts.receivers import listening
 
-ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_ROUNDS", "200"))
+ROUNDS = int(os.environ.get("TABLEWATCH_CRASH_ROUNDS", "100"))
 SEED = int(os.environ.get("TABLEWATCH_CRASH_SEED", "20261121"))
 
 _LONGEST_LIFE_S = 1.1

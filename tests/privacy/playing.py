@@ -170,9 +170,36 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("remedy-json", ["remedy", "microaggregate", "csv.tidy", "given/b.csv", *fee, "--format", "json"]),
         ("remedy-names", ["remedy", "microaggregate", "csv.tidy", "given/c.csv", "--columns", "name"]),
         ("remedy-few", ["remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"]),
+        *_recodings(),
         ("backup", ["backup", "first-copy.db"]),
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
+    ]
+
+
+def _recodings() -> list[tuple[str, list[str]]]:
+    """Give remedies that recode: what is written is data, what is said of it is not."""
+    asked = ("-q", "name,fee", "--k", "2", "--hierarchy", "name=flat", "--hierarchy", "fee=1000,100000")
+    secret = ("--l", "email=2", "--t", "email=0.9", "--suppress", "50%")
+    few = ("csv.people", "given/i.csv", "-q", "name", "--hierarchy")
+    query = "SELECT name, sum(fee) AS fee FROM data GROUP BY name"
+    return [
+        ("generalise", ["remedy", "generalise", "csv.tidy", "given/e.csv", *asked, *secret, "--analysis", query]),
+        (
+            "generalise-json",
+            ["remedy", "generalise", "sqlite.tidy", "given/f.csv", *asked, *secret, "--format", "json"],
+        ),
+        ("generalise-names", ["remedy", "generalise", *few, "name=torn/names.csv"]),
+        ("generalise-names-json", ["remedy", "generalise", *few, "name=torn/names.csv", "--format", "json"]),
+        ("generalise-widths", ["remedy", "generalise", *few, "name=5"]),
+        ("generalise-order", ["remedy", "generalise", *few, "name=flat", "--t", "email=0.1:ordered"]),
+        ("generalise-refused", ["remedy", "generalise", *few, "name=flat", "--levels", "name=0"]),
+        ("lattice", ["remedy", "lattice", "csv.tidy", *asked, "--all"]),
+        ("lattice-json", ["remedy", "lattice", "duckdb.tidy", *asked, "--all", "--format", "json"]),
+        ("suppress", ["remedy", "suppress", "csv.tidy", "given/g.csv", *asked[:4], "--cells"]),
+        ("suppress-json", ["remedy", "suppress", "csv.people", "given/h.csv", *asked[:4], "--format", "json"]),
+        ("code", ["remedy", "code", "csv.tidy", "given/j.csv", "--top", "fee=500"]),
+        ("code-names", ["remedy", "code", "csv.people", "given/k.csv", "--top", "name=500", "--format", "json"]),
     ]
 
 
@@ -184,6 +211,7 @@ def _break(place: Place) -> None:
     (folder / "tickets.csv").write_text(
         f"table,title,detected\ncsv.people,somebody wrote,{NOW.isoformat()}\n", encoding="utf-8"
     )
+    (folder / "names.csv").write_text("one;*\none;other\n", encoding="utf-8")
     (place.work / SHARED).touch()
     (place.work / SHARED).chmod(0o640)
     for number, text in enumerate(_BROKEN):

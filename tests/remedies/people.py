@@ -15,6 +15,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "nominal": ("city",),
         "sweeps": (2,),
     },
+    "generalise": {
+        "columns": ("age", "joined", "grade", "city"),
+        "k": 3,
+        "hierarchies": {
+            "age": {"type": "intervals", "widths": [5, 10, 20, 40]},
+            "joined": {"type": "dates", "levels": ["year", "decade"]},
+            "grade": {"type": "tree", "groups": {"lower": ["low", "mid"], "upper": ["high"]}},
+            "city": {"type": "flat"},
+        },
+        "suppress": "10%",
+    },
+    "suppress": {"columns": ("age", "grade", "city"), "k": 3, "cells": True},
+    "code": {"top": {"age": 75, "income": 50_000}, "bottom": {"age": 25}},
 }
 """Parameters that treat the table below, by the type of the remedy."""
 

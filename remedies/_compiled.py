@@ -44,7 +44,7 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
     """Compile with numba's options, and keep the machine code for the next process.
 
     numba would take the kept code for as long as the kernel's own file is unchanged, though kernels of other files are
-    compiled into it. Here a change in any file of this folder that it imports, directly or not, makes it compile again.
+    compiled into it. Here a change in any file of this room that it imports, directly or not, makes it compile again.
     """
     try:
         dispatcher: Any = numba.njit(cache=True, **options)(kernel)
@@ -56,12 +56,13 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
 
 @functools.cache
 def _sources(module: str) -> str:
-    """Give a digest of a module of this folder and of all modules of this folder that it needs."""
-    package = __name__.rpartition(".")[0]
-    needed = {module.rpartition(".")[2]}
+    """Give a digest of a module of this room and of all modules of this room that it needs."""
+    house = Path(__file__).parents[1]
+    needed = {module}
     read: dict[str, str] = {}
     while needed:
         name = needed.pop()
-        read[name] = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
-        needed |= set(re.findall(rf"^\s*from {re.escape(package)}\.(\w+) import", read[name], re.MULTILINE)) - set(read)
+        path = house.joinpath(*name.split("."))
+        read[name] = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+        needed |= set(re.findall(r"^\s*from (remedies\.[\w.]+) import", read[name], re.MULTILINE)) - set(read)
     return hashlib.blake2b(repr(sorted(read.items())).encode(), digest_size=16).hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).resolve().parents[3]
+HOUSE = Path(__file__).resolve().parents[2]
 RUN = """
 import numpy as np
 from remedies.microaggregation._walk import outermost

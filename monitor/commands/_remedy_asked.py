@@ -1,0 +1,97 @@
+"""Read what a person says of a table that is to be generalised, and look whether it fits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from monitor.commands._remedy_words import columns_of, limits_said, release_of, told
+from monitor.commands._risk_verdict import limits_in_words, names_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.treatment.recoded import Question
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchies",
+        metavar="FOLDER",
+        help="Of each column: age.csv as ARX writes it, or age.yaml that declares it.",
+    ),
+]
+Inline = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="A=5,10,20",
+        help="Widths of intervals; or A=month,year, A=mask:1,2 (characters hidden), A=flat, A=FILE. Repeat it.",
+    ),
+]
+Suppress = Annotated[str, typer.Option(metavar="2%", help="Share of the records that may be left out instead.")]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="loss, precision, steps, discernibility, class-size, entropy or kl."),
+]
+Budget = Annotated[
+    str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, which is not proved.")
+]
+
+NO_COLUMNS: Final = Problem(
+    "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="-q a,b,c"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said of a table: its columns, what may become of them, and the limits."""
+
+    given: str
+    columns: str | None
+    release: str | None
+    k: int | None
+    l: Sequence[str] | None  # noqa: E741 - its name in the literature
+    t: Sequence[str] | None
+    folder: Path | None = None
+    inline: Sequence[str] = ()
+
+
+def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[Question, Sequence[str]]":
+    """Find the table and the hierarchies, and count the combinations; and name direct identifiers that are left in.
+
+    `words`: what else the remedy takes.
+
+    Raises:
+        Stop: something does not fit, or the table cannot be read; of hierarchies every fault is told.
+    """
+    from monitor.disclosure.place import place_of
+    from monitor.treatment.given import columns_in
+    from monitor.treatment.hierarchies import check_hierarchies, hierarchies_for
+    from monitor.treatment.recoded import Question
+    from remedies.generalise import Generalise
+
+    place = place_of(said.given, invocation)
+    release = release_of(place, said.release, invocation)
+    known = columns_of(place, release, "quasi-identifier")
+    columns = tuple(names_in(said.columns)) or known
+    if not columns:
+        raise Stop(ExitCode.USAGE, NO_COLUMNS)
+    there = columns_in(place)
+    declared = hierarchies_for(
+        columns,
+        inline=said.inline,
+        folder=said.folder,
+        declared={} if release is None else release.hierarchies,
+        others=there,
+    )
+    limits = limits_said(place, release, k=said.k, l=said.l, t=said.t)
+    given = {name: value for name, value in words.items() if value is not None}
+    with limits_in_words():
+        remedy = Generalise.model_validate({"columns": columns, "hierarchies": declared, **limits, **given})
+    question = Question.of(place, remedy, tuple(dict.fromkeys((*columns, *known))))
+    told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
+    direct = columns_of(place, release, "direct-identifier")
+    return question, tuple(name for name in direct if name in there)

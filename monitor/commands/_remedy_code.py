@@ -1,0 +1,76 @@
+"""`tablewatch remedy code`: numbers beyond a bound become the bound."""
+
+from typing import Annotated
+
+import typer
+
+from monitor.commands._remedy_words import Force, Given, Out, told
+from monitor.commands._risk_verdict import limits_in_words, names_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(code)
+
+
+def code(
+    ctx: typer.Context,
+    given: Given,
+    out: Out,
+    top: Annotated[
+        list[str] | None, typer.Option(metavar="A=80,...", help="This number of column A and all above become one.")
+    ] = None,
+    bottom: Annotated[
+        list[str] | None, typer.Option(metavar="A=20,...", help="All numbers of column A below this one become one.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--as", help="number: the bound, so that the column stays numeric; label: the text >=80.")
+    ] = "number",
+    force: Force = False,
+) -> None:
+    """Code the largest and the smallest numbers, so that extremes do not stand out.
+
+    The file is read again, and given out only if no number lies beyond a bound.
+
+    Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
+    """
+    from monitor.disclosure.place import place_of
+    from monitor.pages.generalisation import draw_coding
+    from monitor.treatment.given import read
+    from monitor.treatment.output import check_place, write_proved
+    from monitor.treatment.proved import prove_bounds
+    from remedies.code import Code
+
+    invocation: Invocation = ctx.obj
+    check_place(out, given=given, force=force)
+    with limits_in_words():
+        remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
+    place = place_of(given, invocation)
+    frame = read(place)
+    treated = told("code", lambda tell: remedy.apply(frame, progress=tell))
+    bill = treated.bill
+    write_proved(treated.frame, out, prove_bounds(remedy))
+    result = {
+        "schema": "tablewatch.remedy/1",
+        "ok": True,
+        "input": given,
+        "output": str(out),
+        "columns": list(remedy.columns),
+        "seconds": bill.figures["seconds"],
+        "bill": bill.as_json(),
+    }
+    invocation.emit(result, lambda console: draw_coding(console, bill, out))
+
+
+def _bounds(said: list[str] | None) -> dict[str, str]:
+    """Read `a=80,b=5`."""
+    found = {}
+    for one in (pair for words in said or () for pair in names_in(words)):
+        name, sign, bound = one.partition("=")
+        if not (name and sign and bound):
+            message = f"'{one}' is no bound of a column; expected a column, '=' and a number"
+            raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
+        found[name.strip()] = bound.strip()
+    return found

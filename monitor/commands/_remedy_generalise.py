@@ -1,0 +1,87 @@
+"""`tablewatch remedy generalise`: values become broader until k records are alike."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
+from monitor.commands._remedy_words import (
+    Closeness,
+    Columns,
+    Diversity,
+    Force,
+    Given,
+    K,
+    Out,
+    ReleaseName,
+    result_of,
+    told,
+)
+from monitor.commands._risk_verdict import number_in, pairs_in
+from monitor.frame.output import Invocation
+
+if TYPE_CHECKING:
+    from remedies import Bill
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(generalise)
+
+
+def generalise(
+    ctx: typer.Context,
+    given: Given,
+    out: Out,
+    quasi_identifiers: Columns = None,
+    k: K = None,
+    l: Diversity = None,  # noqa: E741 - its name in the literature
+    t: Closeness = None,
+    hierarchies: Folder = None,
+    hierarchy: Inline = None,
+    release: ReleaseName = None,
+    suppress: Suppress = "0",
+    search: Annotated[str | None, typer.Option(help="incognito (the best, proved), mondrian or datafly.")] = None,
+    by: By = None,
+    levels: Annotated[
+        str | None, typer.Option(metavar="A=2,B=1", help="No search: these levels; what is not named stays as it is.")
+    ] = None,
+    budget: Budget = None,
+    analysis: Annotated[
+        str | None, typer.Option(metavar="SELECT", help="Compare what it says of IN and of OUT; the table is `data`.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Make values broader, level by level, until each record is alike with k - 1 others, and lose little.
+
+    The file is read again, and given out only if its groups keep every limit.
+
+    Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
+    """
+    from monitor.clock import SystemClock
+    from monitor.pages.generalisation import draw_generalisation
+    from monitor.treatment.analysis import Analysis
+    from monitor.treatment.output import check_place
+    from monitor.treatment.recoded import recode
+
+    invocation: Invocation = ctx.obj
+    check_place(out, given=given, force=force)
+    read = None if analysis is None else Analysis(analysis)
+    said = Said(given, quasi_identifiers, release, folder=hierarchies, inline=hierarchy or (), k=k, l=l, t=t)
+    fixed = None if levels is None else {name: number_in(level) for name, level in pairs_in(levels).items()}
+    words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
+    question, named = ask(said, words, invocation)
+    compared = None if read is None else read.compared(question.place)
+    bill = told("generalise", lambda tell: recode(question, out, clock=SystemClock(), progress=tell, look=compared))
+    result = {
+        **result_of(given, out, bill, named=named),
+        "levels": _levels(bill),
+        "analysis": None if compared is None else compared.as_json(),
+    }
+    invocation.emit(result, lambda console: draw_generalisation(console, bill, out, named=named, compared=compared))
+
+
+def _levels(bill: "Bill") -> dict[str, int] | None:
+    """Give the level of each column, as `--levels` takes them."""
+    levels: Any = bill.figures["levels"]
+    return None if levels is None else {name: one["level"] for name, one in levels.items()}

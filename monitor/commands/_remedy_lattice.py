@@ -1,0 +1,63 @@
+"""`tablewatch remedy lattice`: which levels there are to choose from, and what each loses."""
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
+from monitor.commands._remedy_words import Closeness, Columns, Diversity, Given, K, ReleaseName, told
+from monitor.frame.output import Invocation
+
+if TYPE_CHECKING:
+    from monitor.treatment.recoded import Question
+    from remedies import Progress
+    from remedies.generalisation._choices import Choices
+    from remedies.generalise import Generalise
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(lattice)
+
+
+def lattice(
+    ctx: typer.Context,
+    given: Given,
+    quasi_identifiers: Columns = None,
+    k: K = None,
+    l: Diversity = None,  # noqa: E741 - its name in the literature
+    t: Closeness = None,
+    hierarchies: Folder = None,
+    hierarchy: Inline = None,
+    release: ReleaseName = None,
+    suppress: Suppress = "0",
+    by: By = None,
+    every: Annotated[bool, typer.Option("--all", help="All levels that hold, not the minimal ones alone.")] = False,
+    top: Annotated[int, typer.Option(min=1, help="How many are listed; JSON has them all.")] = 20,
+    budget: Budget = None,
+) -> None:
+    """List the levels at which each record is alike with k - 1 others, and what they lose; nothing is written.
+
+    Minimal ones: nothing below them holds. Choose, and give them to `generalise --levels`.
+
+    Example: tablewatch remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
+    """
+    from monitor.pages.lattice import draw_lattice
+
+    invocation: Invocation = ctx.obj
+    said = Said(given, quasi_identifiers, release, folder=hierarchies, inline=hierarchy or (), k=k, l=l, t=t)
+    question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
+    choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
+    result = {
+        "schema": "tablewatch.lattice/1",
+        "ok": True,
+        "input": given,
+        "quasi_identifiers": list(choices.columns),
+        **choices.as_json(),
+    }
+    invocation.emit(result, lambda console: draw_lattice(console, choices, most=top))
+
+
+def _look(question: "Question", *, every: bool, tell: "Progress") -> "Choices":
+    remedy = cast("Generalise", question.remedy)
+    return remedy.choices(question.frequencies(), every=every, progress=tell)

@@ -1,0 +1,149 @@
+"""`tablewatch remedy microaggregate`: records become the centroid of their group."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from monitor.commands._remedy_words import Force, Given, Out, told
+from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.disclosure.place import Place
+    from remedies import Bill
+    from remedies.microaggregate import Microaggregate
+
+_NO_COLUMNS: Final = Problem(
+    "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="--columns a,b,c"
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(microaggregate)
+
+
+def microaggregate(
+    ctx: typer.Context,
+    given: Given,
+    out: Out,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns that somebody may know; by default those classified so."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
+    method: Annotated[str, typer.Option(help="best, npn, fdh, mdav or vmdav.")] = "best",
+    nominal: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of names without an order.")] = None,
+    ordinal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A=LOW<MID<HIGH", help="A column of levels; just A where they are in order. Repeat it."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="A=2,...", help="How often a column's squared distances count.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same groups.")] = 0,
+    budget: Annotated[str | None, typer.Option(metavar="30s", help="For how long best may look for better.")] = None,
+    sweeps: Annotated[
+        str | None, typer.Option(metavar="N,...", help="Replay a result: the sweeps that it says it took.")
+    ] = None,
+    anchors: Annotated[int, typer.Option(help="Anchors of fdh.")] = 3,
+    divisor: Annotated[float, typer.Option(help="By what fdh divides the radius around an anchor.")] = 3,
+    gamma: Annotated[float, typer.Option(help="How eagerly vmdav lets a group grow.")] = 0.2,
+    memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="Treat a file larger than memory, with no more than so much.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Group records by k or more, and write each as the centroid of its group.
+
+    The file is read again, and given out only if each record is alike with k - 1 others in all quasi-identifiers.
+
+    Example: tablewatch remedy microaggregate people.csv safe.csv --columns age,income --k 5
+    """
+    from remedies.microaggregate import Microaggregate
+
+    said: dict[str, Any] = {
+        "columns": names_in(columns),
+        "k": k,
+        "method": method,
+        "nominal": names_in(nominal),
+        "ordinal": dict(map(_levels, ordinal or [])),
+        "weights": pairs_in(weights),
+        "seed": seed,
+        "budget": budget,
+        "sweeps": None if sweeps is None else sweeps.split(","),
+        "anchors": anchors,
+        "divisor": divisor,
+        "gamma": gamma,
+    }
+    _treat(ctx.obj, given, out, Microaggregate, said, memory=memory, force=force)
+
+
+def _levels(said: str) -> tuple[str, Sequence[str]]:
+    name, _, levels = said.partition("=")
+    return name, levels.split("<") if levels else ()
+
+
+def _treat(
+    invocation: Invocation,
+    given: str,
+    out: Path,
+    remedy: "type[Microaggregate]",
+    said: dict[str, Any],
+    *,
+    memory: str | None,
+    force: bool,
+) -> None:
+    """Treat a table, write what is proved, and say what it cost."""
+    from checks import ColumnClass
+    from monitor.clock import SystemClock
+    from monitor.disclosure.place import place_of
+    from monitor.pages.treatment import draw_bill
+    from monitor.treatment.given import read
+    from monitor.treatment.output import check_place, prove_k, write_proved
+
+    check_place(out, given=given, force=force)
+    place = place_of(given, invocation)
+    known = place.classified(ColumnClass.QUASI_IDENTIFIER)
+    said["columns"] = said["columns"] or known
+    if not said["columns"]:
+        raise Stop(ExitCode.USAGE, _NO_COLUMNS)
+    with limits_in_words():
+        chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
+    every = tuple(dict.fromkeys((*chosen.columns, *known)))
+    if memory is None:
+        frame = read(place)
+        treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
+        bill = treated.bill
+        reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock()))
+    else:
+        bill = _streamed(place, out, chosen, every, memory)
+        reached = int(str(bill.guarantee.reached["k"]))
+    result = {
+        "schema": "tablewatch.remedy/1",
+        "ok": True,
+        "input": given,
+        "output": str(out),
+        "quasi_identifiers": list(every),
+        "seconds": bill.figures["seconds"],
+        "method": bill.figures["method"],
+        "k": reached,
+        "information_loss": bill.figures["information_loss"],
+        "lower_bound": bill.figures["lower_bound"],
+        "bill": bill.as_json(),
+    }
+    invocation.emit(result, lambda console: draw_bill(console, bill, out, reached))
+
+
+def _streamed(place: "Place", out: Path, remedy: "Microaggregate", every: Sequence[str], memory: str) -> "Bill":
+    from monitor.treatment.streamed import bytes_in, check_options, treat_file
+
+    size = bytes_in(memory)
+    check_options(remedy)
+    return told(
+        remedy.name,
+        lambda tell: treat_file(place, out, remedy, memory=size, every=every, progress=tell),
+    )

@@ -1,0 +1,162 @@
+"""What the commands of `tablewatch remedy` share: their options, and how work is told of and refused."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+import typer
+
+from monitor.commands._risk_verdict import names_in, number_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.config import Release
+    from monitor.disclosure.place import Place
+    from remedies import Bill, Progress
+
+_STEPS: Final = 200
+
+Done = TypeVar("Done")
+
+Given = Annotated[str, typer.Argument(metavar="IN", help="A configured table, or a CSV or Parquet file.")]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The .csv or .parquet file to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--quasi-identifiers",
+        "-q",
+        metavar="A,B,...",
+        help="Columns that somebody may know; by default those classified so.",
+    ),
+]
+K = Annotated[
+    int | None, typer.Option("--k", help="The smallest group of records that are alike; the release's, or 5.")
+]
+Diversity = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--l",
+        metavar="A=2",
+        help="Sensitive values in each group, at least; A=2.5:entropy, A=3:recursive:2 (l, c). Repeat it.",
+    ),
+]
+Closeness = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--t",
+        metavar="A=0.2",
+        help="Distance of a group's sensitive values from the input's, at most; A=0.2:ordered for numbers. Repeat it.",
+    ),
+]
+ReleaseName = Annotated[
+    str | None, typer.Option("--release", metavar="NAME", help="Take columns, hierarchies and limits of this release.")
+]
+
+
+def told(name: str, work: "Callable[[Progress], Done]") -> Done:
+    """Do work that tells how far it is, and say in words what it refuses.
+
+    Raises:
+        Stop: the table does not fit, or the result does not hold what is promised.
+    """
+    from monitor.frame.progress import progress
+    from remedies import Misfit, Refused
+
+    done = 0
+    with progress(name, _STEPS) as advance:
+
+        def tell(share: float) -> None:
+            nonlocal done
+            while done < int(share * _STEPS):
+                done += 1
+                advance()
+
+        try:
+            return work(tell)
+        except Misfit as error:
+            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
+        except Refused as error:
+            raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
+
+
+def result_of(given: str, out: Path, bill: "Bill", *, named: Sequence[str]) -> dict[str, Any]:
+    """Give the published shape of what a recoding came to. `named`: direct identifiers that are still in it."""
+    return {
+        "schema": "tablewatch.remedy/1",
+        "ok": True,
+        "input": given,
+        "output": str(out),
+        "quasi_identifiers": list(bill.guarantee.columns),
+        "direct_identifiers": list(named),
+        "seconds": bill.figures["seconds"],
+        "k": bill.guarantee.reached["k"],
+        "records": bill.rows - bill.rows_suppressed,
+        "records_suppressed": bill.rows_suppressed,
+        "bill": bill.as_json(),
+    }
+
+
+def release_of(place: "Place", name: str | None, invocation: Invocation) -> "Release | None":
+    """Give the release that is named, else the only one of the table, if there is one.
+
+    Raises:
+        Stop: there is none of that name, or it is of another table.
+    """
+    from checks import did_you_mean
+    from monitor.disclosure.place import project_of
+
+    project = project_of(invocation)
+    releases: Mapping[str, Release] = {} if project is None else project.config.releases
+    mine = {known: release for known, release in releases.items() if release.table == place.name}
+    if name is None:
+        return next(iter(mine.values())) if len(mine) == 1 else None
+    if name not in mine:
+        seen = "there is no such release" if name not in releases else f"it is of table '{releases[name].table}'"
+        raise Stop(ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {seen}{did_you_mean(name, mine)}"))
+    return mine[name]
+
+
+def columns_of(place: "Place", release: "Release | None", word: str) -> tuple[str, ...]:
+    """Give the columns that the release, else the table's configuration, classifies so."""
+    from checks import ColumnClass
+
+    kind = ColumnClass(word)
+    if release is not None and release.columns:
+        return tuple(column for column, found in release.columns.items() if found is kind)
+    return place.classified(kind)
+
+
+def limits_said(
+    place: "Place",
+    release: "Release | None",
+    *,
+    k: int | None,
+    l: Iterable[str] | None,  # noqa: E741 - its name in the literature
+    t: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Give the limits as a remedy takes them: what was said, else those of the release."""
+    limits = None if release is None else release.limits
+    secrets = columns_of(place, release, "sensitive") if limits is not None else ()
+    default_l = {name: limits.l for name in secrets if limits is not None and limits.l is not None}
+    default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
+    return {
+        "k": k if k is not None else (limits.k if limits is not None else None) or 5,
+        "l": default_l if l is None else dict(_limit(one, ("l", "kind", "c")) for one in _each(l)),
+        "t": default_t if t is None else dict(_limit(one, ("t", "distance")) for one in _each(t)),
+    }
+
+
+def _each(said: Iterable[str]) -> Sequence[str]:
+    return [one for words in said for one in names_in(words)]
+
+
+def _limit(said: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+    """Read `a=3:recursive:2` as a limit on column a."""
+    name, _, limit = said.partition("=")
+    parts = [part.strip() for part in limit.split(":")]
+    if not limit or len(parts) > len(words):
+        message = f"'{said}' is no limit on a column; expected a column, '=' and a number"
+        raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
+    return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}

@@ -1,0 +1,105 @@
+"""Build the hierarchies of every release, and look whether their columns and files exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from checks import did_you_mean
+from monitor.config._checks import child, entries, items, text
+from monitor.config._messages import problem_at, suggest, word_errors
+from monitor.config._yaml import Node, plain_data
+from monitor.frame.problem import Problem
+
+if TYPE_CHECKING:
+    from remedies.generalisation import HierarchySpec
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchies:
+    """The outcome of building: by release and column, with paths that begin where they were written, and problems.
+
+    `folders`: where the paths of files begin, by release and column.
+    """
+
+    specs: Mapping[str, Mapping[str, HierarchySpec]]
+    folders: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+
+def build_hierarchies(tree: Node) -> Hierarchies:
+    """Build the hierarchies of all releases; those that cannot be built become problems."""
+    specs: dict[str, dict[str, HierarchySpec]] = {}
+    folders: dict[str, str] = {}
+    problems: list[Problem] = []
+    for release, node in entries(child(tree, "releases")).items():
+        declared = child(node, "hierarchies")
+        problems += _unknown_columns(tree, node, declared)
+        for column, one in entries(declared).items():
+            made = _build(one)
+            if isinstance(made, list):
+                problems += made
+                continue
+            specs.setdefault(release, {})[column] = made.beside(Path(one.place.file).parent)
+            if child(one, "path") is not None:
+                folders[f"{release}.{column}"] = str(Path(one.place.file).parent)
+    return Hierarchies(specs, folders, tuple(problems))
+
+
+def with_hierarchies(data: Any, hierarchies: Hierarchies) -> None:
+    """Put what was built into the plain data of a configuration, in place of what was read."""
+    for release, specs in hierarchies.specs.items():
+        data["releases"][release]["hierarchies"] = dict(specs)
+
+
+def _unknown_columns(tree: Node, release: Node, declared: Node | None) -> Iterator[Problem]:
+    """Find columns that the release does not name, or its table, where it names none."""
+    known = entries(child(release, "columns"))
+    if not known:
+        tables = items(child(tree, "tables"))
+        mine = next((table for table in tables if text(table, "name") == text(release, "table")), None)
+        known = entries(child(mine, "columns"))
+    for column in entries(declared):
+        if declared is not None and known and column not in known:
+            message = f"unknown column '{column}': a hierarchy is of a column that the release classifies"
+            yield problem_at(declared.keys[column], "config.unknown_reference", message, suggest(column, known))
+
+
+def _build(node: Node) -> HierarchySpec | list[Problem]:
+    from remedies import Misfit
+    from remedies.generalisation._spec import SPECS
+
+    kind = child(node, "type")
+    if kind is None:
+        is_mapping = isinstance(node.value, dict)
+        message = "missing key 'type'" if is_mapping else "a hierarchy is a mapping with a 'type'"
+        code = "config.missing_key" if is_mapping else "config.value"
+        return [problem_at(node.place, code, message, f"known: {', '.join(SPECS)}")]
+    if not isinstance(kind.value, str) or kind.value not in SPECS:
+        meant = did_you_mean(str(kind.value), SPECS).removeprefix("; ")
+        hint = f"{meant} known: {', '.join(SPECS)}".lstrip()
+        return [problem_at(kind.place, "config.value", f"unknown type of hierarchy '{kind.value}'", hint)]
+    model = SPECS[kind.value]
+    try:
+        made = model.model_validate(plain_data(node))
+        return list(_faults(made, node)) or made
+    except ValidationError as error:
+        return list(word_errors(error.errors(include_url=False), node, model))
+    except Misfit as error:
+        return [problem_at(node.place, "config.value", str(error))]
+
+
+def _faults(made: HierarchySpec, node: Node) -> Iterator[Problem]:
+    """Give what is wrong with a declaration, each fault on its own. Of a file, only that it is not there."""
+    path = child(node, "path")
+    if path is None:
+        for fault in made.faults():
+            if fault.fatal:
+                yield problem_at(node.place, "config.hierarchy", fault.message)
+    elif not (Path(node.place.file).parent / str(path.value)).is_file():
+        where = "paths are relative to the file that names them"
+        yield problem_at(path.place, "config.not_found", f"no hierarchy file '{path.masked or path.value}'", where)

@@ -1,0 +1,166 @@
+"""Say to a person what was generalised: what is proved first, then the levels and what they cost."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.frame.console import visible
+from monitor.frame.tables import draw_table
+from remedies import Bill
+
+if TYPE_CHECKING:
+    from monitor.treatment.analysis import Compared
+
+_SEARCHED: Final = (
+    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
+    "levels chosen for these data say something about them: fix them for the next release with"
+)
+_FIXED: Final = (
+    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
+    "columns that were not named leave as they are. No proof of anonymity."
+)
+
+_RARE: Final = (
+    "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
+    "value tells it of each of them (--l, --t); columns that were not named leave as they are."
+)
+_NO_K: Final = (
+    "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
+    "from the table itself tell its extremes."
+)
+
+
+def draw_generalisation(
+    console: Console, bill: Bill, out: Path, *, named: Sequence[str] = (), compared: "Compared | None" = None
+) -> None:
+    """Print what was proved of the file, the level of each column, what was lost, and what is not protected."""
+    figures: Mapping[str, Any] = bill.figures
+    draw_proof(console, bill, out)
+    console.print(Text(_search(figures)))
+    draw_named(console, named)
+    console.print()
+    levels: Mapping[str, Any] = figures.get("levels") or {}
+    draw_table(
+        console,
+        ("column", "~level", ">information lost", ">cells changed"),
+        [
+            (visible(name), _level(levels.get(name)), f"{lost:.2f} %", f"{bill.cells_changed[name]:,}")
+            for name, lost in bill.information_lost.items()
+        ],
+    )
+    if compared is not None:
+        console.print()
+        draw_change(console, compared)
+    console.print()
+    searched = levels and figures["search"] != "fixed levels"
+    console.print(Text(_SEARCHED if searched else _FIXED, "dim"))
+    if searched:
+        fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
+        console.print(Text(f"  --levels {visible(fixed)}", "dim"))
+
+
+def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
+    """Print what was proved of the file, what was left out of it, and what is not protected."""
+    draw_proof(console, bill, out)
+    draw_named(console, named)
+    if bill.figures["cells"]:
+        console.print()
+        draw_table(
+            console,
+            ("column", ">information lost", ">cells blanked"),
+            [
+                (visible(name), f"{lost:.2f} %", f"{bill.cells_blanked[name]:,}")
+                for name, lost in bill.information_lost.items()
+            ],
+        )
+    console.print()
+    console.print(Text(_RARE, "dim"))
+
+
+def draw_coding(console: Console, bill: Bill, out: Path) -> None:
+    """Print the bounds that hold of the file, what was coded, and what is not protected."""
+    limits: Mapping[str, Any] = bill.guarantee.limits
+    said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
+    console.print(Text.assemble(("PROVED", "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
+    console.print()
+    draw_table(
+        console,
+        ("column", ">information lost", ">cells changed"),
+        [
+            (visible(name), f"{lost:.2f} %", f"{bill.cells_changed[name]:,}")
+            for name, lost in bill.information_lost.items()
+        ],
+    )
+    console.print()
+    console.print(Text(_NO_K, "dim"))
+
+
+def draw_named(console: Console, named: Sequence[str]) -> None:
+    """Warn of direct identifiers that are still in a file."""
+    if named:
+        said = f"direct identifiers are still in it: {visible(', '.join(named))}; leave them out of what you give"
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
+
+
+def _bounds(bottom: float | None, top: float | None) -> str:
+    if bottom is None or top is None:
+        return f"has nothing above {top:g}" if top is not None else f"has nothing below {bottom:g}"
+    return f"lies between {bottom:g} and {top:g}"
+
+
+def draw_proof(console: Console, bill: Bill, out: Path) -> None:
+    """Print what holds of the file."""
+    reached: Mapping[str, Any] = bill.guarantee.reached
+    kept, k = bill.rows - bill.rows_suppressed, int(reached["k"])
+    said = f"  {visible(str(out))}: each of {kept:,} records is alike with at least {k - 1:,} others (k = {k:,})"
+    among = f" in {visible(', '.join(bill.guarantee.columns))}"
+    console.print(Text.assemble(("PROVED", "green"), said, among), soft_wrap=True)
+    for name, found in reached["l"].items():
+        console.print(Text(f"  {visible(name)}: l = {found:g} in each group"))
+    for name, found in reached["t"].items():
+        own = f"; {found['t_of_output']:.4f} from those of the output"
+        console.print(Text(f"  {visible(name)}: at most {found['t']:.4f} from the values of the input (t){own}"))
+    if bill.rows_suppressed:
+        share = 100 * bill.rows_suppressed / bill.rows
+        console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are left out"))
+
+
+def draw_change(console: Console, compared: "Compared") -> None:
+    """Print how the figures of an analysis have changed."""
+    change = compared.change
+    if change is None:
+        console.print(Text(f"The analysis cannot be compared: {visible(compared.failure or '')}"))
+        return
+    lines = f"{change.lines_before:,} lines before, {change.lines_after:,} after"
+    console.print(Text(f"Analysis: {lines}; {change.vanished:,} are gone, {change.appeared:,} are new"))
+    draw_table(
+        console,
+        ("figure", ">compared", ">mean change", ">largest change"),
+        [
+            (visible(name), f"{one.cells:,}", _share(one.mean), _share(one.largest))
+            for name, one in change.figures.items()
+        ],
+    )
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else f"{100 * value:.2f} %"
+
+
+def _level(one: Mapping[str, Any] | None) -> str:
+    return "several labels for a value" if one is None else f"{one['name']} (level {one['level']} of {one['of']})"
+
+
+def _search(figures: Mapping[str, Any]) -> str:
+    """Say how the levels were found."""
+    groups = figures["utilities"]["classes"]
+    by = f"{groups:,} groups; {figures['seconds']:.1f} s by {figures['search']}"
+    if figures["proved"] is None:
+        return by
+    value = figures["value"]
+    best = f"{figures['by']} {value if isinstance(value, str) else format(value, '.6g')}"
+    least = "no other levels that hold have less: proved" if figures["proved"] else "the best within the budget"
+    return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"

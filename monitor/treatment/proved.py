@@ -1,0 +1,178 @@
+"""Prove of a file that was written what a release promises: the engine groups it anew, exactly as it is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks import Check, Json, Status
+from checks._catalog import load_catalog
+from monitor.clock import Clock
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.target import Subject, Target
+from remedies import Misfit, Refused
+from sources import CsvOptions, SourceSpec
+
+if TYPE_CHECKING:
+    from monitor.conclude import CheckResult
+    from remedies import Guarantee
+    from remedies._limits import Closeness, Limited
+    from remedies.code import Code
+    from remedies.generalisation._frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a file is read again. `texts`: columns of texts, whatever they look like: `01` and `1` are two of them."""
+
+    texts: Sequence[str] = ()
+    memory_limit: str = "2GB"
+
+    def place(self, path: Path) -> Place:
+        """Give the file as a table."""
+        csv = CsvOptions(types=dict.fromkeys(self.texts, "VARCHAR")) if path.suffix == ".csv" else CsvOptions()
+        spec = SourceSpec(
+            name="the output",
+            base=path.parent,
+            files=path.name,
+            table="output",
+            csv=csv,
+            memory_limit=self.memory_limit,
+        )
+        return Place(Target(Subject("the output", "output", ()), spec))
+
+
+def prove(
+    remedy: "Limited", columns: Sequence[str], before: "Frequencies", *, written: Written, clock: Clock
+) -> Callable[[Path], Mapping[str, Json]]:
+    """Give what finds in a file that `columns` hold all that a remedy promises: k, l and t.
+
+    k and l are counted by the checks `k_anonymity` and `l_diversity`; t is the distance from the distribution that
+    `before` has, the table that was given, and beside it that from the file's own.
+
+    The function raises Stop where something is not reached, or cannot be counted.
+    """
+
+    def found(path: Path) -> Mapping[str, Json]:
+        place = written.place(path)
+        checks = [k_check(columns, remedy.k), *(_l(columns, name, one) for name, one in remedy.l.items())]
+        (first, *others) = place.ask(checks, clock)
+        reached = reached_in(first, columns)
+        diverse = {
+            name: reached_in(result, columns)[f"l_{one.kind}"]
+            for (name, one), result in zip(remedy.l.items(), others, strict=True)
+        }
+        close = {name: _t(place, columns, name, one, before) for name, one in remedy.t.items()}
+        return {"k": reached["k"], "l": diverse, "t": close}
+
+    return found
+
+
+def prove_bounds(remedy: "Code") -> Callable[[Path], "Guarantee"]:
+    """Give what counts, in a file, the numbers of each column that lie beyond its bounds.
+
+    The function raises Stop where there is one, or where the file cannot be read.
+    """
+
+    def found(path: Path) -> "Guarantee":
+        from monitor.treatment.given import reading
+
+        with reading(Written(texts=texts).place(path)) as (source, table):
+            beyond = [_beyond(table[name].try_cast("float64"), *remedy.beyond(name)) for name in remedy.columns]
+            counts = {f"c{number}": one.sum() for number, one in enumerate(beyond)}
+            (row,) = source.fetch(source.compile(table.aggregate(**counts)))
+        try:
+            return remedy.guarantee(dict(zip(remedy.columns, map(int, row.values()), strict=True)))
+        except Refused as error:
+            raise not_proved(str(error), remedy.columns) from None
+
+    texts = remedy.columns if remedy.form.value == "label" else ()
+    return found
+
+
+def _beyond(numbers: Any, low: Any, high: Any, with_top: bool) -> Any:
+    """Give an expression that is 1 for a number beyond its bounds, else 0."""
+    import ibis
+
+    tests = [] if low is None else [numbers < float(low)]
+    if high is not None:
+        tests.append(numbers >= float(high) if with_top else numbers > float(high))
+    return ibis.or_(*tests).fill_null(False).cast("int64")  # noqa: FBT003 - ibis' signature
+
+
+def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, Any]:
+    """Give what a check has seen of an output, which it passes.
+
+    Raises:
+        Stop: it does not.
+    """
+    outcome = result.outcome
+    if outcome.status in {Status.PASS, Status.WARN}:  # it warns of floats, whatever was done to them
+        return outcome.observed
+    code = ExitCode.FAILED if outcome.status is Status.FAIL else ExitCode.NOT_EVALUATED
+    raise not_proved(str(outcome.message), columns, code=code)
+
+
+def not_proved(seen: str, columns: Sequence[str], *, code: ExitCode = ExitCode.FAILED) -> Stop:
+    """Say that an output is not given out, and why."""
+    problem = Problem(
+        "remedy.not_proved",
+        f"the output was read again and is not given out: {seen}",
+        hint=f"quasi-identifiers looked at: {', '.join(columns)}; treat all of them",
+    )
+    return Stop(code, problem)
+
+
+def k_check(columns: Sequence[str], k: int) -> Check:
+    """Give the check that counts records that are alike, NULL being a value of its own."""
+    model: Any = load_catalog()["k_anonymity"]
+    made: Check = model.model_validate(
+        {"type": "k_anonymity", "quasi_identifiers": tuple(columns), "k": k, "other_readings": False}
+    )
+    return made
+
+
+def _l(columns: Sequence[str], name: str, wanted: Any) -> Check:
+    model: Any = load_catalog()["l_diversity"]
+    made: Check = model.model_validate(
+        {
+            "type": "l_diversity",
+            "id": f"l-{name}" if name.isascii() and name.isidentifier() else None,
+            "quasi_identifiers": tuple(columns),
+            "sensitive": (name,),
+            "l": wanted.l,
+            "variant": wanted.kind,
+            "c": wanted.c,
+        }
+    )
+    return made
+
+
+def _t(
+    place: Place, columns: Sequence[str], name: str, wanted: "Closeness", before: "Frequencies"
+) -> Mapping[str, Json]:
+    """Read a file's combinations again, and compare each class with the table that was given.
+
+    Raises:
+        Stop: one is too far from it.
+    """
+    from monitor.treatment.given import count
+    from remedies.generalisation._distances import farthest
+
+    counts = count(place, [*columns, name], called=count_name([*columns, name]))
+    try:
+        found = farthest(counts, columns, name, distance=wanted.distance, reference=before)
+    except Misfit as error:
+        raise not_proved(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
+    if found.above(wanted.t):
+        raise not_proved(f"a group is {found.t:.4f} away from the input in '{name}'; {wanted.t} is allowed", columns)
+    return {"t": found.t, "t_of_output": found.t_of_output}
+
+
+def count_name(columns: Sequence[str]) -> str:
+    """Give a name for counts that no column has."""
+    name = "count"
+    while name in columns:
+        name += "_"
+    return name

@@ -1,0 +1,169 @@
+"""Recode a table that may be larger than memory: counted where it lives, then written in pieces."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks import Json
+from monitor.clock import Clock
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.given import count, reading
+from monitor.treatment.output import give_out, sink
+from monitor.treatment.proved import Written, count_name, prove
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from remedies import Bill, Progress
+    from remedies._recoded import Chosen, Recodes
+    from remedies.generalisation._frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A table that is to be recoded, and how often each combination of the remedy's columns comes in it.
+
+    `every`: the quasi-identifiers that have to be alike together; those of the remedy, and maybe more. `called`: the
+    column of `counts` that says how often.
+    """
+
+    place: Place
+    remedy: "Recodes"
+    every: Sequence[str]
+    counts: "pd.DataFrame"
+    called: str
+
+    @classmethod
+    def of(cls, place: Place, remedy: "Recodes", every: Sequence[str]) -> "Question":
+        """Count the combinations where the table lives: only they come, however many rows it has.
+
+        Raises:
+            Stop: it cannot be read, or has no such column.
+        """
+        names = (*remedy.columns, *remedy.sensitive)
+        called = count_name(names)
+        return cls(place, remedy, every, count(place, names, called=called), called)
+
+    def frequencies(self) -> "Frequencies":
+        """Find the values in the remedy's hierarchies.
+
+        Raises:
+            Misfit: they have no place there, or there are fewer than k rows.
+        """
+        from remedies.generalisation._frequencies import read_counts
+
+        remedy = self.remedy
+        remedy.check_size(int(self.counts[self.called].sum()))
+        return read_counts(self.counts, remedy.built(self.counts), sensitive=remedy.sensitive, count=self.called)
+
+
+def recode(
+    question: Question,
+    out: Path,
+    *,
+    clock: Clock,
+    progress: "Progress",
+    look: Callable[[Place], None] | None = None,
+) -> "Bill":
+    """Choose what becomes of a table, write it, and prove that its columns together keep what the remedy promises.
+
+    Memory: the combinations, and one piece of rows. `look`: is shown the file, once it is proved, before it has its
+    name.
+
+    Raises:
+        Misfit, Refused: as the remedy.
+        Stop: the file cannot be read or written, changed while it was read, or the output does not hold it.
+    """
+    remedy, frequencies = question.remedy, question.frequencies()
+    chosen = remedy.choose(frequencies, progress=progress)
+    writer = _Writer(question.place, chosen)
+
+    def looked(draft: Path) -> Mapping[str, Json]:
+        written = Written(texts=writer.texts)
+        reached = prove(remedy, question.every, frequencies, written=written, clock=clock)(draft)
+        if look is not None:
+            look(written.place(draft))
+        return reached
+
+    reached = give_out(out, writer.write, looked)
+    return remedy.bill(chosen, remedy.guarantee(reached, question.every))
+
+
+class _Writer:
+    """Writes a table as a recoding makes it. `texts`: the columns that were written as texts."""
+
+    def __init__(self, place: Place, chosen: "Chosen") -> None:
+        self._place, self._recoding = place, chosen.recoding
+        self.texts: Sequence[str] = ()
+
+    def write(self, draft: Path) -> None:
+        """Read the table anew, piece by piece, and write what is left of it.
+
+        Raises:
+            Stop: it cannot be read, or is not what it was when it was counted.
+        """
+        import pyarrow as pa
+
+        from remedies.generalisation._rows import Rows
+
+        rows, before = Rows(self._recoding.frequencies), 0
+        with reading(self._place) as (source, table):
+            kinds = table.schema().to_pyarrow()
+            pieces = (
+                pa.table([column.arrow() for column in piece], names=table.columns)
+                for piece in source.columns(source.compile(table))
+            )
+            first = next(pieces, None)
+            if first is None:
+                raise _changed()
+            schema = self._schema(first, kinds)
+            with sink(draft, schema) as write:
+                piece: pa.Table | None = first
+                while piece is not None:
+                    before += len(piece)
+                    write(self._recoded(piece, rows, schema))
+                    piece = next(pieces, None)
+        if before != self._recoding.frequencies.rows:
+            raise _changed()
+
+    def _schema(self, first: "pa.Table", kinds: "pa.Schema") -> "pa.Schema":
+        """Give the types of the output: texts for what has labels, else the engine's, or what it really gives."""
+        import pyarrow as pa
+
+        labelled = {
+            column.domain.column for column in self._recoding.columns if not (column.is_unchanged or column.keeps_type)
+        }
+        fields = [
+            pa.field(name, pa.string() if name in labelled else _kind(first.schema.field(name).type, kinds.field(name)))
+            for name in first.column_names
+        ]
+        self.texts = [field.name for field in fields if pa.types.is_string(field.type)]
+        return pa.schema(fields)
+
+    def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
+        import pandas as pd
+        import pyarrow as pa
+
+        frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
+        combinations = rows.find(frame)
+        if (combinations < 0).any():
+            raise _changed()
+        treated = self._recoding.apply(frame, combinations)
+        columns = [pa.array(treated[field.name], from_pandas=False).cast(field.type) for field in schema]
+        return pa.table(columns, schema=schema)
+
+
+def _kind(seen: "pa.DataType", told: "pa.Field") -> "pa.DataType":
+    """Give the engine's type of a column; SQLite says one and gives another, such as texts for times."""
+    import pyarrow as pa
+
+    differs = pa.types.is_string(seen) != pa.types.is_string(told.type)
+    return seen if differs and not pa.types.is_null(seen) else told.type
+
+
+def _changed() -> Stop:
+    message = "the table is not what it was when it was first read; nothing is given out"
+    return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))

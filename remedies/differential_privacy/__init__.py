@@ -1,0 +1,138 @@
+"""Randomisation and differential privacy as mathematics: exact noise, local reports, batches, streams, accounting."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from remedies.differential_privacy._accounting import (
+        Accounting,
+        Plan,
+        delta_of,
+        epsilon_of_rho,
+        parallel,
+        plan,
+        rho_of_pure,
+        rho_within,
+    )
+    from remedies.differential_privacy._epsilon import laplace_scale, nano
+    from remedies.differential_privacy._exponential import exponential_mechanism, quantile_utilities
+    from remedies.differential_privacy._gaussian import discrete_gaussian, gaussian_square
+    from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
+    from remedies.differential_privacy._local import choose_oracle, perturb
+    from remedies.differential_privacy._matrix import Replacement
+    from remedies.differential_privacy._mechanism import Mechanism
+    from remedies.differential_privacy._oracles import Estimates, Oracle, oracles
+    from remedies.differential_privacy._randomise import Randomised, randomise
+    from remedies.differential_privacy._reconstruct import Reconstruction, reconstruct
+    from remedies.differential_privacy._retention import epsilon_for_pk, epsilon_of, pk_of, retention
+    from remedies.differential_privacy._sensitivity import (
+        Adjacency,
+        Sensitivity,
+        centred_sum_sensitivity,
+        count_sensitivity,
+        group_sum_sensitivity,
+        histogram_sensitivity,
+        quantile_sensitivity,
+        sum_sensitivity,
+    )
+    from remedies.differential_privacy._sentence import sentence
+    from remedies.differential_privacy._spread import gaussian_variance, laplace_variance, laplace_within
+
+__all__ = [
+    "Accounting",
+    "Adjacency",
+    "Estimates",
+    "Mechanism",
+    "Oracle",
+    "Plan",
+    "Randomised",
+    "Reconstruction",
+    "Replacement",
+    "Sensitivity",
+    "centred_sum_sensitivity",
+    "choose_oracle",
+    "count_sensitivity",
+    "delta_of",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "epsilon_for_pk",
+    "epsilon_of",
+    "epsilon_of_rho",
+    "exponential_mechanism",
+    "gaussian_square",
+    "gaussian_variance",
+    "group_sum_sensitivity",
+    "histogram_sensitivity",
+    "laplace_scale",
+    "laplace_variance",
+    "laplace_within",
+    "many_discrete_laplace",
+    "nano",
+    "oracles",
+    "parallel",
+    "perturb",
+    "pk_of",
+    "plan",
+    "quantile_sensitivity",
+    "quantile_utilities",
+    "randomise",
+    "reconstruct",
+    "retention",
+    "rho_of_pure",
+    "rho_within",
+    "sentence",
+    "sum_sensitivity",
+]
+
+_PLACES: Final = {
+    "Accounting": "_accounting",
+    "Adjacency": "_sensitivity",
+    "Estimates": "_oracles",
+    "Mechanism": "_mechanism",
+    "Oracle": "_oracles",
+    "Plan": "_accounting",
+    "Randomised": "_randomise",
+    "Reconstruction": "_reconstruct",
+    "Replacement": "_matrix",
+    "Sensitivity": "_sensitivity",
+    "centred_sum_sensitivity": "_sensitivity",
+    "choose_oracle": "_local",
+    "count_sensitivity": "_sensitivity",
+    "delta_of": "_accounting",
+    "discrete_gaussian": "_gaussian",
+    "discrete_laplace": "_laplace",
+    "epsilon_for_pk": "_retention",
+    "epsilon_of": "_retention",
+    "epsilon_of_rho": "_accounting",
+    "exponential_mechanism": "_exponential",
+    "gaussian_square": "_gaussian",
+    "gaussian_variance": "_spread",
+    "group_sum_sensitivity": "_sensitivity",
+    "histogram_sensitivity": "_sensitivity",
+    "laplace_scale": "_epsilon",
+    "laplace_variance": "_spread",
+    "laplace_within": "_spread",
+    "many_discrete_laplace": "_laplace",
+    "nano": "_epsilon",
+    "oracles": "_oracles",
+    "parallel": "_accounting",
+    "perturb": "_local",
+    "pk_of": "_retention",
+    "plan": "_accounting",
+    "quantile_sensitivity": "_sensitivity",
+    "quantile_utilities": "_exponential",
+    "randomise": "_randomise",
+    "reconstruct": "_reconstruct",
+    "retention": "_retention",
+    "rho_of_pure": "_accounting",
+    "rho_within": "_accounting",
+    "sentence": "_sentence",
+    "sum_sensitivity": "_sensitivity",
+}
+"""Where each name is: a configuration that mentions an epsilon does not wait for arrays."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

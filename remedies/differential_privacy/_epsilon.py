@@ -1,0 +1,106 @@
+"""Read privacy losses as people write them: decimals of at most nine places, kept as integers of 10^-9 (nano).
+
+An integer adds up exactly: a budget of 9 pays for exactly 100 answers at 0.09, which no float can promise.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from remedies._errors import Misfit
+
+Loss: TypeAlias = str | int | float | Decimal
+"""What a person or a configuration gives as epsilon or rho: 0.1, "0.1", 1, Decimal("0.000000001")."""
+
+NANO: Final = 10**9
+MOST: Final = 10**6
+"""A larger loss protects nothing, and sums of smaller ones fit into 64 bits."""
+
+_DECIMAL: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+_PLACES: Final = 9
+_LONGEST: Final = 40
+
+
+def nano(loss: Loss, *, name: str = "epsilon") -> int:
+    """Read a privacy loss as an integer number of 10^-9, at least 1.
+
+    A float is read as it prints (0.1 is one tenth). Text is digits, with or without a point: no sign, no exponent, no
+    blanks.
+
+    Raises:
+        Misfit: it is not a number, 0, negative, infinite, above a million, or has more than nine places.
+    """
+    text = _plain(loss, name=name)
+    if text.startswith("-") and _DECIMAL.fullmatch(text[1:]):
+        raise _misfit(name, text, "is not above 0")
+    if not _DECIMAL.fullmatch(text):
+        raise _misfit(name, text, "is not a plain decimal")
+    whole, _, places = text.partition(".")
+    if len(places) > _PLACES:
+        raise _misfit(name, text, f"has {len(places)} places")
+    read = int(whole) * NANO + int(places.ljust(_PLACES, "0"))
+    if read == 0:
+        raise _misfit(name, text, "is not above 0")
+    if read > MOST * NANO:
+        raise _misfit(name, text, f"is above {MOST:,}, which protects nothing")
+    return read
+
+
+def decimal_of(nanos: int) -> Decimal:
+    """Give a loss in nano units as the decimal that people read, without trailing zeros."""
+    return Decimal(f"{Decimal(nanos).scaleb(-_PLACES):f}").normalize() if nanos else Decimal(0)
+
+
+def text_of(nanos: int) -> str:
+    """Write a loss in nano units as `nano` reads it."""
+    return f"{decimal_of(nanos):f}"
+
+
+def laplace_scale(sensitivity: int | Fraction, nano_epsilon: int) -> Fraction:
+    """Give the exact scale of Laplace noise: sensitivity / epsilon, as a fraction (Dwork et al. 2006, proposition 1).
+
+    Dividing in floats gives a scale that is too small for about half of all epsilon.
+
+    Raises:
+        Misfit: the sensitivity or the loss is not above 0.
+    """
+    if sensitivity <= 0 or nano_epsilon <= 0:
+        raise Misfit(f"sensitivity {sensitivity} and {nano_epsilon} nano-epsilon, expected both above 0")
+    return Fraction(sensitivity) * NANO / nano_epsilon
+
+
+def _plain(loss: Loss, *, name: str) -> str:
+    """Write what was given with digits only, if it can be: floats as they print, but without an exponent."""
+    if isinstance(loss, str):
+        text = loss
+    elif isinstance(loss, bool):
+        raise Misfit(f"{name} is {loss}, expected a decimal above 0, such as 0.1")
+    elif isinstance(loss, float):
+        text = _digits(Decimal(float.__repr__(loss)), name=name)
+    elif isinstance(loss, Decimal):
+        text = _digits(loss, name=name)
+    else:
+        try:
+            text = _digits(Decimal(operator.index(loss)), name=name)
+        except TypeError:
+            raise Misfit(f"{name} is of type {type(loss).__name__}, expected a decimal, such as 0.1") from None
+    if len(text) > _LONGEST:
+        raise Misfit(f"{name} is {len(text)} characters long, expected a decimal of at most nine places, such as 0.1")
+    return text
+
+
+def _digits(number: Decimal, *, name: str) -> str:
+    if not number.is_finite():
+        raise _misfit(name, str(number), "is not finite")
+    if abs(number.adjusted()) > _LONGEST:
+        raise _misfit(name, str(number), "is out of all proportion")
+    text = f"{number:f}"
+    return text.removesuffix(".0")
+
+
+def _misfit(name: str, seen: str, fault: str) -> Misfit:
+    return Misfit(f"{name} {seen[:_LONGEST]!r} {fault}, expected a decimal above 0 of at most nine places, such as 0.1")

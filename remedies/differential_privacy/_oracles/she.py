@@ -1,0 +1,50 @@
+"""SHE, summation with histogram encoding (Wang et al. 2017, section 4.2): noisy bits, summed up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from remedies.differential_privacy._epsilon import laplace_scale
+from remedies.differential_privacy._laplace import many_discrete_laplace
+from remedies.differential_privacy._oracles._choices import Codes
+from remedies.differential_privacy._oracles._contract import Estimates, Oracle, Reports, integers
+from remedies.differential_privacy._spread import laplace_variance
+
+
+class SHE(Oracle):
+    """Report d integers: 1 for the own value, 0 for the others, each with discrete Laplace noise of scale 2/epsilon.
+
+    Privacy: two values are 2 apart in L1, so the noise costs exactly epsilon. The estimate is the sum of the reports;
+    its variance per user is that of the noise, 8/eps^2 but for what the discrete noise has less. Many reports are
+    int64 (n, d).
+    """
+
+    name: ClassVar[str] = "SHE"
+
+    @property
+    def scale(self) -> Fraction:
+        """The exact scale of the noise."""
+        return laplace_scale(2, self.nano_epsilon)
+
+    def estimate(self, reports: Reports) -> Estimates:
+        """Estimate from all reports how many people have each value.
+
+        Raises:
+            Misfit: what was given cannot be reports of this oracle.
+        """
+        array = integers(reports, columns=self.choices.size, what="a noisy bit for each value of the domain")
+        variances = np.full(self.choices.size, self.variance(len(array)))
+        return Estimates(array.sum(axis=0).astype(np.float64), variances, len(array))
+
+    def variance(self, users: int = 1, *, share: float = 0.0) -> float:  # noqa: ARG002 - no share changes the noise
+        """Give the variance of one estimated count among `users` people; it is the same for every share."""
+        return users * laplace_variance(self.scale)
+
+    def _perturb(self, codes: Codes) -> np.ndarray:
+        noisy = many_discrete_laplace(self.scale, codes.size * self.choices.size)
+        noisy = noisy.reshape(codes.size, self.choices.size)
+        noisy[np.arange(codes.size), codes] += 1
+        return noisy

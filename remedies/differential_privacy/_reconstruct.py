@@ -1,0 +1,164 @@
+"""Estimate what the counts of a table were before it was randomised: iterative Bayes, the inverse, a projection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies._errors import Misfit
+from remedies.differential_privacy._matrix import Factor, Floats, Matrix, along, forward, read_factors
+
+_MOST: Final = 10_000
+"""Iterations after which the discrepancy rule gives up."""
+_STILL: Final = 1e-12
+"""A step that moves less than this share of the total moves nothing any more."""
+_TINY: Final = 1e-280
+"""Smaller numbers are 0: arithmetic with denormal ones is a hundred times slower, and they hold nobody."""
+
+
+class Method(StrEnum):
+    """How counts are estimated."""
+
+    BAYES = "bayes"
+    INVERSE = "inverse"
+    INVERSE_PROJECTED = "inverse-projected"
+
+
+class Stopped(StrEnum):
+    """Why iterative Bayes ended; `none`: the method has no iterations."""
+
+    DISCREPANCY = "discrepancy"
+    ITERATIONS = "iterations"
+    STILL = "still"
+    MOST = "most"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reconstruction:
+    """Estimated counts, of the shape given; their total is that of what was given.
+
+    `iterations` and `stopped`: how many steps were made, and the rule that ended them: `discrepancy` (the randomised
+    counts are as near to what the estimate leads one to expect as chance would bring them), `iterations` (as many as
+    asked for), `still` (a step moved nothing), `most` (10,000 steps without either). `chi2`: Pearson's, of the
+    randomised counts against that expectation; None where a cell that holds records is expected empty, or fewer.
+    """
+
+    counts: Floats
+    method: Method
+    iterations: int
+    stopped: Stopped
+    chi2: float | None
+
+
+def reconstruct(
+    counts: npt.ArrayLike,
+    matrix: Matrix | Sequence[Matrix],
+    *,
+    method: Method | Literal["bayes", "inverse", "inverse-projected"] = Method.BAYES,
+    stop: int | Literal["discrepancy"] = "discrepancy",
+) -> Reconstruction:
+    """Estimate the counts of a table from those of its randomised copy.
+
+    `bayes` is equation 3 of Yamaguchi, Terada and Yoshiura: expectation maximisation for the multinomial likelihood,
+    begun at the randomised counts (an empty cell at half a record or less, since 0 would stay 0). Its total is kept,
+    no cell falls below 0 and the likelihood never falls, but on noisy counts the error falls and then rises: by default
+    it stops as soon as Pearson's chi2 is below cells - 1, perhaps at once. `inverse` is unbiased; its cells can be
+    negative. `inverse-projected` is the point nearest to that among all of the same total without negative cells.
+
+    Args:
+        counts: randomised counts, of shape (V1, ..., Vd).
+        matrix: a matrix for each axis, (V, V) with row a holding the probabilities of what a comes out as, or a
+            `Replacement`; or one for all cells, laid out with the last axis varying fastest. All cells together are
+            never made a matrix.
+        method: see above.
+        stop: for `bayes`: `discrepancy`, or how many iterations to make, 0 or more.
+
+    Raises:
+        Misfit: counts are not finite, negative with `bayes` or `inverse-projected`, or do not fit the matrix; the
+            matrix is not one of probabilities, or cannot be inverted or have led to such counts.
+    """
+    given, how = np.asarray(counts, dtype=np.float64), Method(method)
+    if not given.size or not np.isfinite(given).all():
+        raise Misfit("counts have to be finite numbers, at least one")
+    factors, shaped = read_factors(matrix, given)
+    if not (stop == "discrepancy" or (type(stop) is int and stop >= 0)):
+        raise Misfit("expected stop='discrepancy' or a number of iterations, 0 or more")
+    if how is not Method.INVERSE and (shaped < 0).any():
+        raise Misfit(f"{int((shaped < 0).sum())} counts are below 0; method 'inverse' takes them, no other does")
+    if how is Method.BAYES:
+        found, iterations, stopped = _bayes(shaped, factors, stop)
+    else:
+        found, iterations, stopped = along(shaped, factors, lambda one, cells: one.inverse(cells)), 0, Stopped.NONE
+        if how is Method.INVERSE_PROJECTED:
+            found = project(found, float(shaped.sum()))
+    return Reconstruction(found.reshape(given.shape), how, iterations, stopped, _chi2(shaped, forward(found, factors)))
+
+
+def project(counts: Floats, total: float) -> Floats:
+    """Give the point without negative cells and of a total, 0 or more, that is nearest in L2.
+
+    Source: Held, Wolfe, Crowder (1974); Duchi, Shalev-Shwartz, Singer, Chandra (ICML 2008), figure 1.
+    """
+    falling = -np.sort(-counts, axis=None)
+    excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
+    kept = np.flatnonzero(falling > excess)
+    level = excess[kept[-1]] if kept.size else falling[0]
+    return np.asarray(np.maximum(counts - level, 0.0))
+
+
+def _bayes(given: Floats, factors: Sequence[Factor], stop: int | Literal["discrepancy"]) -> tuple[Floats, int, Stopped]:
+    total = float(given.sum())
+    most = stop if isinstance(stop, int) else _MOST
+    estimate = _begin(given, total)
+    expected = forward(estimate, factors)
+    for iteration in range(most):
+        if stop == "discrepancy" and _is_near(given, expected):
+            return estimate, iteration, Stopped.DISCREPANCY
+        following = _step(given, estimate, expected, factors)
+        moved = float(np.abs(following - estimate).sum())
+        estimate, expected = following, forward(following, factors)
+        if stop == "discrepancy" and moved <= _STILL * total:
+            return estimate, iteration + 1, Stopped.STILL
+    return estimate, most, Stopped.MOST if stop == "discrepancy" else Stopped.ITERATIONS
+
+
+def _begin(given: Floats, total: float) -> Floats:
+    """Give the randomised counts without an empty cell, of the same total."""
+    if total == 0 or (given > 0).all():
+        return given
+    begun = np.where(given > 0, given, min(0.5, 0.5 * total / given.size))
+    return np.asarray(begun * (total / begun.sum()))
+
+
+def _step(given: Floats, estimate: Floats, expected: Floats, factors: Sequence[Factor]) -> Floats:
+    """Share each randomised count out among the values it may have come from.
+
+    Raises:
+        Misfit: there is none.
+    """
+    if ((given > 0) & (expected <= 0)).any():
+        raise Misfit("counts hold records where the matrix lets nothing come out; they are not of this mechanism")
+    ratios = np.divide(given, expected, out=np.zeros_like(given), where=expected > 0)
+    following = estimate * along(ratios, factors, lambda one, cells: one.backward(cells))
+    following = np.where(following < _TINY, 0.0, following)
+    kept, total = float(following.sum()), float(given.sum())
+    return np.asarray(following * (total / kept)) if kept > 0 else following
+
+
+def _is_near(given: Floats, expected: Floats) -> bool:
+    """Apply the discrepancy rule: Pearson's chi2 is below cells - 1, or there is but one cell."""
+    chi2 = _chi2(given, expected)
+    return chi2 is not None and (chi2 < given.size - 1 or chi2 == 0)
+
+
+def _chi2(given: Floats, expected: Floats) -> float | None:
+    if ((expected < 0) | ((expected == 0) & (given != 0))).any():
+        return None
+    errors = (given - expected) ** 2
+    return float(np.divide(errors, expected, out=np.zeros_like(errors), where=expected > 0).sum())

@@ -1,0 +1,106 @@
+"""Generalisation as mathematics: hierarchies, frequency tables, searches among levels, and what each loses."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from checks.risk import Hierarchy
+from remedies.generalisation._bins import bins
+from remedies.generalisation._coding import coding
+from remedies.generalisation._dates import DateLevel, dates
+from remedies.generalisation._fault import Fault, FaultKind
+from remedies.generalisation._faults import hierarchy_faults, row_faults
+from remedies.generalisation._files import read_hierarchy, write_hierarchy
+from remedies.generalisation._flat import flat
+from remedies.generalisation._folder import hierarchies_in
+from remedies.generalisation._intervals import breaks, intervals
+from remedies.generalisation._masks import masks
+from remedies.generalisation._spec import HierarchySpec, hierarchy_spec
+from remedies.generalisation._spell import path_of_null, text_of, texts_of
+from remedies.generalisation._tree import tree
+
+if TYPE_CHECKING:
+    from remedies.generalisation._comparison import FigureChange, ResultChange, compare_results
+    from remedies.generalisation._criteria import LDiversity, TCloseness
+    from remedies.generalisation._datafly import Datafly, datafly
+    from remedies.generalisation._incognito import Generalisations, incognito
+    from remedies.generalisation._mondrian import mondrian
+    from remedies.generalisation._objectives import By
+    from remedies.generalisation._optimal import Optimum, optimal
+    from remedies.generalisation._recoding import RecodedColumn, Recoding
+    from remedies.generalisation._suppression import suppress_cells, suppress_records
+    from remedies.generalisation._utility import CellUtilities, Utilities, utilities
+
+__all__ = [
+    "By",
+    "CellUtilities",
+    "Datafly",
+    "DateLevel",
+    "Fault",
+    "FaultKind",
+    "FigureChange",
+    "Generalisations",
+    "Hierarchy",
+    "HierarchySpec",
+    "LDiversity",
+    "Optimum",
+    "RecodedColumn",
+    "Recoding",
+    "ResultChange",
+    "TCloseness",
+    "Utilities",
+    "bins",
+    "breaks",
+    "coding",
+    "compare_results",
+    "datafly",
+    "dates",
+    "flat",
+    "hierarchies_in",
+    "hierarchy_faults",
+    "hierarchy_spec",
+    "incognito",
+    "intervals",
+    "masks",
+    "mondrian",
+    "optimal",
+    "path_of_null",
+    "read_hierarchy",
+    "row_faults",
+    "suppress_cells",
+    "suppress_records",
+    "text_of",
+    "texts_of",
+    "tree",
+    "utilities",
+    "write_hierarchy",
+]
+
+_LATER: Final = {
+    "By": "_objectives",
+    "CellUtilities": "_utility",
+    "Datafly": "_datafly",
+    "FigureChange": "_comparison",
+    "Generalisations": "_incognito",
+    "LDiversity": "_criteria",
+    "Optimum": "_optimal",
+    "RecodedColumn": "_recoding",
+    "Recoding": "_recoding",
+    "ResultChange": "_comparison",
+    "TCloseness": "_criteria",
+    "Utilities": "_utility",
+    "compare_results": "_comparison",
+    "datafly": "_datafly",
+    "incognito": "_incognito",
+    "mondrian": "_mondrian",
+    "optimal": "_optimal",
+    "suppress_cells": "_suppression",
+    "suppress_records": "_suppression",
+    "utilities": "_utility",
+}
+"""What needs compiled kernels, and where it is: a configuration that only names hierarchies does not wait for them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

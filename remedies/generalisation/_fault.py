@@ -1,0 +1,51 @@
+"""What can be wrong with a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from remedies._errors import Misfit
+
+
+class FaultKind(StrEnum):
+    """What is wrong."""
+
+    EMPTY = "empty"
+    RAGGED = "ragged"
+    DUPLICATE = "duplicate"
+    MISSING_VALUE = "missing-value"
+    SPLIT = "split"
+    NOT_MONOTONE = "not-monotone"
+    GAP = "gap"
+    OVERLAP = "overlap"
+    MISPLACED = "misplaced"
+    UNCHANGED = "unchanged"
+    NO_ROOT = "no-root"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong. `what`: the interval that is meant, or how many values, lines or labels.
+
+    `level`: where, counted from the values, which are level 0; None if it is about no single level. `fatal`: whether
+    the hierarchy cannot be used; otherwise it is a warning. No value of a table is in it.
+    """
+
+    kind: FaultKind
+    level: int | None
+    message: str
+    what: str | int
+    fatal: bool = True
+
+
+def refuse(faults: Iterable[Fault], *, about: str = "the hierarchy") -> None:
+    """Refuse what has fatal faults, naming them all.
+
+    Raises:
+        Misfit: there is one.
+    """
+    fatal = [fault.message for fault in faults if fault.fatal]
+    if fatal:
+        raise Misfit(f"{about} cannot be used: {'; '.join(fatal)}")

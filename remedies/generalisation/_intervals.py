@@ -1,0 +1,197 @@
+"""Numbers in intervals that become wider from level to level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from checks.risk import Hierarchy
+from remedies._errors import Misfit
+from remedies.generalisation._coding import check_coding, coded
+from remedies.generalisation._levels import ROOT, with_root
+from remedies.generalisation._units import Ends, Number, Numbers, Scale, as_decimal
+
+Pair: TypeAlias = tuple[Number | None, Number | None]
+"""A lower and an upper number; None where there is none."""
+
+NO_PAIR: Pair = (None, None)
+
+
+def intervals(
+    values: Iterable[object],
+    *,
+    widths: Sequence[Number],
+    origin: Number = 0,
+    snap: Pair = NO_PAIR,
+    codes: Pair = NO_PAIR,
+    root: str | None = ROOT,
+) -> Hierarchy:
+    """Give the hierarchy value, intervals of the first width, of the second ..., root; values ascending.
+
+    Intervals begin at `origin` plus a multiple of the width and leave their upper bound out. Where all values and
+    bounds are whole numbers they are written `25-29`, elsewhere `[2.5, 5[`; the outermost ones of `snap` and `codes`
+    have no end, and are written `<20` and `>=80`.
+
+    Args:
+        values: the values of a column; repeated ones and NULL do no harm.
+        widths: each a multiple of the one before, so that no interval is split by one above it.
+        origin: where an interval of every level begins.
+        snap: numbers below the first join its interval, numbers above the second join that one's.
+        codes: bottom and top coding as a level of its own below the first intervals: what is below the first number
+            stays together on all levels, and so does what is not below the second.
+        root: what everything is at the last level; None for none.
+
+    Raises:
+        Misfit: widths that do not nest or are not above 0, bounds in the wrong order or without a cut between them, or
+            values that are no numbers.
+    """
+    check_widths(widths)
+    check_coding(*codes)
+    check_snap(*snap)
+    numbers = Numbers.read(values, *widths, origin, *(bound for bound in (*snap, *codes) if bound is not None))
+    levels = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
+    for width in widths:
+        grid = Grid.of(numbers.scale, width=width, origin=origin)
+        levels.append(_on_grid(numbers, grid, *grid.ends(numbers.scale, snap=snap, codes=codes)))
+    return with_root(numbers.texts, levels, root)
+
+
+def breaks(
+    values: Iterable[object], *, levels: Sequence[Sequence[Number]], codes: Pair = NO_PAIR, root: str | None = ROOT
+) -> Hierarchy:
+    """Give the hierarchy whose intervals begin at the given numbers; the outermost have no end.
+
+    `levels=[[18, 30, 50], [30]]` is `<18`, `18-29`, `30-49`, `>=50`, then `<30`, `>=30`. `codes` as in `intervals`.
+
+    Raises:
+        Misfit: a level without a cut or with unsorted ones, one that cuts what the level below joined, or values that
+            are no numbers.
+    """
+    check_breaks(levels)
+    check_coding(*codes)
+    bounds = [*(cut for level in levels for cut in level), *(bound for bound in codes if bound is not None)]
+    numbers = Numbers.read(values, *bounds)
+    made = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
+    bottom, top = codes
+    for number, level in enumerate(levels, 1):
+        kept = [cut for cut in level if _within(cut, bottom, top)]
+        if not kept:
+            raise Misfit(f"level {number} has no break from 'bottom' to 'top'; all would be one interval: leave it out")
+        made.append(_between(numbers, [numbers.scale.units(cut) for cut in kept]))
+    return with_root(numbers.texts, made, root)
+
+
+def check_widths(widths: Sequence[Number]) -> None:
+    """Refuse widths that do not nest.
+
+    Raises:
+        Misfit: there is none, one is not above 0, or one is no multiple of the one before it.
+    """
+    if not widths:
+        raise Misfit("intervals need at least one width")
+    exact = [as_decimal(width) for width in widths]
+    if min(exact) <= 0:
+        raise Misfit(f"a width of {min(exact)}; expected widths above 0")
+    for lower, upper in pairwise(exact):
+        times = Fraction(upper) / Fraction(lower)
+        if times < 2 or times.denominator > 1:
+            raise Misfit(f"width {upper} is no multiple of {lower}, the one before it; expected twice as much or more")
+
+
+def check_snap(low: Number | None, high: Number | None) -> None:
+    """Refuse bounds in the wrong order.
+
+    Raises:
+        Misfit: the lower is not below the upper.
+    """
+    if low is not None and high is not None and as_decimal(low) >= as_decimal(high):
+        raise Misfit(f"'snap' from {low} to {high}; expected the smaller number first")
+
+
+def check_breaks(levels: Sequence[Sequence[Number]]) -> None:
+    """Refuse cuts that do not nest.
+
+    Raises:
+        Misfit: no level, one without a cut or with unsorted ones, or one that cuts where the one below does not.
+    """
+    if not levels or not all(levels):
+        raise Misfit("breaks need at least one level, and each level at least one number")
+    for number, level in enumerate(levels, 1):
+        exact = [as_decimal(cut) for cut in level]
+        if any(low >= high for low, high in pairwise(exact)):
+            raise Misfit(f"the breaks of level {number} are not ascending; expected each above the one before it")
+        below = exact if number == 1 else [as_decimal(cut) for cut in levels[number - 2]]
+        strange = [cut for cut in exact if cut not in below]
+        if strange:
+            raise Misfit(
+                f"level {number} splits an interval of level {number - 1}: {strange[0]} is no break there; "
+                "expected a part of the breaks below"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Equally wide intervals, in units."""
+
+    width: int
+    origin: int
+
+    @classmethod
+    def of(cls, scale: Scale, *, width: Number, origin: Number) -> Grid:
+        """Take numbers."""
+        return cls(scale.units(width), scale.units(origin))
+
+    def at_or_below(self, units: int) -> int:
+        """Give the last cut that is not above a number."""
+        return self.origin + (units - self.origin) // self.width * self.width
+
+    def at_or_above(self, units: int) -> int:
+        """Give the first cut that is not below a number."""
+        return self.origin - (self.origin - units) // self.width * self.width
+
+    def ends(self, scale: Scale, *, snap: Pair, codes: Pair) -> Ends:
+        """Give the first and the last cut that are left between the bounds; None where there is no bound.
+
+        Raises:
+            Misfit: none is left.
+        """
+        lows = [self.at_or_above(scale.units(codes[0]))] if codes[0] is not None else []
+        lows += [self.at_or_below(scale.units(snap[0])) + self.width] if snap[0] is not None else []
+        highs = [self.at_or_below(scale.units(bound)) for bound in (snap[1], codes[1]) if bound is not None]
+        low, high = max(lows, default=None), min(highs, default=None)
+        if low is not None and high is not None and low > high:
+            hint = "leave this width out, or set the bounds farther apart"
+            raise Misfit(f"between the bounds there is no cut of width {scale.text(self.width)}; {hint}")
+        return low, high
+
+
+def _on_grid(numbers: Numbers, grid: Grid, first: int | None, last: int | None) -> tuple[str, ...]:
+    """Write the interval of each value on a grid of which no cut below `first` or above `last` is left."""
+    lows = grid.origin + (numbers.units - grid.origin) // grid.width * grid.width
+    if first is not None:
+        lows = np.maximum(lows, first - grid.width)
+    if last is not None:
+        lows = np.minimum(lows, last)
+    distinct, places = np.unique(lows, return_inverse=True)
+    ends = [(int(low), int(low) + grid.width) for low in distinct]
+    open_ends = [
+        (None if first is not None and low < first else low, None if low == last else high) for low, high in ends
+    ]
+    return numbers.labels(places, open_ends)
+
+
+def _between(numbers: Numbers, at: Sequence[int]) -> tuple[str, ...]:
+    """Write the interval of each value between these cuts, ascending."""
+    ends = list(zip([None, *at], [*at, None], strict=True))
+    places = np.searchsorted(np.array(at, dtype=numbers.units.dtype), numbers.units, side="right")
+    return numbers.labels(places, ends)
+
+
+def _within(cut: Number, bottom: Number | None, top: Number | None) -> bool:
+    exact = as_decimal(cut)
+    return (bottom is None or exact >= as_decimal(bottom)) and (top is None or exact <= as_decimal(top))

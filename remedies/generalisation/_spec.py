@@ -1,0 +1,268 @@
+"""How a hierarchy is declared in a configuration or a file: `{type: intervals, widths: [5, 10, 20]}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from annotated_types import Ge, MaxLen, MinLen
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+
+from checks import did_you_mean
+from checks.risk import Hierarchy
+from remedies._errors import Misfit
+from remedies.generalisation._bins import bin_faults, bins
+from remedies.generalisation._coding import check_coding, coding
+from remedies.generalisation._dates import DateLevel, check_date_levels, dates
+from remedies.generalisation._fault import Fault, FaultKind, refuse
+from remedies.generalisation._faults import hierarchy_faults, row_faults
+from remedies.generalisation._files import read_rows
+from remedies.generalisation._flat import flat
+from remedies.generalisation._intervals import NO_PAIR, breaks, check_breaks, check_snap, check_widths, intervals
+from remedies.generalisation._levels import ROOT
+from remedies.generalisation._masks import check_masks, masks
+from remedies.generalisation._tree import tree, tree_faults
+
+_Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+_Pair: TypeAlias = tuple[_Number | None, _Number | None]
+_Root: TypeAlias = Annotated[str, MinLen(1)] | None
+_OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
+_OF_ROOT: Final = "What everything is at the last level; null for no such level."
+
+
+class HierarchySpec(BaseModel):
+    """What becomes of the values of a column, level by level."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values of a column.
+
+        Raises:
+            Misfit: values have no place in it, or the declaration has fatal faults: all of them are named.
+        """
+        raise NotImplementedError
+
+    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+        """Give all that is wrong, for the values of a column or without them.
+
+        What a builder makes cannot have a fault but that it joins nothing at a level, or has no root.
+
+        Raises:
+            Misfit: values have no place in it.
+        """
+        if values is None:
+            return ()
+        return tuple(fault for fault in hierarchy_faults(self.build(values), values) if fault.kind in _OF_BUILDERS)
+
+    def beside(self, folder: Path) -> Self:
+        """Give the same, with paths that begin in a folder."""
+        del folder
+        return self
+
+
+class IntervalsSpec(HierarchySpec):
+    """Numbers in intervals, `25-29` or `[2.5, 5[`, that become wider."""
+
+    type: Literal["intervals"] = "intervals"
+    widths: tuple[_Number, ...] = Field((), description="Width of each level, a multiple of the one before.")
+    breaks: tuple[tuple[_Number, ...], ...] = Field(
+        (), description="Instead: where intervals begin, level by level; the outermost have no end."
+    )
+    origin: _Number = Field(Decimal(0), description="Where an interval begins, with `widths`.")
+    snap: _Pair | None = Field(
+        None, description="Numbers below the first and above the second join its interval, with `widths`."
+    )
+    top: _Number | None = Field(None, description="This and what is above becomes `>=top`, on a level of its own.")
+    bottom: _Number | None = Field(None, description="What is below becomes `<bottom`, on a level of its own.")
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if bool(self.widths) == bool(self.breaks):
+            raise ValueError("intervals have either 'widths' or 'breaks'")
+        if self.breaks and (self.origin or self.snap is not None):
+            raise ValueError("'origin' and 'snap' go with 'widths'; with 'breaks' the outermost intervals have no end")
+        if self.widths:
+            check_widths(self.widths)
+        else:
+            check_breaks(self.breaks)
+        check_snap(*self.snap or NO_PAIR)
+        check_coding(self.bottom, self.top)
+        return self
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `intervals` or `breaks`."""
+        codes = (self.bottom, self.top)
+        if self.breaks:
+            return breaks(values, levels=self.breaks, codes=codes, root=self.root)
+        return intervals(
+            values, widths=self.widths, origin=self.origin, snap=self.snap or NO_PAIR, codes=codes, root=self.root
+        )
+
+
+class BinsSpec(HierarchySpec):
+    """Numbers in intervals that are listed, with names or without."""
+
+    type: Literal["bins"] = "bins"
+    levels: Annotated[tuple[dict[str, _Pair] | tuple[_Pair, ...], ...], MinLen(1)] = Field(
+        description="For each level its intervals, `[from, to]` without `to`, null for no end; or name: interval."
+    )
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `bins`."""
+        return bins(values, levels=self.levels, root=self.root)
+
+    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+        """Give all that is wrong with the list; if nothing is, with what it makes of the values."""
+        return bin_faults(self.levels) or super().faults(values)
+
+
+class DatesSpec(HierarchySpec):
+    """Dates and times in weeks, months, years and so on."""
+
+    type: Literal["dates"] = "dates"
+    levels: tuple[DateLevel, ...] = Field(description="From fine to coarse; nothing after a week.")
+    pattern: Annotated[str, MinLen(1)] | None = Field(
+        None, description="How texts are written that are no ISO dates, such as `%d.%m.%Y`."
+    )
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    @model_validator(mode="after")
+    def _nest(self) -> Self:
+        check_date_levels(self.levels)
+        return self
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `dates`."""
+        return dates(values, levels=self.levels, pattern=self.pattern, root=self.root)
+
+
+class MaskSpec(HierarchySpec):
+    """Texts of which less and less is left from the right, such as postcodes."""
+
+    type: Literal["mask"] = "mask"
+    hide: tuple[int, ...] = Field((), description="How many of the longest value's last characters each level hides.")
+    keep: tuple[int, ...] = Field((), description="Instead: how many first characters each level keeps.")
+    character: Annotated[str, MinLen(1), MaxLen(1)] = Field("*", description="What stands for a hidden character.")
+    length: Annotated[int, Ge(1)] | None = Field(
+        None, description="How long a masked value is; as long as the longest by default."
+    )
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    @model_validator(mode="after")
+    def _nest(self) -> Self:
+        check_masks(self.hide, self.keep, character=self.character, length=self.length)
+        return self
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `masks`."""
+        return masks(
+            values, hide=self.hide, keep=self.keep, character=self.character, length=self.length, root=self.root
+        )
+
+
+class TreeSpec(HierarchySpec):
+    """Groups of groups of values, as somebody wrote them down."""
+
+    type: Literal["tree"] = "tree"
+    groups: dict[str, Any] = Field(description="Group: its members, a list of values or again groups.")
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the tree, which must know the values."""
+        return tree(values, groups=self.groups, root=self.root)
+
+    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+        """Give all that is wrong with the tree; if nothing is, of the values in it."""
+        return tree_faults(self.groups) or hierarchy_faults(tree(None, groups=self.groups, root=self.root), values)
+
+
+class CodingSpec(HierarchySpec):
+    """Top and bottom coding."""
+
+    type: Literal["coding"] = "coding"
+    top: _Number | None = Field(None, description="This and what is above becomes `>=top`.")
+    bottom: _Number | None = Field(None, description="What is below becomes `<bottom`.")
+    root: _Root = Field(ROOT, description=_OF_ROOT)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.top is None and self.bottom is None:
+            raise ValueError("coding needs 'top' or 'bottom', or both")
+        check_coding(self.bottom, self.top)
+        return self
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `coding`."""
+        return coding(values, top=self.top, bottom=self.bottom, root=self.root)
+
+
+class FlatSpec(HierarchySpec):
+    """Values that have no groups: the value or nothing."""
+
+    type: Literal["flat"] = "flat"
+    root: Annotated[str, MinLen(1)] = Field(ROOT, description="What everything is at the last level.")
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the values, as `flat`."""
+        return flat(values, root=self.root)
+
+
+class FileSpec(HierarchySpec):
+    """A file in ARX's form: value;ancestor;ancestor."""
+
+    type: Literal["file"] = "file"
+    path: Annotated[str, MinLen(1)] = Field(description="Relative to the file that names it.")
+    delimiter: Annotated[str, MinLen(1), MaxLen(1)] | None = Field(
+        None, description="What stands between two cells; by default found out."
+    )
+
+    def build(self, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of the file, which must know the values."""
+        rows = read_rows(self.path, delimiter=self.delimiter)
+        refuse(row_faults(rows, values), about=self.path)
+        return Hierarchy.of({row[0]: row[1:] for row in rows})
+
+    def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+        """Give all that is wrong with the file, and which values it does not know.
+
+        Raises:
+            Misfit: it cannot be read.
+        """
+        return row_faults(read_rows(self.path, delimiter=self.delimiter), values)
+
+    def beside(self, folder: Path) -> Self:
+        """Give the same, with a path that begins in a folder."""
+        return self.model_copy(update={"path": str(folder / self.path)})
+
+
+_SPECS: Final = (IntervalsSpec, BinsSpec, DatesSpec, MaskSpec, TreeSpec, CodingSpec, FlatSpec, FileSpec)
+SPECS: Final[Mapping[str, type[HierarchySpec]]] = {str(spec.model_fields["type"].default): spec for spec in _SPECS}
+"""What can be declared, by its type."""
+
+
+def hierarchy_spec(declared: Any) -> HierarchySpec:
+    """Read a declaration, such as `{"type": "dates", "levels": ["month", "year"]}`.
+
+    Raises:
+        Misfit: it is none; everything that is wrong with it is named.
+    """
+    kind = declared.get("type") if isinstance(declared, Mapping) else None
+    if not isinstance(kind, str) or kind not in SPECS:
+        seen = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), SPECS)}"
+        raise Misfit(f"{seen}; a hierarchy is declared by a 'type', one of {', '.join(SPECS)}, and its words")
+    try:
+        return SPECS[kind].model_validate(declared)
+    except ValidationError as error:
+        raise Misfit("; ".join(_said(one) for one in error.errors(include_url=False, include_input=False))) from None
+
+
+def _said(error: Any) -> str:
+    where = ".".join(str(step) for step in error["loc"])
+    said = error["msg"].removeprefix("Value error, ")
+    said = said[:1].lower() + said[1:]
+    return f"{where}: {said}" if where else said

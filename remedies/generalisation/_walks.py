@@ -1,0 +1,187 @@
+"""Walks through lattices: which nodes are k-anonymous, with the frequency table read as seldom as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from remedies.generalisation._frequencies import Frequencies
+from remedies.generalisation._kernels import (
+    DEPTH,
+    LOOKED,
+    NEXT,
+    NO_BOUND,
+    OPEN,
+    OUT,
+    READ,
+    Layout,
+    Sets,
+    Walk,
+    roll_up,
+    walk_on,
+)
+from remedies.generalisation._lattice import Lattice
+
+Whole = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+_QUOTA: Final = 10_000_000
+"""Classes that are read between two looks at the clock: about a fifth of a second."""
+_BITS: Final = 64
+
+
+def order_of(frequencies: Frequencies) -> list[int]:
+    """Give the columns, those with the most leaves first: so that what is kept deep in a walk is small."""
+    domains = frequencies.domains
+    return sorted(range(len(domains)), key=lambda place: (-len(domains[place].values), place))
+
+
+def pack(columns: Sequence[Whole], nodes: Sequence[Whole], counts: Whole) -> tuple[Keys, Layout]:
+    """Pack numbers of leaves into classes. `nodes`: of each column, by level, the first leaf with the same label.
+
+    Above its highest level a column has one more, at which it is left out.
+    """
+    word, shift, mask, free = [], [], [], [0]
+    for firsts in nodes:
+        bits = max(1, (firsts.shape[1] - 1).bit_length())
+        if free[-1] + bits > _BITS:
+            free.append(0)
+        word.append(len(free) - 1)
+        shift.append(free[-1])
+        mask.append(2**bits - 1)
+        free[-1] += bits
+    classes = np.zeros((len(counts), len(free) + 1), dtype=np.uint64)
+    classes[:, -1] = counts
+    start = np.zeros((len(nodes), max(len(firsts) for firsts in nodes) + 1), dtype=np.int64)
+    above: list[Whole] = []
+    at = 0
+    for place, (codes, firsts) in enumerate(zip(columns, nodes, strict=True)):
+        classes[:, word[place]] |= codes.astype(np.uint64) << np.uint64(shift[place])
+        for level, first in enumerate([*firsts, np.zeros_like(firsts[0])]):
+            start[place, level:] = at
+            above.append(first)
+            at += len(first)
+    return classes, Layout(
+        np.array(word),
+        np.array(shift, np.uint64),
+        np.array(mask, np.uint64),
+        start,
+        np.concatenate(above).astype(np.uint64),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """A frequency table in the order in which walks go through its columns, and the levels that it begins at."""
+
+    layout: Layout
+    classes: Keys
+    heights: tuple[int, ...]
+    floor: Whole
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, order: Sequence[int]) -> Self:
+        """Pack a frequency table."""
+        domains = [frequencies.domains[place] for place in order]
+        columns = [frequencies.codes[:, place] for place in order]
+        classes, layout = pack(columns, [domain.nodes for domain in domains], frequencies.counts)
+        heights = tuple(domain.height for domain in domains)
+        return cls(layout, classes, heights, np.zeros(len(heights), dtype=np.int64))
+
+    def raised(self, floor: Whole) -> Ground:
+        """Give the same, beginning at higher levels: fewer classes."""
+        higher = np.flatnonzero(floor > self.floor)
+        if not len(higher):
+            return self
+        classes = roll_up(self.layout, self.classes, higher, floor[higher])
+        return Ground(self.layout, classes, self.heights, np.maximum(floor, self.floor))
+
+    def set_of(self, columns: Sequence[int], levels: Whole) -> Keys:
+        """Give the frequency set of some columns at their levels; the others are left out."""
+        to = np.array(self.heights, dtype=np.int64) + 1
+        to[list(columns)] = levels
+        changed = np.flatnonzero(to != self.floor)
+        return roll_up(self.layout, self.classes, changed, to[changed])
+
+
+class Walker:
+    """A walk through the lattice of some columns of a ground. It can be left and taken up again at any node."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        columns: Sequence[int],
+        candidates: npt.NDArray[np.bool_],
+        *,
+        k: int,
+        most: int,
+        bounds: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Begin it. `candidates`: bool, of the lattice's shape. `most`: rows that may be in classes smaller than k.
+
+        `bounds` float64 (nodes,): from each node upwards nothing is better; lower is better.
+        """
+        self.lattice = Lattice(candidates.shape)
+        low = np.array([_first(candidates, axis) for axis in range(candidates.ndim)], dtype=np.int64)
+        classes = ground.set_of(columns, low)
+        depths, rows = len(columns) + 1, len(classes)
+        self._layout = ground.layout
+        self._sets = Sets(
+            classes=np.empty((depths, *classes.shape), dtype=np.uint64),
+            sizes=np.zeros(depths, dtype=np.int64),
+            levels=np.full((depths, len(columns)), -1, dtype=np.int64),
+            slots=np.empty(max(64, 1 << (2 * rows - 1).bit_length()), dtype=np.int32),
+        )
+        self._sets.classes[0], self._sets.sizes[0], self._sets.levels[0] = classes, rows, low
+        self._walk = Walk(
+            columns=np.array(columns, dtype=np.int64),
+            strides=self.lattice.strides,
+            state=np.where(candidates.ravel(), np.uint8(OPEN), np.uint8(OUT)),
+            bounds=np.empty(0) if bounds is None else bounds,
+            at=np.array([0, 0, 0, k, most, 0], dtype=np.int64),
+            best=np.array([np.inf]),
+        )
+
+    @property
+    def state(self) -> npt.NDArray[np.uint8]:
+        """Give what is known of each node; whoever stops at a node may write there what else it fails."""
+        return self._walk.state
+
+    @property
+    def looked(self) -> int:
+        """Count the nodes whose frequency sets were made."""
+        return int(self._walk.at[LOOKED])
+
+    @property
+    def read(self) -> int:
+        """Count the classes that were read to make them."""
+        return int(self._walk.at[READ])
+
+    @property
+    def share(self) -> float:
+        """Give which share of the nodes lies behind, 0 to 1."""
+        return float(self._walk.at[NEXT]) / self.lattice.size
+
+    @property
+    def frequency_set(self) -> Keys:
+        """Give that of the node at which it stopped; it is overwritten when the walk goes on."""
+        depth = self._walk.at[DEPTH]
+        return self._sets.classes[depth, : self._sets.sizes[depth]]
+
+    def must_beat(self, value: float) -> None:
+        """Pass over nodes that cannot be better than this from now on."""
+        self._walk.best[0] = value
+
+    def go_on(self, *, stop: bool = False, every: bool = False, measure: int = NO_BOUND) -> int:
+        """Go on: give the node that holds and at which it stopped, PAUSED to look at the clock, or ENDED."""
+        return int(walk_on(self._layout, self._sets, self._walk, _QUOTA, stop, every, measure))
+
+
+def _first(candidates: npt.NDArray[np.bool_], axis: int) -> int:
+    """Give the lowest level that a column has in any candidate."""
+    others = tuple(other for other in range(candidates.ndim) if other != axis)
+    return int(np.argmax(candidates.any(axis=others)))

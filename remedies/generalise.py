@@ -1,0 +1,264 @@
+"""Values become broader ones, level by level, until no combination of them belongs to fewer than k records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
+
+from annotated_types import Ge
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from checks import Json
+from checks._columns import ColumnName
+from checks._scalars import PositiveDuration
+from checks.risk import Hierarchy
+from remedies._contract import Progress, Remedy
+from remedies._errors import Misfit, Refused
+from remedies._limits import Share
+from remedies._recoded import Chosen, Recodes, check_columns, plain_number
+from remedies.generalisation import By, HierarchySpec, hierarchy_spec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies.generalisation import Fault, Optimum, Recoding
+    from remedies.generalisation._choices import Choices
+    from remedies.generalisation._frequencies import Frequencies
+
+
+class Search(StrEnum):
+    """How levels are found; docs/remedies.md says when to prefer which."""
+
+    INCOGNITO = "incognito"
+    MONDRIAN = "mondrian"
+    DATAFLY = "datafly"
+
+
+def _declared(said: object) -> object:
+    return hierarchy_spec(said) if isinstance(said, Mapping) else said
+
+
+def _fits(said: object) -> object:
+    if not isinstance(said, HierarchySpec | Hierarchy):
+        raise ValueError("expected a hierarchy, or what declares one")  # noqa: TRY004 - pydantic reports ValueErrors only
+    return said
+
+
+Declared: TypeAlias = Annotated[
+    Any, BeforeValidator(_fits), BeforeValidator(_declared), WithJsonSchema({"type": "object"})
+]
+
+
+class Generalise(Recodes):
+    """Generalisation of named columns, each along a hierarchy."""
+
+    summary: ClassVar[str] = "Values become broader ones, level by level, until k records or more are alike."
+    treats: ClassVar[frozenset[str]] = frozenset(
+        {"k_anonymity", "l_diversity", "population_uniqueness", "reidentification_by_subset", "t_closeness"}
+    )
+
+    type: Literal["generalise"] = "generalise"
+    hierarchies: Mapping[ColumnName, Declared] = Field(
+        default_factory=dict,
+        description="What becomes of each column's values, level by level; numbers need none with `mondrian`.",
+    )
+    suppress: Share = Field(0.0, description="Share of the rows that may be left out instead, such as `2%`.")
+    by: By = Field(By.LOSS, description="What `incognito` makes as small as it can be.")
+    search: Search = Field(Search.INCOGNITO, description="How levels are found.")
+    levels: Mapping[ColumnName, Annotated[int, Ge(0)]] | None = Field(
+        None, description="Instead of a search: the level of each column, 0 where none is named."
+    )
+    budget: PositiveDuration | None = Field(None, description="For how long `incognito` may look for the best.")
+
+    @model_validator(mode="after")
+    def _names_are_columns(self) -> Self:
+        for word, names in (("hierarchies", self.hierarchies), ("levels", self.levels or {})):
+            strange = sorted(set(names) - set(self.columns))
+            if strange:
+                raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(strange)}")
+        lacking = [name for name in self.columns if name not in self.hierarchies]
+        if lacking and (self.search is not Search.MONDRIAN or self.levels is not None):
+            raise ValueError(
+                f"no hierarchy for {', '.join(lacking)}; give one each, or '*' for a value or nothing of it"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _words_go_together(self) -> Self:
+        said = self.model_fields_set - {"levels"}
+        if self.levels is not None:
+            without, what = {"search", "by", "budget"}, "fixed 'levels' leave nothing to search"
+        else:
+            without = {
+                Search.INCOGNITO: set[str](),
+                Search.DATAFLY: {"by", "budget"},
+                Search.MONDRIAN: {"by", "budget", "suppress"},
+            }[self.search]
+            what = f"'{self.search}' has no"
+        strange = sorted(name for name in said & without if getattr(self, name) not in (None, 0.0))
+        if strange:
+            raise ValueError(f"{what}: leave out {', '.join(strange)}")
+        return self
+
+    def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+        """Give what is fatally wrong with each column's hierarchy, for the values that a table has in it.
+
+        Raises:
+            Misfit: a column is not there, or its values have no place in its hierarchy.
+        """
+        check_columns(self.columns, table)
+        for name in self.columns:
+            for fault in self._faults_of(name, table):
+                if fault.fatal:
+                    yield name, fault
+
+    def built(self, table: pd.DataFrame) -> Mapping[str, Hierarchy]:
+        """Give the hierarchy of each column, for the values that a table has in it.
+
+        Raises:
+            Misfit: as `faults`, or there is a fault: all of them are named.
+        """
+        from remedies.generalisation._plain import with_plain
+
+        wrong = [f"column '{name}': {fault.message}" for name, fault in self.faults(table)]
+        if wrong:
+            raise Misfit("; ".join(wrong))
+        made = {name: self._build(name, table) for name in self.columns if name in self.hierarchies}
+        every = with_plain(table, made, self.columns)
+        return {name: every[name] for name in self.columns}
+
+    def _faults_of(self, name: str, table: pd.DataFrame) -> tuple[Fault, ...]:
+        from remedies.generalisation import hierarchy_faults
+
+        declared = self.hierarchies.get(name)
+        if declared is None:
+            return ()
+        if isinstance(declared, Hierarchy):
+            return hierarchy_faults(declared, table[name])
+        try:
+            found: tuple[Fault, ...] = declared.faults(table[name])
+        except Misfit as error:
+            raise Misfit(f"column '{name}': {error}") from None
+        return found
+
+    def _build(self, name: str, table: pd.DataFrame) -> Hierarchy:
+        declared = self.hierarchies[name]
+        made: Hierarchy = declared if isinstance(declared, Hierarchy) else declared.build(table[name])
+        return made
+
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
+        """Choose what becomes of a frequency table: by the levels that are fixed, or by a search.
+
+        Raises:
+            Misfit: it has fewer than k rows, or does not fit what is asked.
+            Refused: nothing that holds was found.
+        """
+        began = perf_counter()
+        if self.levels is not None:
+            recoding, found = self._fixed(frequencies), None
+        elif self.search is Search.MONDRIAN:
+            recoding, found = self._cut_apart(frequencies, progress), None
+        elif self.search is Search.DATAFLY:
+            recoding, found = self._raised(frequencies), None
+        else:
+            recoding, found = self._optimal(frequencies, progress)
+        return Chosen(recoding, self._figures(recoding, found, perf_counter() - began))
+
+    def choices(self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None) -> Choices:
+        """Give all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
+
+        Raises:
+            Misfit: as `choose`.
+        """
+        from remedies.generalisation._choices import choices
+        from remedies.generalisation._incognito import generalisations
+
+        budget = None if self.budget is None else self.budget.total_seconds()
+        tell = None if progress is None else lambda share: progress(share / 2)
+        asked: dict[str, Any] = {"criteria": self.criteria, "budget": budget, "progress": tell}
+        found = generalisations(frequencies, self.k, self.suppress, **asked)
+        tell = None if progress is None else lambda share: progress(0.5 + share / 2)
+        return choices(frequencies, found, self.k, by=self.by, every=every, criteria=self.criteria, progress=tell)
+
+    def _fixed(self, frequencies: Frequencies) -> Recoding:
+        from remedies.generalisation._criteria import check_k, rows_of
+
+        check_k(frequencies, self.k)
+        levels = [(self.levels or {}).get(name, 0) for name in frequencies.columns]
+        recoding = self._at(frequencies, levels)
+        most = rows_of(self.suppress, frequencies.rows)
+        if recoding.rows_suppressed > most:
+            raise Refused(
+                f"at these levels {recoding.rows_suppressed:,} of {frequencies.rows:,} records break a limit, and "
+                f"{most:,} may be suppressed; choose higher levels, or allow more"
+            )
+        return recoding
+
+    def _optimal(self, frequencies: Frequencies, progress: Progress | None) -> tuple[Recoding, Optimum]:
+        from remedies.generalisation._optimal import optimum
+
+        budget = None if self.budget is None else self.budget.total_seconds()
+        asked: dict[str, Any] = {"criteria": self.criteria, "budget": budget, "progress": progress}
+        found = optimum(frequencies, self.k, self.suppress, by=self.by, **asked)
+        if found.levels is None:
+            why = "holds what is asked for" if found.proved else "was found within the budget"
+            hint = "allow more suppression, add a root such as '*' to the hierarchies, or ask for less"
+            raise Refused(f"no generalisation {why}; {hint}")
+        return self._at(frequencies, found.levels), found
+
+    def _raised(self, frequencies: Frequencies) -> Recoding:
+        from remedies.generalisation._datafly import raise_until
+
+        return raise_until(frequencies, self.k, self.suppress, criteria=self.criteria).recoding
+
+    def _cut_apart(self, frequencies: Frequencies, progress: Progress | None) -> Recoding:
+        from remedies.generalisation._mondrian import cut_apart
+        from remedies.generalisation._representatives import is_numeric
+
+        numeric = [one.column for one in frequencies.domains if one.column not in self.hierarchies and is_numeric(one)]
+        return cut_apart(frequencies, self.k, numeric=numeric, criteria=self.criteria, progress=progress)
+
+    def _at(self, frequencies: Frequencies, levels: Any) -> Recoding:
+        """Generalise to a node, and suppress what breaks a limit there."""
+        from remedies.generalisation import Recoding
+        from remedies.generalisation._judge import broken_combinations
+
+        recoding = Recoding.of_node(frequencies, levels)
+        broken = broken_combinations(frequencies, recoding.levels or (), self.k, self.criteria)
+        return Recoding(frequencies, recoding.columns, broken, recoding.levels)
+
+    def _figures(self, recoding: Recoding, found: Optimum | None, seconds: float) -> Mapping[str, Json]:
+        from remedies.generalisation import utilities
+
+        return {
+            "search": "fixed levels" if self.levels is not None else self.search.value,
+            "levels": self._levels_of(recoding),
+            "by": None if found is None else found.by.value,
+            "value": None if found is None else plain_number(found.value),
+            "proved": None if found is None else found.proved,
+            "nodes": None if found is None else found.lattice,
+            "looked": None if found is None else found.looked,
+            "suppression_limit": self.suppress,
+            "utilities": utilities(recoding, k=self.k).as_json(),
+            "seconds": seconds,
+        }
+
+    def _levels_of(self, recoding: Recoding) -> Mapping[str, Json] | None:
+        """Name the level of each column; None of a local recoding."""
+        from remedies.generalisation._level_names import level_name
+
+        if recoding.levels is None:
+            return None
+        return {
+            one.column: {
+                "level": level,
+                "of": one.height,
+                "name": level_name(self.hierarchies.get(one.column), one.hierarchy, level),
+            }
+            for one, level in zip(recoding.frequencies.domains, recoding.levels, strict=True)
+        }
+
+
+REMEDY: Final[type[Remedy]] = Generalise

@@ -1,0 +1,65 @@
+"""Records, or as few cells as it takes, are left out so that no combination belongs to fewer than k records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
+
+from annotated_types import Gt
+from pydantic import Field, model_validator
+
+from checks._columns import ColumnName
+from remedies._contract import Progress, Remedy
+from remedies._errors import Refused
+from remedies._recoded import Chosen, Recodes
+
+if TYPE_CHECKING:
+    from remedies.generalisation._frequencies import Frequencies
+
+
+class Suppress(Recodes):
+    """Suppression of whole records, or of cells of named columns."""
+
+    summary: ClassVar[str] = "Records that too few are alike with are left out, or as few of their cells as it takes."
+    treats: ClassVar[frozenset[str]] = frozenset(
+        {"k_anonymity", "l_diversity", "population_uniqueness", "reidentification_by_subset", "t_closeness"}
+    )
+
+    type: Literal["suppress"] = "suppress"
+    cells: bool = Field(default=False, description="Blank few cells of these records, and leave out only what is left.")
+    weights: Mapping[ColumnName, Annotated[float, Gt(0)]] = Field(
+        default_factory=dict, description="How much a cell of a column is worth with `cells`; 1 where none is named."
+    )
+
+    @model_validator(mode="after")
+    def _weights_are_of_cells(self) -> Self:
+        strange = sorted(set(self.weights) - set(self.columns))
+        if strange:
+            raise ValueError(f"'weights' names a column that is not in 'columns': {', '.join(strange)}")
+        if self.weights and not self.cells:
+            raise ValueError("'weights' goes with 'cells'")
+        return self
+
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
+        """Choose which rows, or which cells, are left out.
+
+        Raises:
+            Misfit: there are fewer than k rows, or a sensitive column does not fit its limit.
+            Refused: nothing would be left.
+        """
+        from remedies.generalisation import utilities
+        from remedies.generalisation._suppression import blank_cells, without_broken
+
+        began = perf_counter()
+        if self.cells:
+            recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=self.criteria, progress=progress)
+        else:
+            recoding = without_broken(frequencies, self.k, criteria=self.criteria)
+        if recoding.suppressed.all():
+            raise Refused("no record would be left; name fewer columns, allow a smaller k, or generalise first")
+        measured = utilities(recoding, k=self.k).as_json()
+        return Chosen(recoding, {"cells": self.cells, "utilities": measured, "seconds": perf_counter() - began})
+
+
+REMEDY: Final[type[Remedy]] = Suppress

@@ -1,0 +1,128 @@
+"""`tablewatch remedy suppress` and `code`: small remedies, written and proved as the large ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from monitor.cli import run
+from monitor.frame.output import Invocation
+from tests.monitor.commands.test_remedy_generalise import CONFIG, people
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a table of people, and no configuration."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _said(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = run(["remedy", *words], Invocation())
+    return code, capsys.readouterr().out
+
+
+def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    code, out = _said(*words, "--format", "json", capsys=capsys)
+    assert code == 0, out
+    return json.loads(out)
+
+
+def _problem(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    before = sorted(Path().iterdir())
+    code, out = _said(*words, "--format", "json", capsys=capsys)
+    assert "secret" not in out
+    assert sorted(Path().iterdir()) == before
+    return code, json.loads(out)["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_records_leave_until_k_holds(end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is left is a part of the table, with its groups of k and more."""
+    value = _value("suppress", "people.csv", f"safe.{end}", "-q", "zip,sex,ill", "--k", "15", capsys=capsys)
+    counted = "SELECT min(n), sum(n) FROM (SELECT count(*) AS n FROM '{}' GROUP BY zip, sex, ill)"
+    assert duckdb.sql(counted.format(f"safe.{end}")).fetchone() == (value["k"], value["records"])
+    assert value["records_suppressed"] == 400 - value["records"] > 0
+    before = set(duckdb.sql("FROM read_csv('people.csv', types = {zip: 'VARCHAR'})").fetchall())
+    after = duckdb.sql(f"SELECT * REPLACE (zip::VARCHAR AS zip) FROM 'safe.{end}'").fetchall()
+    assert len(after) == value["records"]
+    if end == "parquet":
+        assert set(after) <= before
+
+
+def test_cells_are_blanked_by_their_worth(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --cells all records stay that can, and the dear column is touched less."""
+    words = ("suppress", "people.csv", "safe.csv", "-q", "zip,sex,ill", "--k", "15", "--cells", "--force")
+    blanked = [
+        _value(*words, *weights, capsys=capsys)["bill"]["cells_blanked"]
+        for weights in ((), ("--weights", "ill=9"), ("--weights", "sex=9"))
+    ]
+    assert blanked[1]["ill"] <= blanked[0]["ill"]
+    assert blanked[2]["sex"] <= blanked[0]["sex"]
+    code, out = _said(*words, capsys=capsys)
+    assert code == 0
+    assert out.startswith("PROVED  safe.csv: each of ")
+    assert "cells blanked" in out
+
+
+def test_a_release_says_columns_and_limits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A configured table brings its quasi-identifiers and k; a direct identifier is warned of."""
+    (here / "tablewatch.yaml").write_text(CONFIG.format(source="files: people.csv"), encoding="utf-8")
+    value = _value("suppress", "people", "safe.csv", "--cells", "--release", "research", capsys=capsys)
+    assert (value["quasi_identifiers"], value["direct_identifiers"]) == (["age", "zip", "sex"], ["name"])
+    assert value["bill"]["guarantee"]["limits"]["k"] == 7
+
+
+def test_numbers_are_coded_and_stay_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is read again, and no number lies beyond a bound."""
+    words = ("code", "people.csv", "safe.csv", "--top", "age=80,income=50000.5", "--bottom", "age=20")
+    value = _value(*words, capsys=capsys)
+    assert duckdb.sql("SELECT min(age), max(age), max(income), typeof(any_value(age)) FROM 'safe.csv'").fetchone() == (
+        20,
+        80,
+        50000.5,
+        "BIGINT",
+    )
+    assert value["bill"]["guarantee"]["limits"] == {"age": [20.0, 80.0], "income": [None, 50000.5]}
+    code, out = _said(*words, "--force", capsys=capsys)
+    assert code == 0
+    assert out.startswith("PROVED  safe.csv: age lies between 20 and 80; income has nothing above 50000.5")
+
+
+def test_labels_stand_for_numbers_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --as label the column holds texts."""
+    _value("code", "people.csv", "safe.parquet", "--top", "age=80", "--as", "label", capsys=capsys)
+    assert duckdb.sql(
+        "SELECT max(TRY_CAST(age AS INT)) < 80, bool_or(age = '>=80') FROM 'safe.parquet'"
+    ).fetchone() == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("suppress", "people.csv", "safe.csv"), 2, "no column is named"),
+        (("suppress", "people.csv", "safe.csv", "-q", "agee"), 2, "column 'agee' not found; did you mean 'age'?"),
+        (("suppress", "people.csv", "safe.csv", "-q", "name"), 1, "no record would be left"),
+        (("suppress", "people.csv", "safe.csv", "-q", "age", "--k", "500"), 2, "400 records cannot hide among 500"),
+        (("suppress", "people.csv", "safe.csv", "-q", "age", "--weights", "age=2"), 2, "limits: 'weights' goes with"),
+        (("suppress", "people.csv", "people.csv", "-q", "age", "--force"), 2, "'people.csv' is the file that is read"),
+        (("code", "people.csv", "safe.csv"), 2, "limits: no bound is given"),
+        (("code", "people.csv", "safe.csv", "--top", "age"), 2, "'age' is no bound of a column"),
+        (("code", "people.csv", "safe.csv", "--top", "agee=80"), 2, "column 'agee' not found; did you mean 'age'?"),
+        (("code", "people.csv", "safe.csv", "--top", "name=80"), 2, "column 'name': "),
+        (("code", "people.csv", "safe.csv", "--top", "age=many"), 2, "top.age: input should be a valid decimal"),
+        (("code", "people.csv", "safe.csv", "--top", "age=80.5"), 2, "column 'age' holds whole numbers"),
+    ],
+)
+def test_wrong_usage_is_told_and_leaves_nothing(
+    words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every message says what was seen and expected, shows no value, and no file is made."""
+    found, message = _problem(*words, capsys=capsys)
+    assert (found, message[: len(said)]) == (code, said)

@@ -1,0 +1,83 @@
+"""`suppress`: records that too few are alike with leave, or as few of their cells as it takes."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from checks.risk import class_sizes
+from remedies import Refused
+from remedies.suppress import Suppress
+from tests.remedies.people import people
+
+TABLE = pd.DataFrame({"age": [1, 1, 1, 2, 2, 3], "city": ["x", "x", "x", "y", "z", "x"], "ill": list("aabbab")})
+
+
+def test_records_in_small_classes_leave() -> None:
+    """All others stay as they are, with their types and index."""
+    treatment = Suppress(columns=("age", "city"), k=2).apply(TABLE)
+    pd.testing.assert_frame_equal(treatment.frame, TABLE.iloc[:3])
+    assert (treatment.bill.rows_suppressed, treatment.bill.rows_changed) == (3, 0)
+
+
+def test_cells_are_blanked_and_their_types_kept() -> None:
+    """Blanking one cell of a record may be enough; a column of whole numbers stays one."""
+    treatment = Suppress(columns=("age", "city"), k=2, cells=True).apply(TABLE)
+    assert treatment.frame["city"].isna().tolist() == [False, False, False, True, True]
+    assert treatment.frame["age"].tolist() == [1, 1, 1, 2, 2]
+    assert (treatment.bill.rows_suppressed, treatment.bill.cells_blanked) == (1, {"age": 0, "city": 2})
+
+
+def test_weights_say_what_is_dear() -> None:
+    """The cheaper of two cells is blanked."""
+    frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
+    for dear, cheap in (("a", "b"), ("b", "a")):
+        treated = Suppress(columns=("a", "b"), k=2, cells=True, weights={dear: 5}).apply(frame).frame
+        assert treated[cheap].isna().all()
+        assert treated[dear].notna().all()
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_diversity_is_kept_too(cells: bool) -> None:
+    """A class whose records share an illness leaves, large as it is."""
+    treatment = Suppress(columns=("age",), k=2, l={"ill": 2}, cells=cells).apply(TABLE)  # type: ignore[dict-item] - pydantic reads it
+    reached: Any = treatment.bill.guarantee.reached
+    assert reached["l"]["ill"] >= 2
+
+
+def test_a_table_of_which_nothing_would_be_left_is_refused() -> None:
+    """Everybody is alone with their name."""
+    with pytest.raises(Refused, match="no record would be left"):
+        Suppress(columns=("name",), k=2).apply(people())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"weights": {"zip": 1}, "cells": True}, "'weights' names a column that is not in 'columns': zip"),
+        ({"weights": {"age": 1}}, "'weights' goes with 'cells'"),
+        ({"weights": {"age": 0}, "cells": True}, "greater than 0"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_told(changes: dict[str, Any], said: str) -> None:
+    """Every message says what was expected."""
+    with pytest.raises(ValidationError, match=said):
+        Suppress.model_validate({"columns": ("age",), "k": 2} | changes)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["x", "y", None])), min_size=2, max_size=30),
+    cells=st.booleans(),
+)
+def test_k_holds_whatever_the_table(rows: list[tuple[int, str | None]], cells: bool) -> None:
+    """Every class of the output has k rows, or nothing is given out."""
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    try:
+        treated = Suppress(columns=("a", "b"), k=2, cells=cells).apply(frame).frame
+    except Refused:
+        assert class_sizes(frame, ["a", "b"]).uniques == len(frame)
+    else:
+        assert (class_sizes(treated, ["a", "b"]).smallest or 0) >= 2
