@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         rho_of_pure,
         rho_within,
     )
+    from remedies.differential_privacy._comparison import Comparison, compare
     from remedies.differential_privacy._epsilon import laplace_scale, nano
     from remedies.differential_privacy._exponential import exponential_mechanism, quantile_utilities
     from remedies.differential_privacy._gaussian import discrete_gaussian, gaussian_square
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accounting",
     "Adjacency",
+    "Comparison",
     "Estimates",
     "Mechanism",
     "Oracle",
@@ -51,6 +53,7 @@ __all__ = [
     "Sensitivity",
     "centred_sum_sensitivity",
     "choose_oracle",
+    "compare",
     "count_sensitivity",
     "delta_of",
     "discrete_gaussian",
@@ -87,6 +90,7 @@ __all__ = [
 _PLACES: Final = {
     "Accounting": "_accounting",
     "Adjacency": "_sensitivity",
+    "Comparison": "_comparison",
     "Estimates": "_oracles",
     "Mechanism": "_mechanism",
     "Oracle": "_oracles",
@@ -97,6 +101,7 @@ _PLACES: Final = {
     "Sensitivity": "_sensitivity",
     "centred_sum_sensitivity": "_sensitivity",
     "choose_oracle": "_local",
+    "compare": "_comparison",
     "count_sensitivity": "_sensitivity",
     "delta_of": "_accounting",
     "discrete_gaussian": "_gaussian",

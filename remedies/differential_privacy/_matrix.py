@@ -24,38 +24,42 @@ class Replacement:
     retention: float
     size: int
 
-    def forward(self, counts: Floats) -> Floats:
+    def forward(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts A, what is expected to come out."""
-        return self._mixed(counts, self.retention, (1 - self.retention) / self.size)
+        return self._mixed(counts, axis, *self._shares())
 
-    def backward(self, ratios: Floats) -> Floats:
+    def backward(self, ratios: Floats, axis: int = -1) -> Floats:
         """Give ratios A^T, which is A."""
-        return self.forward(ratios)
+        return self.forward(ratios, axis)
 
-    def inverse(self, counts: Floats) -> Floats:
+    def inverse(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts A^-1.
 
         Raises:
             Misfit: nothing is kept.
         """
         keep, share = self._inverse()
-        return self._mixed(counts, keep, share)
+        return self._mixed(counts, axis, keep, share)
 
-    def squared(self, counts: Floats) -> Floats:
+    def squared(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts (A o A), with each entry squared."""
-        return self._squared(counts, self.retention, (1 - self.retention) / self.size)
+        return self._squared(counts, axis, *self._shares())
 
-    def inverse_squared(self, counts: Floats) -> Floats:
+    def inverse_squared(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts (A^-1 o A^-1), with each entry squared.
 
         Raises:
             Misfit: nothing is kept.
         """
-        return self._squared(counts, *self._inverse())
+        return self._squared(counts, axis, *self._inverse())
 
     def dense(self) -> Floats:
         """Give A, (V, V)."""
         return np.asarray(self.forward(np.eye(self.size)))
+
+    def _shares(self) -> tuple[float, float]:
+        """Give what stays, and what each value gets of all; an only value stays."""
+        return (self.retention, (1 - self.retention) / self.size) if self.size > 1 else (1.0, 0.0)
 
     def _inverse(self) -> tuple[float, float]:
         if self.size == 1:
@@ -65,11 +69,11 @@ class Replacement:
         return 1 / self.retention, -(1 - self.retention) / self.retention / self.size
 
     @staticmethod
-    def _mixed(counts: Floats, keep: float, share: float) -> Floats:
-        return np.asarray(keep * counts + share * counts.sum(axis=-1, keepdims=True))
+    def _mixed(counts: Floats, axis: int, keep: float, share: float) -> Floats:
+        return np.asarray(keep * counts + share * counts.sum(axis=axis, keepdims=True))
 
-    def _squared(self, counts: Floats, keep: float, share: float) -> Floats:
-        return self._mixed(counts, (keep + share) ** 2 - share**2, share**2)
+    def _squared(self, counts: Floats, axis: int, keep: float, share: float) -> Floats:
+        return self._mixed(counts, axis, (keep + share) ** 2 - share**2, share**2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,33 +87,37 @@ class Dense:
         """How many values the attribute has."""
         return len(self.matrix)
 
-    def forward(self, counts: Floats) -> Floats:
+    def forward(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts A, what is expected to come out."""
-        return np.asarray(counts @ self.matrix)
+        return self._times(counts, axis, self.matrix)
 
-    def backward(self, ratios: Floats) -> Floats:
+    def backward(self, ratios: Floats, axis: int = -1) -> Floats:
         """Give ratios A^T."""
-        return np.asarray(ratios @ self.matrix.T)
+        return self._times(ratios, axis, self.matrix.T)
 
-    def inverse(self, counts: Floats) -> Floats:
+    def inverse(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts A^-1.
 
         Raises:
             Misfit: there is no inverse.
         """
-        return np.asarray(counts @ self._inverse())
+        return self._times(counts, axis, self._inverse())
 
-    def squared(self, counts: Floats) -> Floats:
+    def squared(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts (A o A), with each entry squared."""
-        return np.asarray(counts @ self.matrix**2)
+        return self._times(counts, axis, self.matrix**2)
 
-    def inverse_squared(self, counts: Floats) -> Floats:
+    def inverse_squared(self, counts: Floats, axis: int = -1) -> Floats:
         """Give counts (A^-1 o A^-1), with each entry squared.
 
         Raises:
             Misfit: there is no inverse.
         """
-        return np.asarray(counts @ self._inverse() ** 2)
+        return self._times(counts, axis, self._inverse() ** 2)
+
+    @staticmethod
+    def _times(counts: Floats, axis: int, matrix: Floats) -> Floats:
+        return np.moveaxis(np.moveaxis(counts, axis, -1) @ matrix, -1, axis)
 
     def _inverse(self) -> Floats:
         try:
@@ -119,8 +127,9 @@ class Dense:
 
 
 Factor: TypeAlias = Replacement | Dense
-"""The transition matrix A of one attribute, by what it does along the last axis. A[a, b]: a comes out as b."""
+"""The transition matrix A of one attribute, by what it does along an axis. A[a, b]: a comes out as b."""
 Matrix: TypeAlias = "Factor | Floats"
+Step: TypeAlias = Callable[[Factor, Floats, int], Floats]
 
 
 def read_factors(matrix: Matrix | Sequence[Matrix], counts: Floats) -> tuple[tuple[Factor, ...], Floats]:
@@ -142,16 +151,47 @@ def read_factors(matrix: Matrix | Sequence[Matrix], counts: Floats) -> tuple[tup
     return factors, shaped
 
 
-def along(counts: Floats, factors: Sequence[Factor], step: Callable[[Factor, Floats], Floats]) -> Floats:
-    """Apply one step of each factor along its axis: what the Kronecker product of all would do to all cells."""
-    for axis, factor in enumerate(factors):
-        counts = np.moveaxis(step(factor, np.moveaxis(counts, axis, -1)), -1, axis)
+def along(counts: Floats, factors: Sequence[Factor], step: Step) -> Floats:
+    """Apply one step of each factor along its axis: what the Kronecker product of all would do to all cells.
+
+    The factors are of the last axes; what comes before them numbers several tables.
+    """
+    for axis, factor in enumerate(factors, start=-len(factors)):
+        counts = step(factor, counts, axis)
     return counts
 
 
 def forward(counts: Floats, factors: Sequence[Factor]) -> Floats:
     """Give what is expected to come out of counts."""
-    return along(counts, factors, lambda factor, cells: factor.forward(cells))
+    return along(counts, factors, lambda one, cells, axis: one.forward(cells, axis))
+
+
+def backward(ratios: Floats, factors: Sequence[Factor]) -> Floats:
+    """Give ratios A^T."""
+    return along(ratios, factors, lambda one, cells, axis: one.backward(cells, axis))
+
+
+def inverse(counts: Floats, factors: Sequence[Factor]) -> Floats:
+    """Give counts A^-1.
+
+    Raises:
+        Misfit: a factor has no inverse.
+    """
+    return along(counts, factors, lambda one, cells, axis: one.inverse(cells, axis))
+
+
+def squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
+    """Give counts (A o A), with each entry squared."""
+    return along(counts, factors, lambda one, cells, axis: one.squared(cells, axis))
+
+
+def inverse_squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
+    """Give counts (A^-1 o A^-1), with each entry squared.
+
+    Raises:
+        Misfit: a factor has no inverse.
+    """
+    return along(counts, factors, lambda one, cells, axis: one.inverse_squared(cells, axis))
 
 
 def _factor(matrix: Matrix) -> Factor:

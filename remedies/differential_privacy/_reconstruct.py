@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies.differential_privacy._matrix import Factor, Floats, Matrix, along, forward, read_factors
+from remedies.differential_privacy._matrix import Factor, Floats, Matrix, backward, forward, inverse, read_factors
 
 _MOST: Final = 10_000
 """Iterations after which the discrepancy rule gives up."""
@@ -91,13 +91,16 @@ def reconstruct(
         raise Misfit("expected stop='discrepancy' or a number of iterations, 0 or more")
     if how is not Method.INVERSE and (shaped < 0).any():
         raise Misfit(f"{int((shaped < 0).sum())} counts are below 0; method 'inverse' takes them, no other does")
+    iterations, stopped = 0, Stopped.NONE
     if how is Method.BAYES:
-        found, iterations, stopped = _bayes(shaped, factors, stop)
+        course = bayes(shaped[np.newaxis], factors, stop=stop)
+        found, iterations, stopped = course.estimates[0], int(course.iterations[0]), course.stopped[0]
     else:
-        found, iterations, stopped = along(shaped, factors, lambda one, cells: one.inverse(cells)), 0, Stopped.NONE
+        found = inverse(shaped, factors)
         if how is Method.INVERSE_PROJECTED:
             found = project(found, float(shaped.sum()))
-    return Reconstruction(found.reshape(given.shape), how, iterations, stopped, _chi2(shaped, forward(found, factors)))
+    chi2 = float(_chi2(shaped[np.newaxis], forward(found, factors)[np.newaxis])[0])
+    return Reconstruction(found.reshape(given.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
 
 
 def project(counts: Floats, total: float) -> Floats:
@@ -112,28 +115,59 @@ def project(counts: Floats, total: float) -> Floats:
     return np.asarray(np.maximum(counts - level, 0.0))
 
 
-def _bayes(given: Floats, factors: Sequence[Factor], stop: int | Literal["discrepancy"]) -> tuple[Floats, int, Stopped]:
-    total = float(given.sum())
-    most = stop if isinstance(stop, int) else _MOST
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """What iterative Bayes came to, of several tables at once: `estimates` (tables, V1, ..., Vd), and how, of each."""
+
+    estimates: Floats
+    iterations: npt.NDArray[np.int64]
+    stopped: tuple[Stopped, ...]
+
+
+def bayes(given: Floats, factors: Sequence[Factor], *, stop: int | Literal["discrepancy"], most: int = _MOST) -> Course:
+    """Do what `reconstruct` says of `bayes`, of several tables at once: (tables, V1, ..., Vd).
+
+    Raises:
+        Misfit: a table holds records where the matrix lets nothing come out.
+    """
+    most = stop if isinstance(stop, int) else most
+    found, iterations = np.empty_like(given), np.full(len(given), most, dtype=np.int64)
+    stopped = [Stopped.ITERATIONS if isinstance(stop, int) else Stopped.MOST] * len(given)
+    going, moved, total = np.arange(len(given)), np.full(len(given), np.inf), _totals(given)
     estimate = _begin(given, total)
-    expected = forward(estimate, factors)
-    for iteration in range(most):
-        if stop == "discrepancy" and _is_near(given, expected):
-            return estimate, iteration, Stopped.DISCREPANCY
+    for iteration in range(most + 1):
+        expected = forward(estimate, factors)
+        over = {}
+        if stop == "discrepancy":
+            over = {
+                Stopped.STILL: moved <= _STILL * total[going].ravel(),
+                Stopped.DISCREPANCY: _is_near(given, expected),
+            }
+        done = np.logical_or.reduce([*over.values(), np.full(len(going), iteration == most)])
+        for rule, tables in over.items():
+            for table in going[tables]:
+                stopped[table], iterations[table] = rule, iteration
+        found[going[done]] = estimate[done]
+        if done.all():
+            break
+        going, given, estimate, expected = going[~done], given[~done], estimate[~done], expected[~done]
         following = _step(given, estimate, expected, factors)
-        moved = float(np.abs(following - estimate).sum())
-        estimate, expected = following, forward(following, factors)
-        if stop == "discrepancy" and moved <= _STILL * total:
-            return estimate, iteration + 1, Stopped.STILL
-    return estimate, most, Stopped.MOST if stop == "discrepancy" else Stopped.ITERATIONS
+        moved = _totals(np.abs(following - estimate)).ravel()
+        estimate = following
+    return Course(found, iterations, tuple(stopped))
 
 
-def _begin(given: Floats, total: float) -> Floats:
-    """Give the randomised counts without an empty cell, of the same total."""
-    if total == 0 or (given > 0).all():
-        return given
-    begun = np.where(given > 0, given, min(0.5, 0.5 * total / given.size))
-    return np.asarray(begun * (total / begun.sum()))
+def _totals(tables: Floats) -> Floats:
+    """Give the sum of each table, in a shape that divides it."""
+    return np.asarray(tables.sum(axis=tuple(range(1, tables.ndim)), keepdims=True))
+
+
+def _begin(given: Floats, total: Floats) -> Floats:
+    """Give the randomised counts without an empty cell, of the same totals; tables of nobody as they are."""
+    lent = np.minimum(0.5, 0.5 * total / given.size // len(given))
+    begun = np.where(given > 0, given, lent)
+    sums = _totals(begun)
+    return np.asarray(begun * np.divide(total, sums, out=np.ones_like(total), where=sums != total))
 
 
 def _step(given: Floats, estimate: Floats, expected: Floats, factors: Sequence[Factor]) -> Floats:
@@ -142,23 +176,30 @@ def _step(given: Floats, estimate: Floats, expected: Floats, factors: Sequence[F
     Raises:
         Misfit: there is none.
     """
-    if ((given > 0) & (expected <= 0)).any():
+    if expected.min() > 0:
+        ratios = given / expected
+    elif ((given > 0) & (expected <= 0)).any():
         raise Misfit("counts hold records where the matrix lets nothing come out; they are not of this mechanism")
-    ratios = np.divide(given, expected, out=np.zeros_like(given), where=expected > 0)
-    following = estimate * along(ratios, factors, lambda one, cells: one.backward(cells))
-    following = np.where(following < _TINY, 0.0, following)
-    kept, total = float(following.sum()), float(given.sum())
-    return np.asarray(following * (total / kept)) if kept > 0 else following
+    else:
+        ratios = np.divide(given, expected, out=np.zeros_like(given), where=expected > 0)
+    following = estimate * backward(ratios, factors)
+    if following.min() < _TINY:
+        following = np.where(following < _TINY, 0.0, following)
+    kept, total = _totals(following), _totals(given)
+    return np.asarray(following * np.divide(total, kept, out=np.ones_like(total), where=kept > 0))
 
 
-def _is_near(given: Floats, expected: Floats) -> bool:
-    """Apply the discrepancy rule: Pearson's chi2 is below cells - 1, or there is but one cell."""
+def _is_near(given: Floats, expected: Floats) -> npt.NDArray[np.bool_]:
+    """Apply the discrepancy rule to each table: Pearson's chi2 is below cells - 1, or there is but one cell."""
     chi2 = _chi2(given, expected)
-    return chi2 is not None and (chi2 < given.size - 1 or chi2 == 0)
+    return np.asarray((chi2 < given.size // len(given) - 1) | (chi2 == 0))
 
 
-def _chi2(given: Floats, expected: Floats) -> float | None:
-    if ((expected < 0) | ((expected == 0) & (given != 0))).any():
-        return None
+def _chi2(given: Floats, expected: Floats) -> Floats:
+    """Give Pearson's chi2 of each table; infinite where a cell that holds records is expected empty, or fewer."""
     errors = (given - expected) ** 2
-    return float(np.divide(errors, expected, out=np.zeros_like(errors), where=expected > 0).sum())
+    if expected.min() > 0:
+        return np.asarray((errors / expected).reshape(len(given), -1).sum(axis=1))
+    shares = np.divide(errors, expected, out=np.zeros_like(errors), where=expected > 0)
+    strange = (expected < 0) | ((expected == 0) & (given != 0))
+    return np.asarray(_totals(np.where(strange, np.inf, shares))).ravel()
