@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         rho_of_pure,
         rho_within,
     )
+    from remedies.differential_privacy._binary import BinaryMechanism
     from remedies.differential_privacy._comparison import Comparison, compare
     from remedies.differential_privacy._epsilon import laplace_scale, nano
     from remedies.differential_privacy._exponential import exponential_mechanism, quantile_utilities
@@ -37,11 +38,14 @@ if TYPE_CHECKING:
         sum_sensitivity,
     )
     from remedies.differential_privacy._sentence import sentence
+    from remedies.differential_privacy._sparse_vector import SparseVector
     from remedies.differential_privacy._spread import gaussian_variance, laplace_variance, laplace_within
+    from remedies.differential_privacy._window import WindowBudget
 
 __all__ = [
     "Accounting",
     "Adjacency",
+    "BinaryMechanism",
     "Comparison",
     "Estimates",
     "Mechanism",
@@ -51,6 +55,8 @@ __all__ = [
     "Reconstruction",
     "Replacement",
     "Sensitivity",
+    "SparseVector",
+    "WindowBudget",
     "centred_sum_sensitivity",
     "choose_oracle",
     "compare",
@@ -90,6 +96,7 @@ __all__ = [
 _PLACES: Final = {
     "Accounting": "_accounting",
     "Adjacency": "_sensitivity",
+    "BinaryMechanism": "_binary",
     "Comparison": "_comparison",
     "Estimates": "_oracles",
     "Mechanism": "_mechanism",
@@ -99,6 +106,8 @@ _PLACES: Final = {
     "Reconstruction": "_reconstruct",
     "Replacement": "_matrix",
     "Sensitivity": "_sensitivity",
+    "SparseVector": "_sparse_vector",
+    "WindowBudget": "_window",
     "centred_sum_sensitivity": "_sensitivity",
     "choose_oracle": "_local",
     "compare": "_comparison",

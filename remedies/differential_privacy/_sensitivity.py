@@ -15,6 +15,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from remedies._errors import Misfit
+from remedies.differential_privacy._integers import integer
 
 
 class Adjacency(StrEnum):
@@ -124,12 +125,11 @@ def check_share(share: Fraction) -> None:
 
 
 def _check_rows(rows: int) -> None:
-    if type(rows) is not int or rows < 1:
-        raise Misfit(f"a unit has at most {rows!r} rows, expected an integer of at least 1")
+    integer(rows, name="the rows of a unit", least=1)
 
 
 def _check_limits(low: int, high: int) -> None:
-    if type(low) is not int or type(high) is not int:
-        raise Misfit("limits are integers, in units of the grid to which values are rounded")
+    for limit in (low, high):
+        integer(limit, name="a limit, in units of the grid to which values are rounded,")
     if low > high:
         raise Misfit(f"values from {low} to {high}: the lower limit is above the upper one")

@@ -117,7 +117,7 @@ def test_requests_without_meaning_are_refused():
     """Limits in the wrong order, limits off the grid, no rows, two answers about the rows, shares beyond 1."""
     with pytest.raises(Misfit, match="above the upper one"):
         sum_sensitivity(SUBSTITUTE, low=2, high=1)
-    with pytest.raises(Misfit, match="integers"):
+    with pytest.raises(Misfit, match="an integer"):
         group_sum_sensitivity(SUBSTITUTE, low=0.5, high=1)
     with pytest.raises(Misfit, match="at least 1"):
         count_sensitivity(rows=0)
