@@ -6,6 +6,7 @@ from store._class_counts import Staged
 from store._counting import StoredCounts
 from store._engines import store_file
 from store._errors import (
+    LedgerBroken,
     NotRecorded,
     RowRefused,
     StoreBusy,
@@ -19,6 +20,8 @@ from store._errors import (
 )
 from store._failpoint import FailPoint, reached
 from store._histories import History
+from store._ledger import StoredLedger
+from store._ledger_anchor import anchor_file
 from store._lock import DaemonLock, daemon_lock, lock_holder
 from store._notices import (
     Changed,
@@ -59,6 +62,7 @@ __all__ = [
     "IncidentFilter",
     "Lasting",
     "Lease",
+    "LedgerBroken",
     "NotRecorded",
     "Pruned",
     "Quarantine",
@@ -84,10 +88,12 @@ __all__ = [
     "StoreNewer",
     "StoreUnavailable",
     "StoredCounts",
+    "StoredLedger",
     "Subject",
     "Told",
     "Transition",
     "View",
+    "anchor_file",
     "backup",
     "daemon_lock",
     "lock_holder",

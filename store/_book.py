@@ -16,6 +16,7 @@ from store._deliveries import DeliveryBook
 from store._errors import StoreConflict, StoreError
 from store._given import any_of, given
 from store._histories import Folded, History, fold
+from store._ledger_book import LedgerBook
 from store._measurements import message_as_json
 from store._outbox import OutboxBook
 from store._releases import ReleaseBook
@@ -47,7 +48,7 @@ _GAP: Final = GapRow.__table__
 _PROLONG: Final = _GAP.update().where(_GAP.c.id == bindparam("gap")).values(ended_at=bindparam("until"))
 
 
-class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCountBook, ReleaseBook, View):
+class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCountBook, ReleaseBook, LedgerBook, View):
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:

@@ -8,7 +8,8 @@ StoreError
 ├── StoreHeld           a daemon has the store for itself
 ├── StoreBusy           other writers held it for longer than we wait
 ├── StoreConflict       somebody else wrote what this change was based on
-├── NotRecorded         there is no such incident, message or silence
+├── LedgerBroken        the ledger of privacy budgets is not what its anchor outside the database vouches for
+├── NotRecorded         there is no such incident, message, silence or budget
 └── RowRefused          a value that the store does not take: a naive time, a number beyond 64 bits
 """
 
@@ -65,8 +66,12 @@ class StoreConflict(StoreError):
     """Somebody else wrote what this change was based on."""
 
 
+class LedgerBroken(StoreError):
+    """The ledger of privacy budgets is not what its anchor outside the database vouches for. Nothing was charged."""
+
+
 class NotRecorded(StoreError):
-    """There is no such incident, message or silence."""
+    """There is no such incident, message, silence or budget."""
 
 
 class RowRefused(StoreError):

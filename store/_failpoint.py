@@ -39,6 +39,12 @@ class FailPoint(StrEnum):
     """The present store is kept under another name, the copy is not in its place yet."""
     IN_RESTORE_LOG_MOVED = "in-restore-log-moved"
     """Of a store that cannot be read the log is moved aside, and the file is not replaced yet."""
+    BEFORE_CHARGE = "before-charge"
+    """A charge is written to the ledger, and not committed."""
+    AFTER_CHARGE = "after-charge"
+    """A charge is in the ledger, its anchor does not know."""
+    IN_ANCHOR = "in-anchor"
+    """The new anchor is on the disk, under another name."""
 
 
 def _read(environment: Mapping[str, str]) -> dict[FailPoint, int]:

@@ -14,6 +14,7 @@ from store._columns import columns_of
 from store._daemons import DaemonView
 from store._deliveries import DeliveryView
 from store._given import any_of
+from store._ledger_book import LedgerView
 from store._outbox import OutboxView
 from store._releases import ReleaseView
 from store._rows import (
@@ -35,7 +36,7 @@ _STATE: Final = CheckStateRow.__table__.c
 _GAP: Final = GapRow.__table__.c
 
 
-class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCountView, ReleaseView):
+class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCountView, ReleaseView, LedgerView):
     """What the store knew when this was first asked. Gives core values, never rows."""
 
     def project(self) -> str | None:

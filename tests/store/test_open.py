@@ -166,6 +166,8 @@ def test_a_truncated_file_is_refused(file: Path) -> None:
 def test_a_page_that_is_cut_off_is_refused(file: Path) -> None:
     """SQLite would read zeros where the end of the last page is missing; where there is a log, it holds the page."""
     _made(file)
+    with open_store(f"sqlite:///{file}") as store, store.writing() as book:
+        book.save_watches([watch(f"a.{number}") for number in range(200)])  # the last page is one of rows
     file.write_bytes(file.read_bytes()[:-100])
     _refused(file, StoreCorrupt, "last page is cut off")
 

@@ -1,0 +1,258 @@
+"""Keep privacy budgets so that no crash, no crowd of processes and no old backup lets anybody spend twice.
+
+    1  in one transaction: compare with the anchor; raise what is spent, if the budget covers it; append the entry
+    2  commit
+    3  move the anchor, outside the database, on to that entry
+    4  only now say `Granted`; the data is read after that
+
+Whatever was granted is in the database and under the anchor. A crash before 2 leaves nothing; between 2 and 3, or 3 and
+4, a charge that nobody used: the next step moves the anchor on. A database that is behind the anchor, or holds another
+entry in that place, has lost charges that were used: everything is refused until a person resumes the ledger, which
+charges again what the anchor knows of. The other order, the anchor first, would take every crash between for a backup.
+See docs/adr/0010-the-ledger-is-anchored-after-the-commit.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+from checks import Json
+from remedies import Misfit
+from remedies.differential_privacy._ledger import (
+    Answered,
+    Audit,
+    Budget,
+    Charge,
+    Granted,
+    Ledger,
+    Refusal,
+    RefusalReason,
+    Standing,
+    check_amount,
+)
+from store._book import Book
+from store._errors import LedgerBroken, NotRecorded, StoreConflict
+from store._failpoint import FailPoint, reached
+from store._json import from_text, to_text
+from store._ledger_anchor import Anchor, AnchorFile
+from store._ledger_audit import audit, disagreement
+from store._ledger_book import LedgerView, StoredBudget
+from store._ledger_chain import EntryKind, Fact
+from store._ledger_resume import carry_over, described, resumed_already
+from store._store import Store
+
+_Result = TypeVar("_Result")
+
+
+class StoredLedger:
+    """The ledger of a store. Threads and processes may share it; each opens the store for itself."""
+
+    def __init__(self, store: Store, anchor: Path) -> None:
+        """Use a store, and the anchor in a file (`anchor_file`): the same one in every process."""
+        self._store = store
+        self._anchor = AnchorFile(anchor)
+
+    def create(self, budget: Budget, *, actor: str, now: datetime) -> Standing:
+        """Create a budget, once: it is never taken back, and no other one of the data set and unit can be made.
+
+        Raises:
+            StoreConflict: there is one. LedgerBroken: the ledger does not fit its anchor.
+        """
+
+        def make(book: Book) -> Standing:
+            if book.budget(budget.data_set, budget.unit) is not None:
+                raise StoreConflict(
+                    f"a budget of {budget.data_set} for each {budget.unit} is there already; what is spent of it stays "
+                    "spent; its total can be changed, with a reason"
+                )
+            book.add_budget(budget, body=described(budget), actor=actor, now=now)
+            return Standing(budget, 0, 0)
+
+        return self._write(make)
+
+    def change_total(self, data_set: str, unit: str, total: int, *, reason: str, actor: str, now: datetime) -> Standing:
+        """Change the total of a budget, for a reason that is kept.
+
+        Raises:
+            Misfit: no amount or no reason. NotRecorded: no such budget. StoreConflict: more is spent already.
+        """
+        check_amount("the total", total)
+        _check_reason(reason)
+
+        def change(book: Book) -> Standing:
+            known = _budget(book, data_set, unit)
+            if not book.set_total(known.id, total):
+                raise StoreConflict(f"more of the budget of {data_set} is spent already than that total")
+            body = to_text({"reason": reason})
+            book.append_fact(Fact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
+            return book.ledger_standing(replace(known, budget=replace(known.budget, total=total)))
+
+        return self._write(change)
+
+    def standing(self, data_set: str, unit: str) -> Standing:
+        """Give a budget and what was charged to it.
+
+        Raises:
+            NotRecorded: no such budget.
+        """
+        with self._store.reading() as view:
+            return view.ledger_standing(_budget(view, data_set, unit))
+
+    def standings(self) -> Sequence[Standing]:
+        """Give all budgets, in the order in which they were created."""
+        with self._store.reading() as view:
+            return [view.ledger_standing(stored) for stored in view.budgets()]
+
+    def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
+        """Charge a budget, before the data is looked at.
+
+        Gives the stored answer of a request that has one, whoever asks. A request that was granted, and whose answer
+        was never stored, is charged again.
+
+        Raises:
+            NotRecorded: no such budget. Misfit: the charge is in another unit than the budget.
+            LedgerBroken: the ledger does not fit its anchor; nothing was charged.
+            StoreBusy, StoreUnavailable: nothing may be looked at; a charge may have been made.
+        """
+        return self._write(lambda book: self._reserve(book, charge, actor=actor, now=now))
+
+    def store_answer(
+        self, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
+    ) -> Mapping[str, Json]:
+        """Store the answer of a charge, and give what is to be given out: what is stored.
+
+        If an answer of the same request was stored meanwhile, that one stays and is given; this one is forgotten.
+
+        Raises:
+            NotRecorded: the charge is not in this ledger. LedgerBroken: the ledger does not fit its anchor.
+            RowRefused: the answer has a value that cannot be kept.
+        """
+        return self._write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
+
+    def verify(self) -> Audit:
+        """Walk the whole chain, add up every charge, and compare with the budgets and with the anchor."""
+        anchor: Anchor | LedgerBroken | None
+        try:
+            anchor = self._anchor.read()  # before the database, which then cannot be behind it
+        except LedgerBroken as broken:
+            anchor = broken
+        with self._store.reading() as view:
+            return audit(view, anchor)
+
+    def resume(self, *, reason: str, actor: str, now: datetime) -> None:
+        """Go on with a ledger that does not fit its anchor, for a reason that is kept.
+
+        What the anchor knows to be spent is charged again where the ledger has lost it, and budgets that are lost are
+        made again. Where the ledger went on apart from the anchor, all that the anchor knows is charged besides. What
+        neither of them knows cannot be charged: a ledger whose anchor is lost goes on as it stands.
+
+        Raises:
+            Misfit: no reason. StoreConflict: the ledger fits its anchor. LedgerBroken: the anchor is damaged.
+        """
+        _check_reason(reason)
+        with self._store.writing() as book:
+            anchor = self._anchor.read()
+            problem = disagreement(book, anchor)
+            if problem is None:
+                raise StoreConflict("the ledger fits its anchor; there is nothing to resume")
+            if anchor is None or not resumed_already(book, anchor):
+                said = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
+                body = to_text({"reason": reason, "problem": problem, "anchor": said})
+                apart = anchor is not None and book.ledger_head().number >= anchor.head.number
+                book.append_fact(Fact(EntryKind.RESUMED, body, actor, now))
+                if anchor is not None:
+                    carry_over(book, anchor, apart=apart, actor=actor, now=now)
+            mark = _mark(book)
+        self._anchor.replace(mark)
+
+    def _write(self, act: Callable[[Book], _Result]) -> _Result:
+        """Do something in the ledger, and give what came of it once it is under the anchor."""
+        with self._store.writing() as book:
+            anchor = self._fitting_anchor(book)
+            result = act(book)
+            mark = _mark(book)
+            reached(FailPoint.BEFORE_CHARGE)
+        if mark.head != anchor.head:
+            reached(FailPoint.AFTER_CHARGE)
+            self._advance(mark)
+        return result
+
+    def _fitting_anchor(self, book: Book) -> Anchor:
+        anchor = self._anchor.read()
+        problem = disagreement(book, anchor)
+        if problem is not None:
+            raise LedgerBroken(
+                f"{problem} ({self._anchor.file}); nothing is granted; verify the ledger, then resume it with a reason"
+            )
+        return self._anchor.begin() if anchor is None else anchor
+
+    def _advance(self, mark: Anchor) -> None:
+        if self._anchor.advance(mark):
+            return
+        with self._store.reading() as view:  # somebody was faster; what he vouches for must hold this entry
+            if view.ledger_hash(mark.head.number) != mark.head.hash:
+                raise LedgerBroken(
+                    f"entry {mark.head.number} of the ledger is lost again: the database was replaced meanwhile"
+                )
+
+    def _reserve(self, book: Book, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
+        stored = _budget(book, charge.data_set, charge.unit)
+        if (charge.accounting, charge.adjacency) != (stored.budget.accounting, stored.budget.adjacency):
+            raise Misfit(
+                f"a cost for {charge.adjacency} neighbours in {charge.accounting} accounting cannot be charged to a "
+                f"budget for {stored.budget.adjacency} neighbours in {stored.budget.accounting} accounting"
+            )
+        fact = Fact(
+            *(EntryKind.RESERVED, to_text(charge.request), actor, now),
+            budget=stored.id,
+            request=charge.request_id,
+            nano=charge.nano,
+        )
+        earlier = book.first_reservation(charge.request_id)
+        left = stored.budget.total - stored.spent
+        if earlier is not None:
+            if (earlier.budget, earlier.nano, earlier.body) != (fact.budget, fact.nano, fact.body):
+                return Refusal(RefusalReason.OTHER_CONTENT, charge, left)
+            answer = book.stored_answer(charge.request_id)
+            if answer is not None:
+                return Answered(from_text(answer)["answer"])
+        if not book.spend(stored.id, charge.nano):
+            return Refusal(RefusalReason.SPENT, charge, left)
+        entry = book.append_fact(fact)
+        return Granted(charge, entry.number, entry.hash)
+
+    def _store_answer(
+        self, book: Book, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
+    ) -> Mapping[str, Json]:
+        request = granted.charge.request_id
+        reserved = book.ledger_entry(granted.entry)
+        if reserved is None or (reserved.hash, reserved.fact.request) != (granted.proof, request):
+            raise NotRecorded(f"the charge of request '{request}' is not in this ledger; its answer was not stored")
+        body = book.stored_answer(request)
+        if body is None:
+            body = to_text({"answer": answer, "reservation": granted.entry})
+            fact = Fact(EntryKind.ANSWERED, body, actor, now, budget=reserved.fact.budget, request=request)
+            book.append_fact(fact)
+        stored: Mapping[str, Json] = from_text(body)["answer"]
+        return stored
+
+
+def _budget(view: LedgerView, data_set: str, unit: str) -> StoredBudget:
+    found = view.budget(data_set, unit)
+    if found is None:
+        raise NotRecorded(f"{data_set} has no privacy budget for each {unit}; create one")
+    return found
+
+
+def _mark(view: LedgerView) -> Anchor:
+    return Anchor(view.ledger_head(), [(stored.budget, stored.spent) for stored in view.budgets()])
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Misfit("a reason is needed: it is kept with the change")
+
+
+_CONFORMS: Final[type[Ledger]] = StoredLedger

@@ -1,0 +1,149 @@
+"""Walk the ledger from its first entry, add everything up anew, and compare with the budgets and the anchor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from remedies import Misfit
+from remedies.differential_privacy._ledger import Audit, Flaw
+from store._errors import LedgerBroken, StoreCorrupt
+from store._json import from_text
+from store._ledger_anchor import Anchor
+from store._ledger_book import LedgerView
+from store._ledger_chain import START, Entry, EntryKind, Fact, Head
+from store._ledger_resume import described
+
+_BATCH: Final = 1000
+
+
+def disagreement(view: LedgerView, anchor: Anchor | None) -> str | None:
+    """Say how the end of the ledger differs from what the anchor vouches for; None if it does not.
+
+    Entries after the anchor are none: whoever made them died before they were used.
+    """
+    head = view.ledger_head()
+    if anchor is None:
+        return "the anchor of the ledger is missing" if head.number else None
+    if head.number < anchor.head.number:
+        return (
+            f"the ledger ends at entry {head.number}, its anchor vouches for {anchor.head.number}: an old backup is in "
+            "its place"
+        )
+    if view.ledger_hash(anchor.head.number) != anchor.head.hash:
+        return (
+            f"entry {anchor.head.number} of the ledger is not the one that its anchor vouches for: another ledger is "
+            "in its place, or one that went on without the anchor"
+        )
+    spent = {(one.budget.data_set, one.budget.unit): one.spent for one in view.budgets()}
+    if any(spent.get((budget.data_set, budget.unit), -1) < known for budget, known in anchor.spent):
+        return "less is spent of a budget than the anchor of the ledger knows"
+    return None
+
+
+def audit(view: LedgerView, anchor: Anchor | LedgerBroken | None) -> Audit:
+    """Look at every entry; `anchor`: as it was before the transaction of the view began."""
+    walk = _Walk()
+    for entry in _entries(view):
+        walk.take(entry)
+    walk.compare(view)
+    if isinstance(anchor, LedgerBroken):
+        return Audit(walk.count, None, [*walk.flaws, Flaw(None, str(anchor))])
+    problem = disagreement(view, anchor)
+    found = [] if problem is None else [Flaw(None, problem)]
+    return Audit(walk.count, None if anchor is None else anchor.head.number, [*walk.flaws, *found])
+
+
+def _entries(view: LedgerView) -> Iterator[Entry]:
+    last = START.number
+    while batch := view.ledger_entries(last, _BATCH):
+        yield from batch
+        last = batch[-1].number
+
+
+@dataclass
+class _Sum:
+    """A budget as its entries tell."""
+
+    said: str
+    total: int
+    spent: int = 0
+
+
+@dataclass
+class _Walk:
+    """What is known after the entries so far."""
+
+    head: Head = START
+    count: int = 0
+    budgets: dict[int | None, _Sum] = field(default_factory=dict)
+    charged: dict[str | None, tuple[Any, ...]] = field(default_factory=dict)
+    reserved: dict[int, str | None] = field(default_factory=dict)
+    answered: set[str | None] = field(default_factory=set)
+    flaws: list[Flaw] = field(default_factory=list)
+
+    def take(self, entry: Entry) -> None:
+        """Look at the next entry."""
+        self.count += 1
+        if entry.number != self.head.number + 1:
+            self._find(entry, f"entries {self.head.number + 1} to {entry.number - 1} are missing")
+        elif entry.previous != self.head.hash:
+            self._find(entry, "it does not follow the entry before it")
+        if not entry.is_whole:
+            self._find(entry, "it was changed: its hash is not that of what is in it")
+        self.head = entry.head
+        problem = self._fold(entry.number, entry.fact)
+        if problem is not None:
+            self._find(entry, problem)
+
+    def _find(self, entry: Entry, problem: str) -> None:
+        self.flaws.append(Flaw(entry.number, problem))
+
+    def _fold(self, number: int, fact: Fact) -> str | None:
+        if fact.kind is EntryKind.CREATED and fact.budget == number:
+            self.budgets[number] = _Sum(fact.body, fact.nano or 0)
+        known = self.budgets.get(fact.budget)
+        if fact.kind is EntryKind.RESUMED:
+            return None
+        if known is None:
+            return "it is about a budget that no entry created"
+        if fact.kind is EntryKind.ANSWERED:
+            return self._answer(fact)
+        if fact.kind is EntryKind.CHANGED:
+            known.total = fact.nano or 0
+        elif fact.kind is not EntryKind.CREATED:
+            known.spent += fact.nano or 0
+        if known.spent > known.total:
+            return "more was charged than the budget's total"
+        return self._charge(number, fact) if fact.kind is EntryKind.RESERVED else None
+
+    def _charge(self, number: int, fact: Fact) -> str | None:
+        self.reserved[number] = fact.request
+        content = (fact.budget, fact.nano, fact.body)
+        same = self.charged.setdefault(fact.request, content) == content
+        return None if same else "it charges a request that asked something else before"
+
+    def _answer(self, fact: Fact) -> str | None:
+        try:
+            reservation = from_text(fact.body)["reservation"]
+        except (StoreCorrupt, KeyError, TypeError):
+            return "it cannot be read"
+        if self.reserved.get(reservation, "") != fact.request:
+            return "it answers a request that was not charged"
+        if fact.request in self.answered:
+            return "it answers a request that was answered before"
+        self.answered.add(fact.request)
+        return None
+
+    def compare(self, view: LedgerView) -> None:
+        """Compare with where the budgets stand."""
+        try:
+            stored = {one.id: one for one in view.budgets()}
+        except (Misfit, ValueError):
+            self.flaws.append(Flaw(None, "a budget cannot be read"))
+            return
+        for number in sorted(stored.keys() | {number for number in self.budgets if number is not None}):
+            told, found = self.budgets.get(number), stored.get(number)
+            if told is None or found is None:
+                self.flaws.append(Flaw(number, "its budget is there without its entry, or the entry without it"))
+            elif (told.said, told.total, told.spent) != (described(found.budget), found.budget.total, found.spent):
+                self.flaws.append(Flaw(number, "its budget is not what its entries amount to"))

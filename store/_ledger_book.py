@@ -1,0 +1,130 @@
+"""Statements about the ledger, inside a transaction. Only `store._ledger` uses them: it minds the anchor as well."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from sqlalchemy import func, insert, literal_column, select, update
+
+from remedies.differential_privacy._ledger import Budget, Standing
+from store._columns import columns_of
+from store._connected import Connected
+from store._ledger_chain import START, Entry, EntryKind, Fact, Head, follow
+from store._ledger_rows import BudgetRow, LedgerEntryRow
+
+_BUDGET: Final = BudgetRow.__table__
+_ENTRY: Final = LedgerEntryRow.__table__
+_FACT: Final = [field.name for field in fields(Fact)]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBudget:
+    """A budget, what was spent of it, and its number."""
+
+    id: int
+    budget: Budget
+    spent: int
+
+
+class LedgerView(Connected):
+    """What can be asked about the ledger."""
+
+    def ledger_head(self) -> Head:
+        """Give the last entry."""
+        last = select(_ENTRY.c.number, _ENTRY.c.hash).order_by(_ENTRY.c.number.desc()).limit(1)
+        row = self._connection.execute(last).first()
+        return START if row is None else Head(row.number, row.hash)
+
+    def ledger_hash(self, number: int) -> bytes | None:
+        """Give the hash of an entry, that of the beginning for 0, None if there is no such entry."""
+        if number == START.number:
+            return START.hash
+        found: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
+        return found
+
+    def ledger_entries(self, after: int, limit: int) -> Sequence[Entry]:
+        """Give entries in order."""
+        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
+        return [_entry(row) for row in self._connection.execute(some.limit(limit)).mappings()]
+
+    def ledger_entry(self, number: int) -> Entry | None:
+        """Give one entry."""
+        return next((entry for entry in self.ledger_entries(number - 1, 1) if entry.number == number), None)
+
+    def budgets(self) -> Sequence[StoredBudget]:
+        """Give all budgets, in the order in which they were created."""
+        return [_stored(row) for row in self._connection.execute(select(_BUDGET).order_by(_BUDGET.c.id))]
+
+    def budget(self, data_set: str, unit: str) -> StoredBudget | None:
+        """Give one budget."""
+        this_one = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
+        row = self._connection.execute(select(_BUDGET).where(*this_one)).first()
+        return None if row is None else _stored(row)
+
+    def ledger_standing(self, stored: StoredBudget) -> Standing:
+        """Say where a budget stands; what was carried over counts as one answer, which it bounds."""
+        charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
+        largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
+        return Standing(stored.budget, stored.spent, largest or 0)
+
+    def first_reservation(self, request: str) -> Fact | None:
+        """Give the first charge of a request."""
+        this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
+        first = select(*columns_of(LedgerEntryRow)).where(*this_one).order_by(_ENTRY.c.number).limit(1)
+        row = self._connection.execute(first).mappings().first()
+        return None if row is None else _entry(row).fact
+
+    def stored_answer(self, request: str) -> str | None:
+        """Give the body of the answer of a request."""
+        this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
+        found: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
+        return found
+
+    def resumptions(self) -> Sequence[Fact]:
+        """Give what was said whenever the ledger was resumed."""
+        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
+        return [_entry(row).fact for row in self._connection.execute(some).mappings()]
+
+
+class LedgerBook(LedgerView):
+    """What can be written in the ledger."""
+
+    def append_fact(self, fact: Fact) -> Entry:
+        """Write a fact after the last one."""
+        entry = follow(self.ledger_head(), fact)
+        row = {name: getattr(fact, name) for name in _FACT}
+        row |= {"number": entry.number, "previous": entry.previous, "hash": entry.hash}
+        self._connection.execute(insert(_ENTRY).values(row))
+        return entry
+
+    def add_budget(self, budget: Budget, *, body: str, actor: str, now: datetime) -> StoredBudget:
+        """Write a budget of which nothing is spent, and the entry that says so."""
+        number = self.ledger_head().number + 1
+        row: dict[str, Any] = {field.name: getattr(budget, field.name) for field in fields(budget)}
+        row |= {"id": number, "spent": 0, "delta": None if budget.delta is None else str(budget.delta)}
+        self._connection.execute(insert(_BUDGET).values(row))
+        self.append_fact(Fact(EntryKind.CREATED, body, actor, now, budget=number, nano=budget.total))
+        return StoredBudget(number, budget, 0)
+
+    def set_total(self, budget: int, total: int) -> bool:
+        """Change the total of a budget, unless more is spent already; says whether it was."""
+        this_one = (_BUDGET.c.id == budget, _BUDGET.c.spent <= total)
+        return self._connection.execute(update(_BUDGET).where(*this_one).values(total=total)).rowcount == 1
+
+    def spend(self, budget: int, nano: int) -> bool:
+        """Charge a budget if it covers that; says whether it did."""
+        covers = (_BUDGET.c.id == budget, _BUDGET.c.spent + nano <= _BUDGET.c.total)
+        spent = update(_BUDGET).where(*covers).values(spent=_BUDGET.c.spent + nano)
+        return self._connection.execute(spent).rowcount == 1
+
+
+def _stored(row: Any) -> StoredBudget:
+    delta = None if row.delta is None else Fraction(row.delta)
+    budget = Budget(row.data_set, row.unit, row.accounting, row.adjacency, row.total, delta)
+    return StoredBudget(row.id, budget, row.spent)
+
+
+def _entry(row: Any) -> Entry:
+    return Entry(row["number"], Fact(**{name: row[name] for name in _FACT}), row["previous"], row["hash"])

@@ -1,0 +1,48 @@
+"""Charge again what the anchor knows to be spent and the ledger has lost, so that nothing is spent twice."""
+
+from datetime import datetime
+
+from remedies.differential_privacy._ledger import Budget
+from store._json import from_text, to_text
+from store._ledger_anchor import Anchor
+from store._ledger_book import LedgerBook, LedgerView, StoredBudget
+from store._ledger_chain import EntryKind, Fact
+
+
+def described(budget: Budget) -> str:
+    """Give what an entry says of a budget, but for its total."""
+    words = {"data_set": budget.data_set, "unit": budget.unit, "accounting": budget.accounting.value}
+    delta = None if budget.delta is None else str(budget.delta)
+    return to_text({**words, "adjacency": budget.adjacency.value, "delta": delta})
+
+
+def resumed_already(view: LedgerView, anchor: Anchor) -> bool:
+    """Say whether the ledger was resumed from this anchor before, by a process that died before it could replace it."""
+    said = (from_text(fact.body)["anchor"] for fact in view.resumptions())
+    return any(one is not None and one["hash"] == anchor.head.hash.hex() for one in said)
+
+
+def carry_over(book: LedgerBook, anchor: Anchor, *, apart: bool, actor: str, now: datetime) -> None:
+    """Bring every budget to at least what the anchor knows.
+
+    `apart`: the ledger went on without the anchor, so that both hold charges of their own; what they share is charged
+    twice then. No budget is charged with more than its total: it is spent, and grants nothing.
+    """
+    for budget, spent in anchor.spent:
+        stored = book.budget(budget.data_set, budget.unit)
+        if stored is None:
+            stored = book.add_budget(budget, body=described(budget), actor=actor, now=now)
+        total = _widen(book, stored, budget.total, actor=actor, now=now)
+        lost = min(spent if apart else spent - stored.spent, total - stored.spent)
+        if lost > 0 and book.spend(stored.id, lost):
+            body = to_text({"anchor": anchor.head.number, "apart": apart})
+            book.append_fact(Fact(EntryKind.CARRIED, body, actor, now, budget=stored.id, nano=lost))
+
+
+def _widen(book: LedgerBook, stored: StoredBudget, total: int, *, actor: str, now: datetime) -> int:
+    """Give a budget the total that the anchor knows, unless more is spent; gives the total that it has then."""
+    if total == stored.budget.total or not book.set_total(stored.id, total):
+        return stored.budget.total
+    body = to_text({"reason": "as the anchor knows"})
+    book.append_fact(Fact(EntryKind.CHANGED, body, actor, now, budget=stored.id, nano=total))
+    return total

@@ -1,0 +1,23 @@
+"""Budgets and charges to write in a ledger, with only what a test is about to be said."""
+
+from remedies.differential_privacy._accounting import Accounting
+from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy._ledger import Budget, Charge
+from remedies.differential_privacy._sensitivity import Adjacency
+
+PURE, SUBSTITUTE = Accounting.PURE, Adjacency.SUBSTITUTE
+ASKED = {"statistic": "count", "by": ["gender"]}
+
+
+def budget(total: int = NANO, data_set: str = "crm.customers", **said: object) -> Budget:
+    """Give a pure budget per person."""
+    return Budget(**{"data_set": data_set, "unit": "person", "total": total, **_WORDS, **said})
+
+
+def charge(nano: int, request_id: str = "r1", data_set: str = "crm.customers", **said: object) -> Charge:
+    """Give what a count costs."""
+    asked = {"data_set": data_set, "unit": "person", "nano": nano, "request": ASKED, **_WORDS}
+    return Charge(**{**asked, "request_id": request_id, **said})
+
+
+_WORDS = {"accounting": PURE, "adjacency": SUBSTITUTE}
