@@ -28,6 +28,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "suppress": {"columns": ("age", "grade", "city"), "k": 3, "cells": True},
     "code": {"top": {"age": 75, "income": 50_000}, "bottom": {"age": 25}},
+    "randomise": {
+        "domains": {
+            "age": tuple(range(18, 90)),
+            "grade": ("low", "mid", "high"),
+            "city": ("Oslo", "京都", "São Paulo", "elsewhere"),
+        },
+        "others": {"city": "elsewhere"},
+        "epsilon": 2,
+    },
 }
 """Parameters that treat the table below, by the type of the remedy."""
 

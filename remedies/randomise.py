@@ -1,0 +1,186 @@
+"""Each value is kept with a probability, else drawn anew from all values that it could have been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, TypeAlias
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+
+from checks import Json
+from checks._columns import ColumnName
+from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._errors import Refused
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies.differential_privacy import Mechanism
+
+Value: TypeAlias = bool | int | float | date | datetime | str
+Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
+
+
+def _epsilon(said: object) -> object:
+    """Read a decimal of at most nine places; what is none is refused with the reason."""
+    from remedies.differential_privacy._epsilon import decimal_of, nano
+
+    return decimal_of(nano(said)) if isinstance(said, str | int | float | Decimal) else said
+
+
+Epsilon: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(_epsilon),
+    PlainSerializer("{:f}".format, return_type=str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+]
+
+
+class Randomise(RemedyParameters):
+    """Randomisation of named columns over declared domains (PRAM), with a proved epsilon."""
+
+    summary: ClassVar[str] = "In the named columns, each value is kept with a probability, else drawn from its domain."
+    treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
+
+    type: Literal["randomise"] = "randomise"
+    domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)]], MinLen(1)] = Field(
+        description="Column: all values that it could have had, whether they occur or not."
+    )
+    others: Mapping[ColumnName, Value] = Field(
+        default_factory=dict, description="Column: the value of its domain that NULL and all others are taken for."
+    )
+    epsilon: Epsilon | None = Field(None, description="What the table may cost a person: a decimal above 0.")
+    pk: Annotated[float, Gt(1)] | None = Field(None, description="Instead: the k of Pk-anonymity of each row.")
+    retention: Probability | Mapping[ColumnName, Probability] | None = Field(
+        None, description="Instead: the probability with which a value is kept, for all columns or by column."
+    )
+    joint: bool = Field(default=False, description="All columns are kept or drawn anew together, as one combination.")
+    rows_per_unit: Annotated[int, Ge(1)] = Field(1, description="How many rows one person has at most.")
+
+    @model_validator(mode="after")
+    def _declarations_fit(self) -> Self:
+        from remedies.differential_privacy._domain import Domain
+
+        if sum(one is not None for one in (self.epsilon, self.pk, self.retention)) != 1:
+            raise ValueError("expected exactly one of 'epsilon', 'pk' and 'retention'")
+        if self.joint and isinstance(self.retention, Mapping):
+            raise ValueError("columns that are drawn together have one 'retention'")
+        by_column = self.retention if isinstance(self.retention, Mapping) else {}
+        strange = sorted({*self.others, *by_column} - set(self.domains))
+        if strange:
+            raise ValueError(f"a column that is not in 'domains' is named: {', '.join(strange)}")
+        missing = sorted(set(self.domains) - set(by_column)) if by_column else []
+        if missing:
+            raise ValueError(f"'retention' leaves out columns: {', '.join(missing)}")
+        for name, values in self.domains.items():
+            Domain.read(name, values, self.others)
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that are randomised."""
+        return tuple(self.domains)
+
+    def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
+        """Give a randomised copy, and the bill. A named column comes out in the type of its domain.
+
+        Two runs differ: what is drawn are bytes of the operating system, and no seed could repeat it.
+
+        Raises:
+            Misfit: a column is not there, or without a value in `others` has NULL or values outside its domain.
+            Refused: the output was looked at and has values outside a domain; nothing is given out.
+        """
+        from remedies.differential_privacy import randomise
+
+        began = perf_counter()
+        found = randomise(
+            frame,
+            self.domains,
+            epsilon=self.epsilon,
+            pk=self.pk,
+            retention=self.retention,
+            joint=self.joint,
+            others=self.others,
+            rows_per_unit=self.rows_per_unit,
+        )
+        bill = self._bill(frame, found.frame, found.mechanism, perf_counter() - began)
+        if progress is not None:
+            progress(1.0)
+        return Treatment(found.frame, bill)
+
+    def guarantee(self, mechanism: Mechanism, after: pd.DataFrame) -> Guarantee:
+        """Look at an output, and say what it was made with: the proof of epsilon. Counting rows alike proves nothing.
+
+        Raises:
+            Refused: it has other columns or rows, or values outside a domain.
+        """
+        from remedies.generalisation import text_of, texts_of
+
+        if len(after) != mechanism.rows:
+            raise Refused(f"the output has {len(after)} rows; {mechanism.rows} were randomised")
+        for name, values in mechanism.domains.items():
+            if name not in after.columns:
+                raise Refused(f"the output has no column '{name}'")
+            outside = set(texts_of(after[name])) - set(map(text_of, values))
+            if outside:
+                raise Refused(f"column '{name}' of the output has values outside its declared domain")
+        asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
+        limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
+        return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
+
+    def _bill(self, before: pd.DataFrame, after: pd.DataFrame, mechanism: Mechanism, seconds: float) -> Bill:
+        from remedies.differential_privacy import pk_of
+        from remedies.generalisation import texts_of
+
+        changed = {
+            name: np.array(texts_of(before[name]), dtype=object) != np.array(texts_of(after[name]), dtype=object)
+            for name in self.columns
+        }
+        rho = mechanism.retentions * (len(self.columns) if self.joint else 1)
+        kept = {name: float(one) for name, one in zip(self.columns, rho, strict=True)}
+        sizes = dict(zip(self.columns, mechanism.sizes, strict=True))
+        pk = None if mechanism.unchanged or not mechanism.rows else mechanism.epsilon_of_row
+        return Bill(
+            remedy=self.name,
+            rows=len(before),
+            rows_changed=int(np.logical_or.reduce(list(changed.values())).sum()),
+            rows_suppressed=0,
+            cells_changed={name: int(cells.sum()) for name, cells in changed.items()},
+            cells_blanked=dict.fromkeys(self.columns, 0),
+            cells_filled={name: int(before[name].isna().sum()) for name in self.columns},
+            information_lost={name: 100 * (1 - one) if sizes[name] > 1 else 100.0 for name, one in kept.items()},
+            guarantee=self.guarantee(mechanism, after),
+            figures={
+                "epsilon": None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
+                "pk": None if not pk else pk_of(mechanism.rows, epsilon=pk),
+                "retention": {**kept},
+                "joint": self.joint,
+                "unchanged": list(mechanism.unchanged),
+                "seconds": seconds,
+            },
+        )
+
+
+def _json(said: Decimal | float | Mapping[str, float]) -> Json:
+    """Give what was asked for as plain data; a decimal as the text that says it exactly."""
+    return f"{said:f}" if isinstance(said, Decimal) else said if isinstance(said, float) else {**said}
+
+
+def _question(mechanism: Mechanism) -> str:
+    """Say in SQL what was looked at: how many rows have a value outside its domain. Domains are declared, so public."""
+    from remedies.generalisation import text_of
+
+    parts = []
+    for name, values in mechanism.domains.items():
+        column = '"' + name.replace('"', '""') + '"'
+        listed = ", ".join("'" + str(text_of(value)).replace("'", "''") + "'" for value in values)
+        parts.append(f"{column} IS NULL OR CAST({column} AS VARCHAR) NOT IN ({listed})")
+    return f"SELECT count(*) FROM output WHERE {' OR '.join(parts)}"  # noqa: S608 - shown, not run
+
+
+REMEDY: Final[type[Remedy]] = Randomise
