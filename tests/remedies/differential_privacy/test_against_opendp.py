@@ -1,0 +1,159 @@
+"""The distributions, privacy maps and accounting of OpenDP, which others proved, are the oracle for our own.
+
+OpenDP has no seed, so its draws differ in every run: they may lie 6.5 standard deviations away, which all of them
+together do in fewer than 1e-8 of all runs.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from remedies.differential_privacy._accounting import delta_of, epsilon_of_rho, rho_of_pure
+from remedies.differential_privacy._binary import BinaryMechanism
+from remedies.differential_privacy._epsilon import decimal_of, laplace_scale, nano
+from remedies.differential_privacy._exponential import exponential_mechanism
+from remedies.differential_privacy._gaussian import gaussian_square
+from remedies.differential_privacy._laplace import many_discrete_laplace
+from remedies.differential_privacy._oracles import GRR, SUE
+from remedies.differential_privacy._sensitivity import Adjacency, histogram_sensitivity, sum_sensitivity
+from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest, laplace_probability
+
+dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed (265 MB)")
+dp.enable_features("contrib")
+
+UNSEEDED = 6.5
+INTEGERS = dp.vector_domain(dp.atom_domain(T=int))
+EPSILONS = ["0.01", "0.09", "0.1", "0.13", "0.3", "1", "1.5", "4"]
+
+
+def _laplace(scale: Fraction) -> Callable[[list[int]], list[int]]:
+    return dp.m.make_laplace(INTEGERS, dp.l1_distance(T=int), scale=float(scale))
+
+
+@pytest.mark.parametrize("scale", [Fraction(20), Fraction(2), Fraction(1, 2)], ids=str)
+@pytest.mark.usefixtures("fixed_bytes")
+def test_both_draw_the_same_discrete_laplace(scale: Fraction):
+    """A hundred thousand draws of each have the probabilities of the formula."""
+    probability = laplace_probability(float(scale))
+    assert farthest(np.array(_laplace(scale)([0] * 100_000)), probability, span=6) < UNSEEDED
+    assert farthest(many_discrete_laplace(scale, 100_000), probability, span=6) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("sensitivity", [1, 2, 3])
+def test_the_scale_costs_what_was_asked_for(epsilon: str, sensitivity: int):
+    """Its map of our exact scale is epsilon, but for the rounding of the scale to a float."""
+    scale = laplace_scale(sensitivity, nano(epsilon))
+    assert _laplace(scale).map(sensitivity) == pytest.approx(float(epsilon), rel=1e-14)
+
+
+@pytest.mark.parametrize("rho", ["0.0025", "0.1", "2"])
+def test_the_gaussian_costs_what_was_asked_for(rho: str):
+    """Its zCDP map of our sigma is rho, for the histogram's sensitivity of sqrt 2."""
+    sigma = math.sqrt(gaussian_square(2, nano(rho, name="rho")))
+    gaussian = dp.m.make_gaussian(INTEGERS, dp.l2_distance(T=float), scale=sigma)
+    assert gaussian.map(math.sqrt(2)) == pytest.approx(float(rho), rel=1e-12)
+
+
+@pytest.mark.parametrize("rho", ["0.0025", "0.1", "2"])
+@pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])
+def test_our_reading_of_rho_is_never_below_the_tight_one(rho: str, delta: float):
+    """Rho + 2 sqrt(rho ln 1/delta) is simpler than its conversion, and never smaller."""
+    nano_rho = nano(rho, name="rho")
+    gaussian = dp.m.make_gaussian(INTEGERS, dp.l2_distance(T=float), scale=math.sqrt(gaussian_square(1, nano_rho)))
+    tight = dp.c.make_zCDP_to_approxDP(gaussian).map(1.0).epsilon(delta)
+    ours = float(decimal_of(epsilon_of_rho(nano_rho, delta_of(delta))))
+    assert tight <= ours <= 1.5 * tight
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_pure_answers_cost_the_same_rho(epsilon: str):
+    """Half the square of epsilon; ours is rounded up to nine places."""
+    theirs = dp.c.make_pureDP_to_zCDP(_laplace(laplace_scale(1, nano(epsilon)))).map(1)
+    assert float(decimal_of(rho_of_pure(nano(epsilon)))) == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+
+
+def test_answers_add_up_alike():
+    """0.1, 0.05 and 0.1 are 0.25: exactly in ours, up to float rounding in its."""
+    parts = ["0.1", "0.05", "0.1"]
+    together = dp.c.make_composition([_laplace(laplace_scale(1, nano(part))) for part in parts])
+    assert together.map(1) == pytest.approx(0.25)
+    assert sum(map(nano, parts)) == nano("0.25")
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", [2, 14, 1000])
+def test_randomised_response_costs_what_was_asked_for(epsilon: str, size: int):
+    """Its map of our probability of the own value is epsilon."""
+    own = float(GRR(size, epsilon).p)
+    assert dp.m.make_randomized_response(list(range(size)), own).map(1) == pytest.approx(float(epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_unary_encoding_costs_what_was_asked_for(epsilon: str):
+    """Its map of basic RAPPOR with our probability of a wrong bit is epsilon."""
+    wrong = float(2 * SUE(14, epsilon).q)
+    rappor = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=wrong)
+    assert rappor.map(1) == pytest.approx(float(epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 8, 14, 16, 365])
+def test_the_tree_has_as_many_levels(horizon: int):
+    """A tree over 2^n leaves has as many levels as our nodes; for other horizons ours needs no root over all of it."""
+    levels = BinaryMechanism(1, horizon=horizon).scale()
+    tree = dp.t.make_b_ary_tree(INTEGERS, dp.l1_distance(T=int), leaf_count=horizon, branching_factor=2)
+    assert levels == tree.map(1) - (0 if horizon.bit_count() == 1 else 1)
+
+
+@pytest.mark.usefixtures("fixed_bytes")
+def test_both_choose_candidates_alike():
+    """The exponential mechanism of utilities -4, 0, -1, -20, as its noisy maximum with Gumbel noise has it."""
+    utilities, scale = [-4, 0, -1, -20], 2 * 3 / 0.7
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int)
+    noisy_max = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    weights = [math.exp(utility / scale) for utility in utilities]
+    theirs = Counter(noisy_max(utilities) for _ in range(5_000))
+    ours = Counter(exponential_mechanism(utilities, sensitivity=3, nano_epsilon=nano("0.7")) for _ in range(5_000))
+    for position, weight in enumerate(weights):
+        share = weight / sum(weights)
+        deviation = math.sqrt(5_000 * share * (1 - share))
+        assert abs(theirs[position] - 5_000 * share) <= UNSEEDED * deviation
+        assert abs(ours[position] - 5_000 * share) <= FALSE_ALARM * deviation
+    pure = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale)
+    assert pure.map(3) == pytest.approx(0.7)
+
+
+def test_both_draw_the_same_discrete_gaussian():
+    """A hundred thousand of its draws have the probabilities that ours are tested against."""
+    drawn = dp.m.make_gaussian(INTEGERS, dp.l2_distance(T=float), scale=1.5)([0] * 100_000)
+    total = sum(math.exp(-(z**2) / 4.5) for z in range(-50, 51))
+    assert farthest(np.array(drawn), lambda z: math.exp(-(z**2) / 4.5) / total, span=4) < UNSEEDED
+
+
+def test_counts_move_as_far():
+    """A histogram by two under substitute, by one under add-remove."""
+    sized = dp.vector_domain(dp.atom_domain(T=int), size=100), dp.change_one_distance()
+    categories = list(range(14))
+    substitute = dp.t.make_metric_unbounded(*sized) >> dp.t.then_count_by_categories(
+        categories=categories, null_category=False
+    )
+    add_remove = dp.t.make_count_by_categories(
+        INTEGERS, dp.symmetric_distance(), categories=categories, null_category=False
+    )
+    assert histogram_sensitivity(Adjacency.SUBSTITUTE).l1 == substitute.map(1)
+    assert histogram_sensitivity(Adjacency.ADD_REMOVE).l1 == add_remove.map(1)
+
+
+@pytest.mark.parametrize("limits", [(0, 100), (-3, 5), (100, 101), (-5, -2)], ids=str)
+def test_sums_move_as_far(limits: tuple[int, int]):
+    """By the larger limit when a row enters, by the width when it is another row."""
+    low, high = limits
+    entering = dp.t.make_sum(dp.vector_domain(dp.atom_domain(bounds=limits)), dp.symmetric_distance())
+    sized = dp.vector_domain(dp.atom_domain(bounds=limits), size=50)
+    changing = dp.t.make_metric_unbounded(sized, dp.change_one_distance()) >> dp.t.then_sum()
+    assert sum_sensitivity(Adjacency.ADD_REMOVE, low=low, high=high).l1 == entering.map(1)
+    assert sum_sensitivity(Adjacency.SUBSTITUTE, low=low, high=high, one_row_each=True).l1 == changing.map(1)
