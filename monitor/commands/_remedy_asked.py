@@ -53,8 +53,8 @@ class Said:
     columns: str | None
     release: str | None
     k: int | None
-    l: Sequence[str] | None  # noqa: E741 - its name in the literature
-    t: Sequence[str] | None
+    diversity: Sequence[str] | None
+    closeness: Sequence[str] | None
     folder: Path | None = None
     inline: Sequence[str] = ()
 
@@ -87,7 +87,7 @@ def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[
         declared={} if release is None else release.hierarchies,
         others=there,
     )
-    limits = limits_said(place, release, k=said.k, l=said.l, t=said.t)
+    limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
     given = {name: value for name, value in words.items() if value is not None}
     with limits_in_words():
         remedy = Generalise.model_validate({"columns": columns, "hierarchies": declared, **limits, **given})

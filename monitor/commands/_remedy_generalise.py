@@ -67,7 +67,16 @@ def generalise(
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force)
     read = None if analysis is None else Analysis(analysis)
-    said = Said(given, quasi_identifiers, release, folder=hierarchies, inline=hierarchy or (), k=k, l=l, t=t)
+    said = Said(
+        given,
+        quasi_identifiers,
+        release,
+        folder=hierarchies,
+        inline=hierarchy or (),
+        k=k,
+        diversity=diversity,
+        closeness=closeness,
+    )
     fixed = None if levels is None else {name: number_in(level) for name, level in pairs_in(levels).items()}
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
     question, named = ask(said, words, invocation)

@@ -45,7 +45,16 @@ def lattice(
     from monitor.pages.lattice import draw_lattice
 
     invocation: Invocation = ctx.obj
-    said = Said(given, quasi_identifiers, release, folder=hierarchies, inline=hierarchy or (), k=k, l=l, t=t)
+    said = Said(
+        given,
+        quasi_identifiers,
+        release,
+        folder=hierarchies,
+        inline=hierarchy or (),
+        k=k,
+        diversity=diversity,
+        closeness=closeness,
+    )
     question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
     choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
     result = {

@@ -73,7 +73,7 @@ def suppress(
         remedy = Suppress.model_validate(
             {
                 "columns": columns,
-                **limits_said(place, meant, k=k, l=l, t=t),
+                **limits_said(place, meant, k=k, diversity=l, closeness=t),
                 "cells": cells,
                 "weights": pairs_in(weights),
             }

@@ -133,8 +133,8 @@ def limits_said(
     release: "Release | None",
     *,
     k: int | None,
-    l: Iterable[str] | None,  # noqa: E741 - its name in the literature
-    t: Iterable[str] | None,
+    diversity: Iterable[str] | None,
+    closeness: Iterable[str] | None,
 ) -> dict[str, Any]:
     """Give the limits as a remedy takes them: what was said, else those of the release."""
     limits = None if release is None else release.limits
@@ -143,8 +143,8 @@ def limits_said(
     default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
     return {
         "k": k if k is not None else (limits.k if limits is not None else None) or 5,
-        "l": default_l if l is None else dict(_limit(one, ("l", "kind", "c")) for one in _each(l)),
-        "t": default_t if t is None else dict(_limit(one, ("t", "distance")) for one in _each(t)),
+        "l": default_l if diversity is None else dict(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
+        "t": default_t if closeness is None else dict(_limit(one, ("t", "distance")) for one in _each(closeness)),
     }
 
 

@@ -68,7 +68,8 @@ def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], F
             found = prove(draft)
             draft.replace(out)
     except OSError as error:
-        raise _refused(f"'{out}' cannot be written: {error.strerror}", "make room, or name another place") from None
+        why = error.strerror or type(error).__name__
+        raise _refused(f"'{out}' cannot be written: {why}", "make room, or name another place") from None
     return found
 
 

@@ -1,0 +1,45 @@
+"""How far an output is from its input, by counts, is what `checks.risk` says by rows."""
+
+from typing import Literal
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.risk import t_closeness
+from remedies import Misfit
+from remedies.generalisation._distances import farthest
+from remedies.generalisation._frequencies import read_table
+from remedies.generalisation._plain import with_plain
+
+ROWS = st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from([1, 2, 5, None])), min_size=1, max_size=30)
+
+
+@given(rows=ROWS, kept=st.integers(1, 30), distance=st.sampled_from(["equal", "ordered"]))
+def test_counts_say_what_rows_say(
+    rows: list[tuple[str, int | None]], kept: int, distance: Literal["equal", "ordered"]
+) -> None:
+    """Against the values of the input, and against those of the output itself."""
+    before = pd.DataFrame(rows, columns=["a", "s"])
+    before["s"] = before["s"].astype("Int64")
+    after = before.iloc[:kept]
+    frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])
+    counts = after.groupby(["a", "s"], dropna=False).size().rename("n").reset_index()
+    found = farthest(counts, ["a"], "s", distance=distance, reference=frequencies)
+    wanted = t_closeness(after, ["a"], "s", distance=distance, reference=before).columns["s"].t
+    own = t_closeness(after, ["a"], "s", distance=distance).columns["s"].t
+    assert found.t == pytest.approx(wanted)
+    assert found.t_of_output == pytest.approx(own)
+    assert found.above(0.2) == (found.t > 0.2 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [([], "the output has no row"), ([("x", 9, 1)], "values that the input has not")]
+)
+def test_what_cannot_be_compared_is_told(rows: list[tuple[str, int, int]], said: str) -> None:
+    """An output is never close to something that it does not come from."""
+    before = pd.DataFrame({"a": ["x"], "s": [1]})
+    frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])
+    with pytest.raises(Misfit, match=said):
+        farthest(pd.DataFrame(rows, columns=["a", "s", "n"]), ["a"], "s", distance="equal", reference=frequencies)
