@@ -74,8 +74,8 @@ def generalise(
         folder=hierarchies,
         inline=hierarchy or (),
         k=k,
-        diversity=diversity,
-        closeness=closeness,
+        diversity=l,
+        closeness=t,
     )
     fixed = None if levels is None else {name: number_in(level) for name, level in pairs_in(levels).items()}
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}

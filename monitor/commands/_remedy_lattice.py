@@ -52,8 +52,8 @@ def lattice(
         folder=hierarchies,
         inline=hierarchy or (),
         k=k,
-        diversity=diversity,
-        closeness=closeness,
+        diversity=l,
+        closeness=t,
     )
     question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
     choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
