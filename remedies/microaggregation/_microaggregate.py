@@ -53,7 +53,7 @@ def microaggregate(
         k: smallest group, 2 <= k <= n.
         method: `best`; or, as published, `npn` and `fdh` (a path cut by MHM), `mdav`, `vmdav`.
         seed: of `best` and of the anchors of `fdh`; >= 0.
-        budget: seconds after which `best` ends, at the end of a whole sweep; without one, when sweeps gain little.
+        budget: seconds in which `best` makes as many whole sweeps as fit; without one it ends when they gain little.
         sweeps: how many sweeps `best` makes, whatever the budget: `sweeps` of an earlier result gives its labels again.
         anchors: of `fdh`.
         divisor: of `fdh`.
@@ -123,8 +123,21 @@ def _limits(
     exact = None if sweeps is None else whole(sweeps, name="sweeps")
     if exact is not None and exact < 0:
         raise Misfit(f"sweeps is {exact}; expected 0 or more")
-    late = None if budget is None else lambda: clock() - begun >= budget
-    return Limits(exact, late, tell)
+    return Limits(exact, None if budget is None else _lateness(begun + budget, clock), tell)
+
+
+def _lateness(end: float, clock: Callable[[], float]) -> Callable[[], bool]:
+    """Give what says, before each sweep, whether it would end too late if it takes as long as the one before."""
+    before: float | None = None
+
+    def late() -> bool:
+        nonlocal before
+        now = clock()
+        last = 0.0 if before is None else now - before
+        before = now
+        return now + last > end
+
+    return late
 
 
 def _seed(seed: SupportsIndex) -> int:
