@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
     from remedies.differential_privacy._local import choose_oracle, perturb
     from remedies.differential_privacy._matrix import Replacement
+    from remedies.differential_privacy._mean import halves, mean_of
     from remedies.differential_privacy._mechanism import Mechanism
     from remedies.differential_privacy._oracles import Estimates, Oracle, oracles
     from remedies.differential_privacy._randomise import Randomised, randomise
@@ -71,11 +72,13 @@ __all__ = [
     "gaussian_square",
     "gaussian_variance",
     "group_sum_sensitivity",
+    "halves",
     "histogram_sensitivity",
     "laplace_scale",
     "laplace_variance",
     "laplace_within",
     "many_discrete_laplace",
+    "mean_of",
     "nano",
     "oracles",
     "parallel",
@@ -122,11 +125,13 @@ _PLACES: Final = {
     "gaussian_square": "_gaussian",
     "gaussian_variance": "_spread",
     "group_sum_sensitivity": "_sensitivity",
+    "halves": "_mean",
     "histogram_sensitivity": "_sensitivity",
     "laplace_scale": "_epsilon",
     "laplace_variance": "_spread",
     "laplace_within": "_spread",
     "many_discrete_laplace": "_laplace",
+    "mean_of": "_mean",
     "nano": "_epsilon",
     "oracles": "_oracles",
     "parallel": "_accounting",

@@ -39,8 +39,9 @@ class SHE(Oracle):
         variances = np.full(self.choices.size, self.variance(len(array)))
         return Estimates(array.sum(axis=0).astype(np.float64), variances, len(array))
 
-    def variance(self, users: int = 1, *, share: float = 0.0) -> float:  # noqa: ARG002 - no share changes the noise
+    def variance(self, users: int = 1, *, share: float = 0.0) -> float:
         """Give the variance of one estimated count among `users` people; it is the same for every share."""
+        del share
         return users * laplace_variance(self.scale)
 
     def _perturb(self, codes: Codes) -> np.ndarray:
