@@ -8,7 +8,6 @@ from decimal import Decimal
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
-import numpy as np
 from annotated_types import Ge, Gt, Lt, MinLen
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
@@ -20,7 +19,7 @@ from remedies._errors import Refused
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.differential_privacy import Mechanism
+    from remedies.differential_privacy import Mechanism, Randomised
 
 Value: TypeAlias = bool | int | float | date | datetime | str
 Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
@@ -89,6 +88,8 @@ class Randomise(RemedyParameters):
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Give a randomised copy, and the bill. A named column comes out in the type of its domain.
 
+        Where every column is named, rows come out in random order: in a sorted table a place tells of values.
+
         Two runs differ: what is drawn are bytes of the operating system, and no seed could repeat it.
 
         Raises:
@@ -108,7 +109,7 @@ class Randomise(RemedyParameters):
             others=self.others,
             rows_per_unit=self.rows_per_unit,
         )
-        bill = self._bill(frame, found.frame, found.mechanism, perf_counter() - began)
+        bill = self._bill(frame, found, perf_counter() - began)
         if progress is not None:
             progress(1.0)
         return Treatment(found.frame, bill)
@@ -133,14 +134,10 @@ class Randomise(RemedyParameters):
         limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
 
-    def _bill(self, before: pd.DataFrame, after: pd.DataFrame, mechanism: Mechanism, seconds: float) -> Bill:
+    def _bill(self, before: pd.DataFrame, found: Randomised, seconds: float) -> Bill:
         from remedies.differential_privacy import pk_of
-        from remedies.generalisation import texts_of
 
-        changed = {
-            name: np.array(texts_of(before[name]), dtype=object) != np.array(texts_of(after[name]), dtype=object)
-            for name in self.columns
-        }
+        mechanism = found.mechanism
         rho = mechanism.retentions * (len(self.columns) if self.joint else 1)
         kept = {name: float(one) for name, one in zip(self.columns, rho, strict=True)}
         sizes = dict(zip(self.columns, mechanism.sizes, strict=True))
@@ -148,19 +145,20 @@ class Randomise(RemedyParameters):
         return Bill(
             remedy=self.name,
             rows=len(before),
-            rows_changed=int(np.logical_or.reduce(list(changed.values())).sum()),
+            rows_changed=found.rows_changed,
             rows_suppressed=0,
-            cells_changed={name: int(cells.sum()) for name, cells in changed.items()},
+            cells_changed=found.cells_changed,
             cells_blanked=dict.fromkeys(self.columns, 0),
             cells_filled={name: int(before[name].isna().sum()) for name in self.columns},
             information_lost={name: 100 * (1 - one) if sizes[name] > 1 else 100.0 for name, one in kept.items()},
-            guarantee=self.guarantee(mechanism, after),
+            guarantee=self.guarantee(mechanism, found.frame),
             figures={
                 "epsilon": None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
                 "pk": None if not pk else pk_of(mechanism.rows, epsilon=pk),
                 "retention": {**kept},
                 "joint": self.joint,
                 "unchanged": list(mechanism.unchanged),
+                "shuffled": mechanism.shuffled,
                 "seconds": seconds,
             },
         )

@@ -19,6 +19,18 @@ Codes: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A column as places in its domain, int64 (n,), and which cells were NULL or outside of it, bool (n,)."""
+
+    places: Codes
+    outside: npt.NDArray[np.bool_]
+
+    def changed(self, drawn: Codes) -> npt.NDArray[np.bool_]:
+        """Tell which cells hold another value than before, bool (n,)."""
+        return np.asarray(self.outside | (self.places != drawn))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Domain:
     """All values a column could have had. `other`: the place of what all else is taken for."""
 
@@ -53,24 +65,23 @@ class Domain:
         """How many values there are."""
         return len(self.declared)
 
-    def codes(self, column: pd.Series[Any]) -> Codes:
-        """Give the place of each value: int64 (n,).
+    def read_column(self, column: pd.Series[Any]) -> Coded:
+        """Find the place of each value.
 
         Raises:
             Misfit: some have none.
         """
-        beyond = -1 if self.other is None else self.other
-        found = np.array(
-            [beyond if text is None else self.places.get(text, beyond) for text in texts_of(column)], dtype=np.int64
-        )
-        outside = int((found < 0).sum())
-        if outside:
-            cells = "1 cell" if outside == 1 else f"{outside} cells"
+        texts = texts_of(column)
+        found = np.array([-1 if text is None else self.places.get(text, -1) for text in texts], dtype=np.int64)
+        outside = found < 0
+        if self.other is None and outside.any():
+            count = int(outside.sum())
+            cells = "1 cell" if count == 1 else f"{count} cells"
             raise Misfit(
                 f"column '{self.name}' has {cells} outside its declared domain, NULL included; name a value of the "
                 "domain that they are taken for, with `others`"
             )
-        return found
+        return Coded(np.where(outside, -1 if self.other is None else self.other, found), outside)
 
     def column(self, codes: Codes, index: pd.Index[Any]) -> pd.Series[Any]:
         """Give a column of the domain's own type."""

@@ -25,10 +25,11 @@ class Mechanism:
     values outside its domain and NULL were taken for, before anything was drawn. `retentions`: the exact probability
     of keeping a value, one for each column, or one for the combination of all if `joint`. `epsilon_of_row`: what the
     named columns of one row cost, never rounded down. `epsilon`: that times `rows_per_unit`, which is what the whole
-    table costs a person; None as soon as a column is `unchanged`, for then it bounds nothing.
+    table costs a person; None as soon as a column is `unchanged`, for then it bounds nothing. `shuffled`: rows came out
+    in random order; they do wherever there is an epsilon.
 
-    Neighbouring tables have as many rows, and differ in what is in those of one unit (adjacency `substitute`); where a
-    column has no value in `others`, both have only values of its domain.
+    Neighbouring tables have as many rows, in any order, and differ in what is in those of one unit (adjacency
+    `substitute`); where a column has no value in `others`, both have only values of its domain.
     """
 
     domains: Mapping[str, tuple[object, ...]]
@@ -40,6 +41,7 @@ class Mechanism:
     rows: int
     rows_per_unit: int
     unchanged: tuple[str, ...]
+    shuffled: bool
     adjacency: str = "substitute"
     code: str = CODE
 
@@ -75,5 +77,6 @@ class Mechanism:
             "rows": self.rows,
             "rows_per_unit": self.rows_per_unit,
             "unchanged": list(self.unchanged),
+            "shuffled": self.shuffled,
             "code": self.code,
         }

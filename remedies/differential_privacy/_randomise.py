@@ -39,10 +39,16 @@ _LARGEST: Final = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Randomised:
-    """A randomised copy of a table, and what it was randomised with."""
+    """A randomised copy of a table, and what it was randomised with.
+
+    `cells_changed`: by column, cells that held something else before; `rows_changed`: rows with such a cell. Unlike the
+    other two they come from the table as it was, and are not to be given out.
+    """
 
     frame: pd.DataFrame
     mechanism: Mechanism
+    cells_changed: Mapping[str, int]
+    rows_changed: int
 
 
 def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which one is taken
@@ -64,7 +70,8 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
 
     Two values are the same if their texts are (`text_of`: 17 and 17.0). A randomised column has the type of its
     declared domain and not of what was there, since a type may tell of a single row (a float column: somebody is
-    missing). The index stays; one that is not 0, 1, 2 ... counts as a column that leaves unchanged.
+    missing). The index stays; one that is not 0, 1, 2 ... counts as a column that leaves unchanged. Where nothing
+    leaves unchanged, **rows come out in random order**: in a sorted table, a place tells of values.
 
     Args:
         table: any frame.
@@ -87,18 +94,32 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     if max(cells) > _LARGEST:
         raise Misfit("the domains have more combinations than can be numbered; randomise the columns each by itself")
     mechanism = _mechanism(asked, read, _retentions(asked, [one.name for one in read], cells), cells)
-    codes = [one.codes(table[one.name]) for one in read]
+    coded = [one.read_column(table[one.name]) for one in read]
+    drawn = _drawn([one.places for one in coded], mechanism)
+    changed = [one.changed(codes) for one, codes in zip(coded, drawn, strict=True)]
+    places = random_order(len(table)) if mechanism.shuffled else slice(None)
     treated = table.copy(deep=False)
     treated.attrs = {}
-    for one, drawn in zip(read, _drawn(codes, mechanism), strict=True):
-        treated[one.name] = one.column(drawn, treated.index)
-    return Randomised(treated, mechanism)
+    for one, codes in zip(read, drawn, strict=True):
+        treated[one.name] = one.column(codes[places], treated.index)
+    cells_changed = {one.name: int(cells.sum()) for one, cells in zip(read, changed, strict=True)}
+    return Randomised(treated, mechanism, cells_changed, int(np.logical_or.reduce(changed).sum()))
 
 
 def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
     """Give codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
     kept = flags(int(retention * ONE), len(codes))
     return np.where(kept, codes, many_below(size, len(codes)).astype(np.int64))
+
+
+def random_order(count: int) -> Codes:
+    """Give 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
+    while True:
+        words = many_below(ONE, count)
+        order = np.argsort(words)
+        sorted_words = words[order]
+        if (sorted_words[1:] != sorted_words[:-1]).all():
+            return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +189,7 @@ def _mechanism(
     if spent is None:
         raise Misfit("a retention of 1 protects nothing")
     named = {one.name for one in domains}
-    unchanged = tuple(str(column) for column in asked.table.columns if str(column) not in named)
+    unchanged = tuple(str(column) for column in asked.table.columns if column not in named)
     if not _is_count(asked.table.index):
         unchanged = (INDEX, *unchanged)
     return Mechanism(
@@ -181,6 +202,7 @@ def _mechanism(
         rows=len(asked.table),
         rows_per_unit=asked.rows_per_unit,
         unchanged=unchanged,
+        shuffled=not unchanged,
     )
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from remedies import Misfit
 from remedies.differential_privacy import _randomise
 from remedies.differential_privacy._bytes import ONE
-from remedies.differential_privacy._randomise import INDEX, Mechanism, randomise, redrawn
+from remedies.differential_privacy._randomise import INDEX, Mechanism, random_order, randomise, redrawn
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
@@ -81,7 +81,7 @@ def test_likelihoods_differ_by_no_more_than_e_to_epsilon(
 @pytest.mark.parametrize("joint", [False, True])
 def test_rows_come_out_as_the_matrix_says(joint: bool) -> None:
     """All 14 x 14 frequencies of 604,000 rows are where they should be; a retention off by 0.02 would be seen."""
-    before = users(100)
+    before = users(100).rename_axis("a name, so that rows stay where they are")
     found = randomise(before, DOMAINS, epsilon=1, joint=joint)
     went = tabulated(before).size * _cells(before) + _cells(found.frame)
     seen = np.bincount(went, minlength=196).reshape(14, 14)
@@ -143,12 +143,53 @@ def test_epsilon_is_stated_only_if_every_column_is_covered() -> None:
         assert randomise(users().set_axis(index), DOMAINS, epsilon=1).mechanism.unchanged == (INDEX,)
 
 
+@pytest.mark.usefixtures("fixed_bytes")
+def test_place_of_a_row_tells_nothing() -> None:
+    """Of a sorted table, hardly randomised, no half has more of one gender than chance gives it."""
+    table = pd.DataFrame({"gender": ["F"] * 5000 + ["M"] * 5000})
+    found = randomise(table, {"gender": GENDERS}, epsilon=50)
+    assert found.mechanism.shuffled
+    assert abs((found.frame["gender"][:5000] == "F").sum() - 2500) < FALSE_ALARM * 25
+    assert (found.frame["gender"] == "F").sum() == 5000
+
+
+def test_order_stays_where_epsilon_is_not_stated() -> None:
+    """Rows belong to what is beside them."""
+    table = users().assign(name=np.arange(ROWS))
+    found = randomise(table, DOMAINS, epsilon=50)
+    assert not found.mechanism.shuffled
+    pd.testing.assert_frame_equal(found.frame, table)
+
+
+@pytest.mark.usefixtures("fixed_bytes")
+def test_each_order_is_as_likely() -> None:
+    """All 24 orders of four rows."""
+    seen = pd.Series([tuple(random_order(4)) for _ in range(24_000)]).value_counts()
+    assert len(seen) == 24
+    assert abs(seen - 1000).max() < FALSE_ALARM * math.sqrt(1000)
+
+
+def test_order_is_drawn_anew_if_two_words_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or rows that came first would be likelier to come first."""
+    words = iter([np.array([7, 7, 1], dtype=np.uint64), np.array([5, 9, 1], dtype=np.uint64)])
+    monkeypatch.setattr(_randomise, "many_below", lambda *_: next(words))
+    assert random_order(3).tolist() == [2, 0, 1]
+
+
+def test_a_column_of_another_name_that_reads_alike_is_not_covered() -> None:
+    """The number 1 and the text 1 are two names."""
+    found = randomise(pd.DataFrame({"1": [True], 1: [False]}), {"1": (True, False)}, epsilon=1)
+    assert found.mechanism.unchanged == ("1",)
+    assert found.mechanism.epsilon is None
+
+
 def test_others_and_null_are_taken_for_a_declared_value() -> None:
     """What is taken for what is fixed before anything is drawn, so that nothing else about it comes out."""
     table = pd.DataFrame({"city": ["Oslo", "Atlantis", None, "京都"]})
     domains = {"city": ("Oslo", "京都", "elsewhere")}
     found = randomise(table, domains, epsilon=50, others={"city": "elsewhere"})
-    assert found.frame["city"].tolist() == ["Oslo", "elsewhere", "elsewhere", "京都"]
+    assert sorted(found.frame["city"]) == ["Oslo", "elsewhere", "elsewhere", "京都"]
+    assert (found.cells_changed, found.rows_changed) == ({"city": 2}, 2)
     assert found.mechanism.as_json()["others"] == {"city": "elsewhere"}
 
 
@@ -197,6 +238,7 @@ def test_mechanism_is_plain_data() -> None:
         "rows": 1,
         "rows_per_unit": 1,
         "unchanged": [],
+        "shuffled": True,
         "code": "randomise-1",
     }
 
@@ -208,7 +250,7 @@ def test_mechanism_is_plain_data() -> None:
 )
 @settings(max_examples=50)
 def test_every_value_lies_in_its_domain(rows: list[tuple[int, str]], joint: bool, epsilon: str) -> None:
-    """Rows stay where they are, and so many; the table given is as it was."""
+    """There are as many rows; the table given is as it was."""
     table = pd.DataFrame(rows, columns=["n", "c"]).astype({"n": "int64"})
     before = table.copy()
     found = randomise(table, {"n": (0, 1, 2, 3), "c": tuple("abcd")}, epsilon=epsilon, joint=joint)
