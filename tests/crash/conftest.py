@@ -4,6 +4,9 @@ import pytest
 
 from tests.crash import strace
 from tests.crash.nursery import Nursery
+from tests.store.conftest import url
+
+__all__ = ["nursery", "tracing", "url"]
 
 
 @pytest.fixture(scope="session")

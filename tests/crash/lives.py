@@ -33,10 +33,22 @@ from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore
 from tests.crash.acknowledging import acknowledge
 from tests.crash.places import Place
+from tests.crash.spending import spend
 from tests.crash.toil import toil
 from tests.monitor.daemon.plant import PlacedPool
 
-__all__ = ["allow_tracing", "bring_back", "command", "copy", "report", "toil", "upgrade", "warm_up", "watch"]
+__all__ = [
+    "allow_tracing",
+    "bring_back",
+    "command",
+    "copy",
+    "report",
+    "spend",
+    "toil",
+    "upgrade",
+    "warm_up",
+    "watch",
+]
 
 _SET_PTRACER: Final = 0x59616D61
 _OFTEN: Final = {"tick": 0.1, "alerts": 0.1, "config": 2, "reports": 30, "ping": 60, "prune": 0.5}
