@@ -1,11 +1,12 @@
 """Repair: one file of this room is one remedy."""
 
-from remedies._contract import Bill, Disposition, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import Bill, Disposition, Enough, Guarantee, Progress, Remedy, RemedyParameters, Treatment
 from remedies._errors import Misfit, Refused, RemedyError
 
 __all__ = [
     "Bill",
     "Disposition",
+    "Enough",
     "Guarantee",
     "Misfit",
     "Progress",

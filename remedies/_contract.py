@@ -26,6 +26,10 @@ class Disposition(StrEnum):
     REVIEW = "review"
 
 
+class Enough(Exception):
+    """Whoever is told of progress may raise it: a search that takes a budget then ends as if that were used up."""
+
+
 Progress: TypeAlias = Callable[[float], None]
 """Is told from time to time which share of the work is done, 0 to 1, never falling."""
 

@@ -9,6 +9,7 @@ from checks import Json
 from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.enough import enough_on_interrupt
 from monitor.treatment.given import count, reading
 from monitor.treatment.output import give_out, sink
 from monitor.treatment.proved import Written, count_name, prove
@@ -78,7 +79,8 @@ def recode(
         Stop: the file cannot be read or written, changed while it was read, or the output does not hold it.
     """
     remedy, frequencies = question.remedy, question.frequencies()
-    chosen = remedy.choose(frequencies, progress=progress)
+    with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
+        chosen = remedy.choose(frequencies, progress=tell)
     writer = _Writer(question.place, chosen)
 
     def looked(draft: Path) -> Mapping[str, Json]:

@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from remedies._contract import Progress
+from remedies._contract import Enough, Progress
 
 
 class Course:
@@ -33,5 +33,8 @@ class Course:
     def tell(self, done: float) -> None:
         """Tell how much of the part is done, 0 to 1."""
         self._told = self._from + done * (self._until - self._from)
-        if self._progress is not None:
-            self._progress(self._told)
+        try:
+            if self._progress is not None:
+                self._progress(self._told)
+        except Enough:
+            self._budget = 0.0

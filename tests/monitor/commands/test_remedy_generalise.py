@@ -1,6 +1,7 @@
 """`tablewatch remedy generalise`: a table is recoded, written, read again and proved; or nothing is left behind."""
 
 import json
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.frame.output import Invocation
+from remedies.generalisation._course import Course
 
 COLUMNS = ("-q", "age,zip,sex")
 HIERARCHIES = ("--hierarchy", "age=5,10,20", "--hierarchy", "zip=mask:1,2,3,4,5", "--hierarchy", "sex=flat")
@@ -335,3 +337,26 @@ def test_ctrl_c_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     code, _ = _said("people.csv", "safe.csv", *COMMON, capsys=capsys)
     assert code == 130
     assert [path.name for path in Path().iterdir()] == ["people.csv"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_gives_the_best_so_far_to_who_has_set_a_budget(
+    times: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a budget, the first one ends the search, and the output is proved as always; the second one ends it all."""
+    told = Course.tell
+
+    def pressed(course: Course, done: float) -> None:
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+        told(course, done)
+
+    monkeypatch.setattr(Course, "tell", pressed)
+    code, out = _said("people.csv", "safe.csv", *COMMON, "--budget", "1h", "--format", "json", capsys=capsys)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if times == 1:
+        assert json.loads(out)["bill"]["figures"]["proved"] is False
+        assert duckdb.sql(GROUPS.format("safe.csv")).fetchone() >= (5,)
+    else:
+        assert code == 130
+        assert [path.name for path in Path().iterdir()] == ["people.csv"]

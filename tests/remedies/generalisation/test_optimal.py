@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remedies import Enough
 from remedies.generalisation import By, LDiversity, optimal
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, label_of
 
@@ -105,6 +106,19 @@ def test_the_best_so_far_is_given_where_time_ends():
     found = optimal(PATIENTS, PATIENTS_HIERARCHIES, 2, by="steps", budget=0)
     assert not found.proved
     assert found.levels in {(1, 1, 0), (0, 1, 2), (1, 0, 2), (1, 1, 1), (1, 1, 2)}
+
+
+@pytest.mark.parametrize("after", [0.0, 0.6])
+def test_the_best_so_far_is_given_to_who_has_enough(after):
+    """Whoever is told of progress can end the search, in each of its parts."""
+
+    def tell(share: float) -> None:
+        if share >= after:
+            raise Enough
+
+    found = optimal(PATIENTS, PATIENTS_HIERARCHIES, 2, by="steps", progress=tell)
+    assert not found.proved
+    assert found.levels is not None
 
 
 def test_fewest_steps():

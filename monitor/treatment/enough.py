@@ -1,0 +1,42 @@
+"""Let Ctrl-C end a search with what it has found, where a person has said that this would do."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from remedies import Enough
+
+if TYPE_CHECKING:
+    from remedies import Progress
+
+
+@contextmanager
+def enough_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
+    """Give what tells of progress; once Ctrl-C was pressed, it says that it is enough. A second one ends the command.
+
+    `wanted`: False leaves Ctrl-C as it is.
+    """
+    if not wanted:
+        yield progress
+        return
+    pressed = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        del number, frame
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def tell(share: float) -> None:
+        progress(share)
+        if pressed:
+            raise Enough
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield tell
+    finally:
+        signal.signal(signal.SIGINT, before)
