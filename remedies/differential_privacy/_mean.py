@@ -22,7 +22,7 @@ def mean_of(centred_sum: int, rows: int, *, low: int, high: int) -> Fraction:
     """Give the mean of values in [low, high] from the noisy sum of 2x - (low + high) and the noisy count.
 
     It is clamped to the limits, and a count below 1 is read as 1: what is computed from noisy numbers costs nothing.
-    Of the sum's noise (`centred_sum_sensitivity`), half a unit of the grid is left for each.
+    The sum (`centred_sum_sensitivity`) is counted in half units of the grid.
     """
     mean = Fraction(low + high, 2) + Fraction(centred_sum, 2 * max(rows, 1))
     return min(max(mean, Fraction(low)), Fraction(high))

@@ -50,14 +50,19 @@ class Choices:
         Raises:
             Misfit: some are not in the domain, and no `other` stands for them. (They are counted, never shown.)
         """
-        codes = self._integers(values) if self.values is None else self._looked_up(values)
-        codes = np.where((codes < 0) | (codes >= self.size), self.other, codes)
+        codes = self.positions(values)
+        codes = np.where(codes < 0, self.other, codes)
         outside = int((codes < 0).sum())
         if outside:
             raise Misfit(
                 f"{outside} of {codes.size} values are not in the declared domain; declare an `other` for them"
             )
         return codes
+
+    def positions(self, values: Iterable[Hashable]) -> Codes:
+        """Give the position of each value in the domain, -1 where it is not declared: int64 (n,)."""
+        codes = self._integers(values) if self.values is None else self._looked_up(values)
+        return np.where((codes >= 0) & (codes < self.size), codes, -1)
 
     def decode(self, codes: Codes) -> np.ndarray:
         """Give the values at these positions."""

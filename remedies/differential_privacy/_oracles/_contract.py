@@ -36,8 +36,8 @@ Reports: TypeAlias = np.ndarray | Sequence[Any]
 class Estimates:
     """How many people have each value of the domain, estimated without bias and never clipped: some may be negative.
 
-    `counts`, `variances`: float64 (d,). A variance is that of its count over the randomness of the reports, itself
-    estimated without bias. `users`: how many reports there were.
+    `counts`, `variances`: float64, one for each value of the domain, or each that was asked for. A variance is that of
+    its count over the randomness of the reports, itself estimated without bias. `users`: how many reports there were.
     """
 
     counts: NDArray[np.float64]
@@ -87,11 +87,13 @@ class Oracle(ABC):
         return self._perturb(self.choices.encode(values))
 
     @abstractmethod
-    def estimate(self, reports: Reports) -> Estimates:
+    def estimate(self, reports: Reports, *, values: Iterable[Hashable] | None = None) -> Estimates:
         """Estimate from all reports how many people have each value.
 
+        `values`: those that are to be counted, in this order; None: all of the domain.
+
         Raises:
-            Misfit: what was given cannot be reports of this oracle.
+            Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
         """
 
     @abstractmethod
@@ -101,6 +103,14 @@ class Oracle(ABC):
     @abstractmethod
     def _perturb(self, codes: Codes) -> np.ndarray:
         """Randomise positions in the domain."""
+
+    def _wanted(self, values: Iterable[Hashable] | None) -> Codes | None:
+        if values is None:
+            return None
+        wanted = self.choices.positions(values)
+        if (wanted < 0).any():
+            raise Misfit("a value that is to be counted is not in the declared domain")
+        return wanted
 
     @property
     def exponent(self) -> Fraction:
@@ -137,22 +147,22 @@ class SupportOracle(Oracle):
         """How many times as likely a report may be if the value were another one: exact, at most exp(epsilon)."""
 
     @abstractmethod
-    def _support(self, reports: np.ndarray) -> Codes:
-        """Count for each value the reports that support it: int64 (d,)."""
+    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+        """Count the reports that support each of the wanted positions, or each of the domain: int64."""
 
     @abstractmethod
     def _checked(self, reports: Reports) -> np.ndarray:
         """Give the reports as an array, or raise `Misfit`."""
 
-    def estimate(self, reports: Reports) -> Estimates:
-        """Estimate from all reports how many people have each value.
+    def estimate(self, reports: Reports, *, values: Iterable[Hashable] | None = None) -> Estimates:
+        """Estimate from all reports how many people have each value, or each of `values`.
 
         Raises:
-            Misfit: what was given cannot be reports of this oracle.
+            Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
         """
-        checked = self._checked(reports)
+        checked, wanted = self._checked(reports), self._wanted(values)
         users, gap = len(checked), float(self.p - self.q)
-        counts = np.asarray((self._support(checked) - users * float(self.q)) / gap, dtype=np.float64)
+        counts = np.asarray((self._support(checked, wanted) - users * float(self.q)) / gap, dtype=np.float64)
         variances = np.asarray(self.variance(users) + counts * (float(1 - self.p - self.q) / gap), dtype=np.float64)
         return Estimates(counts, variances, users)
 
@@ -183,7 +193,10 @@ def integers(reports: Reports, *, columns: int, what: str) -> Codes:
     Raises:
         Misfit: they have another shape or are no integers.
     """
-    array = np.asarray(reports)
+    try:
+        array = np.asarray(reports)
+    except ValueError:
+        raise Misfit(f"reports have different lengths, expected (n, {columns}) integers: {what}") from None
     if array.size == 0:
         array = np.zeros((0, columns), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "biu":

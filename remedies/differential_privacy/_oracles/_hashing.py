@@ -75,13 +75,24 @@ class HashingOracle(SupportOracle):
             )
         return array
 
-    def _support(self, reports: np.ndarray) -> Codes:
-        counts = np.zeros(self.choices.size, dtype=np.int64)
+    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+        counts = np.zeros(self.choices.size if wanted is None else wanted.size, dtype=np.int64)
         for start in range(0, len(reports), _BLOCK):
-            a, b, bucket = np.ascontiguousarray(reports[start : start + _BLOCK].T.astype(np.uint32))
-            place = b.copy()
-            for code in range(self.choices.size):
-                counts[code] += np.count_nonzero(place % np.uint32(self.buckets) == bucket)
-                place += a  # both below 2^31, so the sum fits into 32 bits
-                np.subtract(place, np.uint32(PRIME), out=place, where=place >= PRIME)
+            block = reports[start : start + _BLOCK]
+            counts += self._walked(block) if wanted is None else self._hashed(block, wanted)
         return counts
+
+    def _walked(self, reports: np.ndarray) -> Codes:
+        """Count for the whole domain, in its order: the place mod P moves by a from each value to the next."""
+        a, b, bucket = np.ascontiguousarray(reports.T.astype(np.uint32))
+        place, counts = b.copy(), np.empty(self.choices.size, dtype=np.int64)
+        for code in range(self.choices.size):
+            counts[code] = np.count_nonzero(place % np.uint32(self.buckets) == bucket)
+            place += a  # both below 2^31, so the sum fits into 32 bits
+            np.subtract(place, np.uint32(PRIME), out=place, where=place >= PRIME)
+        return counts
+
+    def _hashed(self, reports: np.ndarray, wanted: Codes) -> Codes:
+        a, b, bucket = np.ascontiguousarray(reports.T)
+        supported = [np.count_nonzero((a * code + b) % PRIME % self.buckets == bucket) for code in wanted]
+        return np.array(supported, dtype=np.int64)

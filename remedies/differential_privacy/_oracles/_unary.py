@@ -47,12 +47,14 @@ class UnaryOracle(SupportOracle):
         return bits
 
     def _checked(self, reports: Reports) -> np.ndarray:
-        array = np.asarray(reports)
-        if array.dtype != np.bool_ or array.ndim != 2 or array.shape[1] != self.choices.size:
-            array = integers(reports, columns=self.choices.size, what="a bit for each value of the domain")
-            if array.size and (array.min() < 0 or array.max() > 1):
-                raise Misfit("reports hold more than zeros and ones; expected a bit for each value of the domain")
+        bits = isinstance(reports, np.ndarray) and reports.dtype == np.bool_ and reports.ndim == 2
+        if isinstance(reports, np.ndarray) and bits and reports.shape[1] == self.choices.size:
+            return reports
+        array = integers(reports, columns=self.choices.size, what="a bit for each value of the domain")
+        if array.size and (array.min() < 0 or array.max() > 1):
+            raise Misfit("reports hold more than zeros and ones; expected a bit for each value of the domain")
         return array
 
-    def _support(self, reports: np.ndarray) -> Codes:
-        return np.asarray(np.count_nonzero(reports, axis=0), dtype=np.int64)
+    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+        bits = reports if wanted is None else reports[:, wanted]
+        return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)

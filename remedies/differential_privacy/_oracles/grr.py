@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from remedies._errors import Misfit
 from remedies.differential_privacy._bytes import ONE
 from remedies.differential_privacy._oracles._choices import Codes
 from remedies.differential_privacy._oracles._contract import Reports, SupportOracle, largest_keep, redraw
@@ -45,7 +46,13 @@ class GRR(SupportOracle):
         return self.choices.decode(redraw(codes, size=self.choices.size, keep=self._keep))
 
     def _checked(self, reports: Reports) -> np.ndarray:
-        return self.choices.encode(reports)
+        codes = self.choices.positions(reports)
+        if (codes < 0).any():
+            raise Misfit("reports hold values that are not in the declared domain")
+        return codes
 
-    def _support(self, reports: np.ndarray) -> Codes:
+    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+        if wanted is not None:
+            ordered = np.sort(reports)
+            return np.searchsorted(ordered, wanted, side="right") - np.searchsorted(ordered, wanted, side="left")
         return np.bincount(reports, minlength=self.choices.size).astype(np.int64)

@@ -63,11 +63,15 @@ class HadamardResponse(SupportOracle):
             raise Misfit(f"reports hold no row (0 to {self.rows - 1}) or no bit (0 or 1)")
         return array
 
-    def _support(self, reports: np.ndarray) -> Codes:
+    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+        if wanted is not None:
+            row, bit = np.ascontiguousarray(reports.T)
+            supported = [np.count_nonzero(np.bitwise_count(row & code) & 1 == bit) for code in wanted]
+            return np.array(supported, dtype=np.int64)
         signs = np.bincount(reports[reports[:, 1] == 0, 0], minlength=self.rows)
         signs = (signs - np.bincount(reports[reports[:, 1] == 1, 0], minlength=self.rows)).astype(np.int64)
-        supported: Codes = (len(reports) + _transform(signs)[: self.choices.size]) // 2
-        return supported
+        counts: Codes = (len(reports) + _transform(signs)[: self.choices.size]) // 2
+        return counts
 
 
 def _transform(signs: Codes) -> Codes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import ClassVar
 
@@ -29,15 +30,16 @@ class SHE(Oracle):
         """The exact scale of the noise."""
         return laplace_scale(2, self.nano_epsilon)
 
-    def estimate(self, reports: Reports) -> Estimates:
-        """Estimate from all reports how many people have each value.
+    def estimate(self, reports: Reports, *, values: Iterable[Hashable] | None = None) -> Estimates:
+        """Estimate from all reports how many people have each value, or each of `values`.
 
         Raises:
-            Misfit: what was given cannot be reports of this oracle.
+            Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
         """
         array = integers(reports, columns=self.choices.size, what="a noisy bit for each value of the domain")
-        variances = np.full(self.choices.size, self.variance(len(array)))
-        return Estimates(array.sum(axis=0).astype(np.float64), variances, len(array))
+        wanted = self._wanted(values)
+        sums = (array if wanted is None else array[:, wanted]).sum(axis=0)
+        return Estimates(sums.astype(np.float64), np.full(sums.size, self.variance(len(array))), len(array))
 
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
         """Give the variance of one estimated count among `users` people; it is the same for every share."""

@@ -147,7 +147,7 @@ def _chances(oracle: SupportOracle, code: int) -> dict[object, Fraction]:
 
 
 def _supports(oracle: SupportOracle, report: object, code: int) -> bool:
-    counts = oracle._support(oracle._checked([report]))
+    counts = oracle._support(oracle._checked([report]), None)
     return bool(counts[code])
 
 
@@ -220,6 +220,29 @@ def test_a_report_is_plain_data_and_is_counted_with_others(kind: type[Oracle]):
 
 
 @ALL
+@pytest.mark.usefixtures("fixed_bytes")
+def test_some_values_are_counted_as_among_all(kind: type[Oracle]):
+    """Asking for a few values gives the same counts, in the order asked for; an undeclared one is refused."""
+    oracle = kind(["tea", "coffee", "water", "milk", "rest"], "1", other="rest")
+    reports = oracle.perturb_many(["tea", "beer", "water"] * 100)
+    everything, some = oracle.estimate(reports), oracle.estimate(reports, values=["water", "tea"])
+    assert some.counts.tolist() == everything.counts[[2, 0]].tolist()
+    assert some.variances.tolist() == everything.variances[[2, 0]].tolist()
+    with pytest.raises(Misfit, match="is not in the declared domain"):
+        oracle.estimate(reports, values=["beer"])
+
+
+@pytest.mark.parametrize("kind", [GRR, OLH, BLH, HadamardResponse], ids=lambda kind: kind.name)
+@pytest.mark.usefixtures("fixed_bytes")
+def test_a_huge_domain_is_asked_for_some_values(kind: type[Oracle]):
+    """Of two billion values three are counted: nothing is as large as the domain. Within 5.5 deviations."""
+    oracle = kind(2**31 - 1, "25")
+    estimates = oracle.estimate(oracle.perturb_many([2**31 - 2] * 7_000 + [5] * 3_000), values=[5, 6, 2**31 - 2])
+    deviations = [math.sqrt(oracle.variance(10_000, share=share)) for share in (0.3, 0, 0.7)]
+    assert np.all(np.abs(estimates.counts - [3_000, 0, 7_000]) <= FALSE_ALARM * np.array(deviations) + 1)
+
+
+@ALL
 def test_no_reports_are_no_people(kind: type[Oracle]):
     """An empty survey counts nobody, and does not vary."""
     estimates = kind(3, 1).estimate([])
@@ -232,16 +255,19 @@ def test_no_reports_are_no_people(kind: type[Oracle]):
     ("kind", "reports"),
     [
         *((GRR, [wrong]) for wrong in (3, -1, "x", 0.5, True, None)),
-        *((OUE, wrong) for wrong in ([[0, 1]], [[0, 1, 2]], [[0.0, 1.0, 0.0]], [0, 1, 0], [[-1, 0, 0]])),
+        *(
+            (OUE, wrong)
+            for wrong in ([[0, 1]], [[0, 1, 2]], [[0.0, 1.0, 0.0]], [0, 1, 0], [[-1, 0, 0]], [[0, 1, 0], [1]])
+        ),
         *((OLH, wrong) for wrong in ([[1, 2]], [[2**31 - 1, 0, 0]], [[0, 0, 4]], [[-1, 0, 0]])),
         *((HadamardResponse, wrong) for wrong in ([[4, 0]], [[0, 2]], [["0", "1"]], [[0, -1]])),
         *((SHE, wrong) for wrong in ([[1, 2]], [[0.5, 0.5, 0.5]])),
     ],
 )
 def test_what_cannot_be_reports_is_refused(kind: type[Oracle], reports: object):
-    """A wrong shape, numbers out of range, floats: another oracle's reports are not counted."""
+    """A wrong shape, numbers out of range, floats: another oracle's reports are not counted, nor taken for `other`."""
     with pytest.raises(Misfit):
-        kind(3, 1).estimate(reports)
+        kind(3, 1, other=2).estimate(reports)
 
 
 @ALL
