@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
-from sources import Source, SourceError, TableNotFound, did_you_mean, open_source
+from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
     from ibis.expr import types as ir
+
+_DAY: Final = timedelta(days=1)
 
 
 def read(place: Place) -> "pd.DataFrame":
@@ -51,7 +55,7 @@ def count(place: Place, columns: Sequence[str], *, called: str) -> "pd.DataFrame
 
 @contextmanager
 def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
-    """Open the source of a table.
+    """Open the source of a table. A file may take its time; what others need too keeps the limit of its queries.
 
     Raises:
         Stop: the source or the table cannot be read.
@@ -59,7 +63,7 @@ def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
     import pyarrow as pa
 
     try:
-        with open_source(place.target.source) as source:
+        with open_source(_patient(place.target.source)) as source:
             yield source, source.table(place.target.subject.relation)
     except TableNotFound as error:
         raise Stop(ExitCode.USAGE, Problem("remedy.no_table", str(error))) from None
@@ -68,6 +72,10 @@ def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
     except pa.ArrowException:
         message = f"'{place.name}' has a column that holds values of several types; expected one type in each"
         raise Stop(ExitCode.USAGE, Problem("remedy.not_read", message)) from None
+
+
+def _patient(spec: SourceSpec) -> SourceSpec:
+    return spec if spec.files is None else replace(spec, query_timeout=_DAY)
 
 
 def _frame(source: Source, table: "ir.Table") -> "pd.DataFrame":

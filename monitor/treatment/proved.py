@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ class Written:
             table="output",
             csv=csv,
             memory_limit=self.memory_limit,
+            query_timeout=timedelta(days=1),  # nobody waits for this file but who has asked for it
         )
         return Place(Target(Subject("the output", "output", ()), spec))
 
