@@ -13,7 +13,7 @@ import numpy.typing as npt
 from remedies._errors import Misfit
 from remedies.differential_privacy._matrix import Factor, Floats, Matrix, backward, forward, inverse, read_factors
 
-_MOST: Final = 10_000
+_MOST: Final = 1_000
 """Iterations after which the discrepancy rule gives up."""
 _STILL: Final = 1e-12
 """A step that moves less than this share of the total moves nothing any more."""
@@ -45,7 +45,7 @@ class Reconstruction:
 
     `iterations` and `stopped`: how many steps were made, and the rule that ended them: `discrepancy` (the randomised
     counts are as near to what the estimate leads one to expect as chance would bring them), `iterations` (as many as
-    asked for), `still` (a step moved nothing), `most` (10,000 steps without either). `chi2`: Pearson's, of the
+    asked for), `still` (a step moved nothing), `most` (1,000 steps without either). `chi2`: Pearson's, of the
     randomised counts against that expectation; None where a cell that holds records is expected empty, or fewer.
     """
 

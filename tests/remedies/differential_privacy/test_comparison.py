@@ -103,15 +103,15 @@ def test_joint_is_better_reconstructed_and_attribute_wise_for_margins() -> None:
 
 
 @pytest.mark.usefixtures("fixed_bytes")
-def test_reconstruction_helps_at_1_and_4_and_hurts_at_a_tenth() -> None:
-    """Iterative Bayes until the discrepancy rule stops it, simulated 30 times."""
-    tenth, one, four = (each.attribute_wise for each in compare(COUNTS, ["0.1", 1, 4], runs=30).at)
+def test_reconstruction_helps_at_1_and_4_and_brings_nothing_at_a_tenth() -> None:
+    """Iterative Bayes until the discrepancy rule stops it, simulated 50 times."""
+    tenth, one, four = (each.attribute_wise for each in compare(COUNTS, ["0.1", 1, 4], runs=50).at)
     assert one.bayes is not None
     assert four.bayes is not None
     assert tenth.bayes is not None
     assert one.bayes.rms_l2 < 0.6 * one.as_is.rms_l2
     assert four.bayes.rms_l2 < 0.4 * four.as_is.rms_l2
-    assert tenth.bayes.rms_l2 > tenth.as_is.rms_l2
+    assert tenth.bayes.rms_l2 == pytest.approx(tenth.as_is.rms_l2, rel=0.1)
 
 
 @pytest.mark.usefixtures("fixed_bytes")

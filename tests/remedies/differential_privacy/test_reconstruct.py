@@ -1,5 +1,6 @@
 """Counts before a table was randomised, estimated from those after: iterative Bayes, the inverse, its projection."""
 
+from fractions import Fraction
 from functools import reduce
 
 import numpy as np
@@ -21,6 +22,7 @@ from remedies.differential_privacy._matrix import (
     inverse_squared,
     squared,
 )
+from remedies.differential_privacy._randomise import redrawn
 from remedies.differential_privacy._reconstruct import Stopped, project, reconstruct
 from remedies.differential_privacy._retention import retention
 from tests.remedies.differential_privacy.movielens import COUNTS, SIZES
@@ -206,3 +208,14 @@ def test_what_does_not_fit_is_refused(counts: object, matrix: object, options: d
 def test_projection_of_a_total_that_all_cells_are_below() -> None:
     """Cells are raised by the same."""
     assert project(np.array([-3.0, -1.0]), 4.0).tolist() == [1.0, 3.0]
+
+
+@pytest.mark.usefixtures("fixed_bytes")
+def test_run_on_reconstruction_hurts_at_a_tenth() -> None:
+    """On noise that outweighs the counts, what is likeliest is farther from the truth than where it began."""
+    rho = Fraction(retention("0.1", SIZES))
+    gender, age = np.unravel_index(np.repeat(np.arange(14), COUNTS.ravel()), SIZES)
+    cells = redrawn(gender, 2, rho) * 7 + redrawn(age, 7, rho)
+    randomised = np.bincount(cells, minlength=14).reshape(SIZES)
+    found = reconstruct(randomised, [Replacement(float(rho), size) for size in SIZES], stop=20_000)
+    assert np.linalg.norm(found.counts - COUNTS) > 1.5 * np.linalg.norm(randomised - COUNTS)
