@@ -13,6 +13,8 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
+    from monitor.config import Release
+    from monitor.disclosure.place import Place
     from monitor.treatment.recoded import Question
 
 Folder = Annotated[
@@ -40,7 +42,7 @@ Budget = Annotated[
     str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, which is not proved.")
 ]
 
-NO_COLUMNS: Final = Problem(
+_NO_COLUMNS: Final = Problem(
     "remedy.no_columns", "no column is named: which may somebody know from elsewhere?", hint="-q a,b,c"
 )
 
@@ -59,39 +61,71 @@ class Said:
     inline: Sequence[str] = ()
 
 
-def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[Question, Sequence[str]]":
-    """Find the table and the hierarchies, and count the combinations; and name direct identifiers that are left in.
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A table, and what is to be alike in it.
 
-    `words`: what else the remedy takes.
+    `columns`: the quasi-identifiers that are treated. `every`: those, and all others that are classified so: what the
+    output is grouped by. `there`: all columns. `named`: direct identifiers among them. `limits`: as a remedy has them.
+    """
+
+    place: "Place"
+    release: "Release | None"
+    columns: tuple[str, ...]
+    every: tuple[str, ...]
+    there: Sequence[str]
+    named: Sequence[str]
+    limits: Mapping[str, Any]
+
+
+def meant_by(said: Said, invocation: Invocation) -> Meant:
+    """Find the table, its release and its columns.
 
     Raises:
-        Stop: something does not fit, or the table cannot be read; of hierarchies every fault is told.
+        Stop: there is no such table or release, or no column is named; or the table cannot be read.
     """
     from monitor.disclosure.place import place_of
     from monitor.treatment.given import columns_in
-    from monitor.treatment.hierarchies import check_hierarchies, hierarchies_for
-    from monitor.treatment.recoded import Question
-    from remedies.generalise import Generalise
 
     place = place_of(said.given, invocation)
     release = release_of(place, said.release, invocation)
     known = columns_of(place, release, "quasi-identifier")
     columns = tuple(names_in(said.columns)) or known
     if not columns:
-        raise Stop(ExitCode.USAGE, NO_COLUMNS)
+        raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     there = columns_in(place)
+    return Meant(
+        place=place,
+        release=release,
+        columns=columns,
+        every=tuple(dict.fromkeys((*columns, *known))),
+        there=there,
+        named=[name for name in columns_of(place, release, "direct-identifier") if name in there],
+        limits=limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness),
+    )
+
+
+def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[Question, Meant]":
+    """Find the table and the hierarchies, and count the combinations. `words`: what else the remedy takes.
+
+    Raises:
+        Stop: something does not fit, or the table cannot be read; of hierarchies every fault is told.
+    """
+    from monitor.treatment.hierarchies import check_hierarchies, hierarchies_for
+    from monitor.treatment.recoded import Question
+    from remedies.generalise import Generalise
+
+    meant = meant_by(said, invocation)
     declared = hierarchies_for(
-        columns,
+        meant.columns,
         inline=said.inline,
         folder=said.folder,
-        declared={} if release is None else release.hierarchies,
-        others=there,
+        declared={} if meant.release is None else meant.release.hierarchies,
+        others=meant.there,
     )
-    limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
     given = {name: value for name, value in words.items() if value is not None}
-    with limits_in_words():
-        remedy = Generalise.model_validate({"columns": columns, "hierarchies": declared, **limits, **given})
-    question = Question.of(place, remedy, tuple(dict.fromkeys((*columns, *known))))
+    with limits_in_words(""):
+        remedy = Generalise.model_validate({"columns": meant.columns, "hierarchies": declared, **meant.limits, **given})
+    question = Question.of(meant.place, remedy, meant.every)
     told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
-    direct = columns_of(place, release, "direct-identifier")
-    return question, tuple(name for name in direct if name in there)
+    return question, meant

@@ -45,7 +45,7 @@ def code(
 
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force)
-    with limits_in_words():
+    with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = place_of(given, invocation)
     frame = read(place)

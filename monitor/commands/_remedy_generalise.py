@@ -79,15 +79,17 @@ def generalise(
     )
     fixed = None if levels is None else {name: number_in(level) for name, level in pairs_in(levels).items()}
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
-    question, named = ask(said, words, invocation)
+    question, meant = ask(said, words, invocation)
     compared = None if read is None else read.compared(question.place)
     bill = told("generalise", lambda tell: recode(question, out, clock=SystemClock(), progress=tell, look=compared))
     result = {
-        **result_of(given, out, bill, named=named),
+        **result_of(given, out, bill, named=meant.named),
         "levels": _levels(bill),
         "analysis": None if compared is None else compared.as_json(),
     }
-    invocation.emit(result, lambda console: draw_generalisation(console, bill, out, named=named, compared=compared))
+    invocation.emit(
+        result, lambda console: draw_generalisation(console, bill, out, named=meant.named, compared=compared)
+    )
 
 
 def _levels(bill: "Bill") -> dict[str, int] | None:

@@ -69,8 +69,8 @@ def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
 
 
 @contextmanager
-def limits_in_words() -> Iterator[None]:
-    """Turn what pydantic says of a limit into a problem.
+def limits_in_words(together: str = "limits: ") -> Iterator[None]:
+    """Turn what pydantic says of a limit into a problem. `together`: stands before what it says of several of them.
 
     Raises:
         Stop: a limit is out of range.
@@ -81,10 +81,14 @@ def limits_in_words() -> Iterator[None]:
         yield
     except ValidationError as error:
         problems = [
-            Problem("risk.limit", f"{'.'.join(map(str, one['loc'])) or 'limits'}: {_said(one['msg'])}")
+            Problem("risk.limit", f"{_place(one['loc']) or together}{_said(one['msg'])}")
             for one in error.errors(include_url=False, include_input=False)
         ]
         raise Stop(ExitCode.USAGE, *problems) from None
+
+
+def _place(path: Sequence[str | int]) -> str:
+    return f"{'.'.join(map(str, path))}: " if path else ""
 
 
 def _said(message: str) -> str:
