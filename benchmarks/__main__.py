@@ -16,6 +16,7 @@ NAMES = (
     "microaggregation",
     "beyond_memory",
     "generalisation",
+    "exact_noise",
     "weekly_report",
     "command_line",
 )
