@@ -1,6 +1,16 @@
 """Repair: one file of this room is one remedy."""
 
-from remedies._contract import Bill, Disposition, Enough, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import (
+    Bill,
+    Disposition,
+    Enough,
+    Guarantee,
+    Progress,
+    Remedy,
+    RemedyParameters,
+    Treatment,
+    grouped_by,
+)
 from remedies._errors import Misfit, Refused, RemedyError
 
 __all__ = [
@@ -15,4 +25,5 @@ __all__ = [
     "RemedyError",
     "RemedyParameters",
     "Treatment",
+    "grouped_by",
 ]

@@ -6,7 +6,7 @@ connection, a clock or a store, and never the frame it was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, TypeAlias
@@ -80,6 +80,12 @@ class Treatment:
 
     frame: pd.DataFrame
     bill: Bill
+
+
+def grouped_by(columns: Iterable[str]) -> str:
+    """Say in SQL how large the smallest group of an output is: what proves k. It is shown, not run."""
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+    return f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
 
 
 class RemedyParameters(BaseModel):

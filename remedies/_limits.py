@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from checks import Json
 from checks._columns import ColumnName, ColumnNames
-from remedies._contract import Guarantee, RemedyParameters
+from remedies._contract import Guarantee, RemedyParameters, grouped_by
 from remedies._errors import Refused
 
 if TYPE_CHECKING:
@@ -138,9 +138,7 @@ class Limited(RemedyParameters):
     def guarantee(self, reached: Mapping[str, Json], columns: Sequence[str] | None = None) -> Guarantee:
         """Say what was found on an output; `columns`: what it was grouped by, if that is more than its own."""
         every = tuple(columns or self.columns)
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in every)
-        proof = f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
-        return Guarantee("k_anonymity", every, self.limits, reached, proof)
+        return Guarantee("k_anonymity", every, self.limits, reached, grouped_by(every))
 
     def _diversity(self, after: pd.DataFrame, name: str, wanted: Diversity) -> float | None:
         from checks.risk import l_diversity

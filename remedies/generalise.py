@@ -42,7 +42,7 @@ def _declared(said: object) -> object:
 
 def _fits(said: object) -> object:
     if not isinstance(said, HierarchySpec | Hierarchy):
-        raise ValueError("expected a hierarchy, or what declares one")  # noqa: TRY004 - pydantic reports ValueErrors only
+        raise Misfit("expected a hierarchy, or what declares one")
     return said
 
 

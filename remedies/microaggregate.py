@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from checks import Json, did_you_mean
 from checks._columns import ColumnNames
 from checks._scalars import PositiveDuration
-from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment, grouped_by
 from remedies._errors import Misfit, Refused
 
 if TYPE_CHECKING:
@@ -116,11 +116,9 @@ class Microaggregate(RemedyParameters):
         from checks.risk import class_sizes
 
         smallest = class_sizes(treated, self.columns).smallest or 0
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in self.columns)
-        proof = f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
         if smallest < self.k:
             raise Refused(f"the output has records that only {smallest} are alike with; {self.k} were promised")
-        return Guarantee("k_anonymity", self.columns, {"k": self.k}, {"k": smallest}, proof)
+        return Guarantee("k_anonymity", self.columns, {"k": self.k}, {"k": smallest}, grouped_by(self.columns))
 
     def _partition(self, rows: int, progress: Progress | None) -> Partition:
         """Give what groups the records of one block of a table of so many rows."""

@@ -104,6 +104,7 @@ def _treat(
     from monitor.pages.treatment import draw_bill
     from monitor.treatment.given import read
     from monitor.treatment.output import check_place, prove_k, write_proved
+    from monitor.treatment.proved import Written, texts_in
 
     check_place(out, given=given, force=force)
     place = place_of(given, invocation)
@@ -118,7 +119,8 @@ def _treat(
         frame = read(place)
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = treated.bill
-        reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock()))
+        written = Written(texts=texts_in(treated.frame))
+        reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
     else:
         bill = _streamed(place, out, chosen, every, memory)
         reached = int(str(bill.guarantee.reached["k"]))

@@ -73,14 +73,14 @@ def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], F
     return found
 
 
-def prove_k(columns: Sequence[str], *, k: int, clock: Clock, memory_limit: str = "2GB") -> Callable[[Path], int]:
+def prove_k(columns: Sequence[str], *, k: int, clock: Clock, written: Written | None = None) -> Callable[[Path], int]:
     """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
 
     The function raises Stop where these are fewer than k, or cannot be counted.
     """
 
     def prove(path: Path) -> int:
-        (result,) = Written(memory_limit=memory_limit).place(path).ask([k_check(columns, k)], clock)
+        (result,) = (written or Written()).place(path).ask([k_check(columns, k)], clock)
         return int(reached_in(result, columns)["k"])
 
     return prove

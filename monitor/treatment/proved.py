@@ -16,6 +16,8 @@ from remedies import Misfit, Refused
 from sources import CsvOptions, SourceSpec
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from monitor.conclude import CheckResult
     from remedies import Guarantee
     from remedies._limits import Closeness, Limited
@@ -43,6 +45,13 @@ class Written:
             query_timeout=timedelta(days=1),  # nobody waits for this file but who has asked for it
         )
         return Place(Target(Subject("the output", "output", ()), spec))
+
+
+def texts_in(frame: "pd.DataFrame") -> Sequence[str]:
+    """Name the columns of texts."""
+    from pandas.api.types import is_string_dtype
+
+    return [str(name) for name in frame.columns if is_string_dtype(frame[name].dtype)]
 
 
 def prove(
@@ -100,7 +109,7 @@ def _beyond(numbers: Any, low: Any, high: Any, with_top: bool) -> Any:
     tests = [] if low is None else [numbers < float(low)]
     if high is not None:
         tests.append(numbers >= float(high) if with_top else numbers > float(high))
-    return ibis.or_(*tests).fill_null(False).cast("int64")  # noqa: FBT003 - ibis' signature
+    return ibis.or_(*tests).ifelse(1, 0)  # 0 for what is no number: neither beyond nor within
 
 
 def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, Any]:

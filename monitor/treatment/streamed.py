@@ -16,7 +16,8 @@ from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.output import give_out, prove_k, sink
-from remedies import Bill, Guarantee, Misfit
+from monitor.treatment.proved import Written
+from remedies import Bill, Guarantee, Misfit, grouped_by
 from sources import Source, SourceError, open_source
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def treat_file(
     from remedies.microaggregation._out_of_core import OutOfCore
 
     begun = monotonic()
-    prove = prove_k(every, k=remedy.k, clock=SystemClock(), memory_limit=f"{memory // 2 // 10**6}MB")
+    prove = prove_k(every, k=remedy.k, clock=SystemClock(), written=Written(memory_limit=f"{memory // 2 // 10**6}MB"))
     if place.target.source.files is None:
         raise _refused(f"'{place.name}' is no file", "--memory is for CSV and Parquet files; write the table to one")
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
@@ -201,8 +202,6 @@ def _bill(
     found = work.found
     varies = found.total > 0
     lost = np.divide(100 * found.lost, found.total, out=np.zeros(len(varies)), where=varies)
-    names = ", ".join('"' + name.replace('"', '""') + '"' for name in every)
-    proof = f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
     return Bill(
         remedy=remedy.name,
         rows=found.rows,
@@ -210,7 +209,7 @@ def _bill(
         rows_suppressed=0,
         cells_changed=dict(zip(remedy.columns, found.changed.tolist(), strict=True)),
         information_lost=dict(zip(remedy.columns, lost.tolist(), strict=True)),
-        guarantee=Guarantee("k_anonymity", tuple(every), {"k": remedy.k}, {"k": reached}, proof),
+        guarantee=Guarantee("k_anonymity", tuple(every), {"k": remedy.k}, {"k": reached}, grouped_by(every)),
         figures={
             "method": "best",
             "seed": remedy.seed,

@@ -113,6 +113,15 @@ def test_columns_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert min(duckdb.sql("SELECT count(*) FROM 'safe.csv' GROUP BY age, city, ill").fetchall()) >= (5,)
 
 
+def test_texts_that_look_like_numbers_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the proof, `01` and `1` are two values, though a reader of CSV may take both for a one."""
+    codes = ["01"] * 3 + ["1"] * 4 + ["2"] * 9
+    pd.DataFrame({"code": codes, "age": [30] * 16}).to_parquet("codes.parquet")
+    words = ("--columns", "code,age", "--nominal", "code", "--k", "3", *SWEEPS)
+    _, out, _ = _remedy("codes.parquet", "safe.csv", *words, "--format", "json", capsys=capsys)
+    assert json.loads(out)["k"] == 3
+
+
 def test_a_configured_table_knows_its_quasi_identifiers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --columns those classified so are treated."""
     (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
