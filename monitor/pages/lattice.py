@@ -11,7 +11,7 @@ from monitor.frame.tables import draw_table
 if TYPE_CHECKING:
     from remedies.generalisation._choices import Choice, Choices
 
-_HINT: Final = "Choose by what your analysis needs, and give the levels to `remedy generalise --levels`."
+_HINT: Final = "Choose by what your analysis needs, and give the levels to `remedy generalise`."
 
 
 def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
@@ -23,24 +23,26 @@ def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
             Text("Allow more suppression, add a root such as '*' to the hierarchies, or ask for less.", "dim")
         )
         return
+    console.print(Text(f"Levels of {visible(', '.join(choices.columns))}:"))
     console.print()
     draw_table(
         console,
-        ("~levels", ">loss", ">precision", ">discernibility", ">group size", ">left out", "minimal"),
-        [_line(choices, one) for one in choices.listed[:most]],
+        ("levels", ">loss", ">precision", ">discernibility", ">group size", ">left out", "minimal"),
+        [_line(one) for one in choices.listed[:most]],
     )
     console.print()
     more = len(choices.listed) - most
     if more > 0:
         console.print(Text(f"and {more:,} more: --top {len(choices.listed)}, or --format json", "dim"))
-    console.print(Text(f"Sorted by {choices.by.value}. {_HINT}", "dim"))
+    console.print(Text(f"Sorted by {choices.by.value}. {_HINT} The first is", "dim"))
+    pairs = zip(choices.columns, choices.listed[0].levels, strict=True)
+    console.print(Text(f"  --levels {visible(','.join(f'{name}={level}' for name, level in pairs))}", "dim"))
 
 
-def _line(choices: "Choices", one: "Choice") -> tuple[str, ...]:
+def _line(one: "Choice") -> tuple[str, ...]:
     found = one.utilities
-    levels = ",".join(f"{name}={level}" for name, level in zip(choices.columns, one.levels, strict=True))
     return (
-        visible(levels),
+        " ".join(map(str, one.levels)),
         f"{100 * found.total.loss:.2f} %",
         f"{found.total.precision or 0:.4f}",
         f"{found.discernibility:,}",

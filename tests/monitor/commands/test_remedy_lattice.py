@@ -1,6 +1,7 @@
 """`tablewatch remedy lattice`: what levels there are to choose from; nothing is written."""
 
 import json
+import re
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,15 @@ def test_the_best_comes_first(by: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_people_see_a_short_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """The levels are written as `generalise --levels` takes them, and the rest of a long list is counted."""
+    """Levels stand in the order of the columns, the best as `generalise --levels` takes it; the rest is counted."""
     out = _said("people.csv", *COLUMNS, *HIERARCHIES, "--suppress", "5%", "--all", "--top", "2", capsys=capsys)
-    lines = [line for line in out.splitlines() if line.startswith("age=")]
-    assert len(lines) == 2
+    first, second = [line for line in out.splitlines() if re.match("[0-9] [0-9] [0-9] ", line)]
+    assert first.endswith(("yes    ", "no     "))
+    age, zip_, sex = first.split()[:3]
+    assert f"  --levels age={age},zip={zip_},sex={sex}" in out.splitlines()
+    assert first != second
     assert "combinations of levels hold" in out
+    assert "Levels of age, zip, sex:" in out
     assert " more: --top " in out
 
 
