@@ -158,7 +158,7 @@ class ExpectTableToBeLDiverse(_CheckExpectation):
 
     quasi_identifiers: list[str] = pydantic.Field(..., min_items=1)
     sensitive: list[str] = pydantic.Field(..., min_items=1)
-    l: float  # noqa: E741 - its name in the literature
+    l: float
     variant: str | None = None
     c: float | None = None
 

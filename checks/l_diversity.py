@@ -57,7 +57,7 @@ class LDiversityCheck(CheckParameters):
     type: Literal["l_diversity"] = "l_diversity"
     quasi_identifiers: QuasiIdentifiers = ()
     sensitive: SensitiveColumns = ()
-    l: Annotated[int | float, Gt(1)] = Field(  # noqa: E741 - its name in the literature
+    l: Annotated[int | float, Gt(1)] = Field(
         description="The least diversity allowed of a group."
     )
     variant: Variant = Field(

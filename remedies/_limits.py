@@ -55,7 +55,7 @@ class _Limit(BaseModel):
 class Diversity(_Limit):
     """Each class has at least `l` sensitive values, counted in one of the three ways of `checks.risk.l_diversity`."""
 
-    l: Annotated[int | float, Gt(1)]  # noqa: E741 - its name in the literature
+    l: Annotated[int | float, Gt(1)]
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: float | None = None
 
@@ -79,7 +79,7 @@ class Limited(RemedyParameters):
 
     columns: ColumnNames = Field(description="Quasi-identifiers: columns that somebody may know of a person.")
     k: Annotated[int, Ge(2)] = Field(description="The smallest group of records that are alike.")
-    l: Mapping[ColumnName, Annotated[Diversity, _short("l")]] = Field(  # noqa: E741 - its name in the literature
+    l: Mapping[ColumnName, Annotated[Diversity, _short("l")]] = Field(
         default_factory=dict, description="Sensitive column: how many values each group has at least."
     )
     t: Mapping[ColumnName, Annotated[Closeness, _short("t")]] = Field(

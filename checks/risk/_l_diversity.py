@@ -79,7 +79,7 @@ def l_diversity(
     sensitive: str | Sequence[str],
     *,
     c: float | None = None,
-    l: float | None = None,  # noqa: E741 - its name in the literature
+    l: float | None = None,
 ) -> LDiversity:
     """Measure l-diversity of a frame; NULL is a value of its own, of sensitive columns too.
 

@@ -25,7 +25,7 @@ def lattice(
     given: Given,
     quasi_identifiers: Columns = None,
     k: K = None,
-    l: Diversity = None,  # noqa: E741 - its name in the literature
+    l: Diversity = None,
     t: Closeness = None,
     hierarchies: Folder = None,
     hierarchy: Inline = None,

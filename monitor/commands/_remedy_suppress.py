@@ -32,7 +32,7 @@ def suppress(
     out: Out,
     quasi_identifiers: Columns = None,
     k: K = None,
-    l: Diversity = None,  # noqa: E741 - its name in the literature
+    l: Diversity = None,
     t: Closeness = None,
     cells: Annotated[
         bool, typer.Option("--cells", help="Blank few cells, and leave out only the records that are left then.")

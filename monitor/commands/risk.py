@@ -98,7 +98,7 @@ def table(
     quasi_identifiers: Columns = None,
     sensitive: Sensitive = None,
     k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
-    l: Diversity = None,  # noqa: E741 - its name in the literature
+    l: Diversity = None,
     t: Distance = None,
     sampling_fraction: SamplingFraction = None,
     max_population_unique: PopulationUnique = None,

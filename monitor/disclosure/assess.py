@@ -20,7 +20,7 @@ class Question:
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
     k: int = 5
-    l: float = 2  # noqa: E741 - its name in the literature
+    l: float = 2
     t: float | None = None
     sampling_fraction: float | None = None
     max_population_unique_fraction: float | None = None

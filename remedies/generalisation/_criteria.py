@@ -46,7 +46,7 @@ class LDiversity:
     """
 
     column: str
-    l: float  # noqa: E741 - its name in the literature
+    l: float
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: float | None = None
 
