@@ -25,17 +25,12 @@ def test_the_only_integer_below_one_needs_no_bytes():
     assert below(1) == 0
 
 
-def test_words_after_the_last_multiple_of_the_bound_are_drawn_again(monkeypatch: pytest.MonkeyPatch):
-    """The largest words would favour small remainders; they are thrown away."""
-    words = iter(
-        [
-            np.array([2**32 - 1, 2**32 - 2, 7], dtype="<u4"),
-            np.array([2**32 - 1, 8], dtype="<u4"),
-            np.array([9], dtype="<u4"),
-        ]
-    )
+def test_words_from_the_last_multiple_of_the_bound_on_are_drawn_again(monkeypatch: pytest.MonkeyPatch):
+    """The largest words would favour small remainders; 2^32 - 4 is the last multiple of 7, so it goes, too."""
+    drawn = [[2**32 - 1, 2**32 - 4, 2**32 - 5, 7], [2**32 - 4, 8], [9]]
+    words = iter([np.array(some, dtype="<u4") for some in drawn])
     monkeypatch.setattr(_bytes, "operating_system_bytes", lambda count: next(words).tobytes()[:count])
-    assert many_below(7, 3).tolist() == [9 % 7, 8 % 7, 7 % 7]
+    assert many_below(7, 4).tolist() == [9 % 7, 8 % 7, 6, 0]
 
 
 @pytest.mark.parametrize("bound", [1, 2, 14, 1 << 24, (1 << 24) + 1, (1 << 63) + 1, 1 << 64])
