@@ -57,9 +57,7 @@ class LDiversityCheck(CheckParameters):
     type: Literal["l_diversity"] = "l_diversity"
     quasi_identifiers: QuasiIdentifiers = ()
     sensitive: SensitiveColumns = ()
-    l: Annotated[int | float, Gt(1)] = Field(
-        description="The least diversity allowed of a group."
-    )
+    l: Annotated[int | float, Gt(1)] = Field(description="The least diversity allowed of a group.")
     variant: Variant = Field(
         Variant.DISTINCT,
         description="What counts: distinct values, exp of their entropy, or recursive (c, l)-diversity.",

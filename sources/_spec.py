@@ -11,13 +11,14 @@ class CsvOptions:
     """How CSV files are written, where DuckDB's detection is not enough.
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
-    `null_values`: texts that stand for NULL, besides the empty one.
+    `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too: `""`.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
     delimiter: str | None = None
     header: bool | None = None
     null_values: tuple[str, ...] = ()
+    quoted_nulls: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,8 @@ class Files(DuckdbSource):
             options["delim"] = csv.delimiter
         if csv.null_values:
             options["nullstr"] = ["", *csv.null_values]
+        if not csv.quoted_nulls:
+            options["allow_quoted_nulls"] = False
         return options
 
     def _fitting(self, types: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:

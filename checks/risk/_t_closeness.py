@@ -20,6 +20,7 @@ Distance: TypeAlias = Literal["equal", "ordered", "hierarchical"]
 
 T_SLACK: Final = 1e-12
 """By how much a distance may miss a limit: it is a quotient of whole numbers, rounded once or twice."""
+_ROOM: Final = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +209,10 @@ def _totals_at(totals: Whole, level: Whole) -> Whole:
 
 def _equal(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
     """Give the distance of each class: sum of max(p - q, 0), over whole numbers until the last division."""
+    pairs, totals = _wide_enough(pairs, totals)
     rows, sizes = int(totals.sum()), pairs.sizes
     surplus = np.maximum(pairs.copies * rows - sizes[pairs.owner] * totals[pairs.value], 0)
-    found: npt.NDArray[np.float64] = pairs.sums(surplus) / (sizes * rows)
-    return found
+    return (pairs.sums(surplus) / (sizes * rows)).astype(np.float64)
 
 
 def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
@@ -220,6 +221,7 @@ def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
     Between two values that the class has, its cumulative share F is constant and the global one, G, rises: the sum of
     |F - G| over the values between is that of F - G up to the last value where G <= F, and that of G - F from there on.
     """
+    pairs, totals = _wide_enough(pairs, totals)
     top, below = len(totals), np.cumsum(totals)  # records up to each value
     heaped = np.concatenate([[0], np.cumsum(below)])  # sum of `below` over the first so many values
     rows, owner, sizes = int(below[-1]), pairs.owner, pairs.sizes
@@ -228,9 +230,17 @@ def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
     reached = reached - np.concatenate([[0], reached])[pairs.starts][owner]  # records of the class up to each value
     last = np.append(first[1:], top)
     last[np.append(pairs.starts[1:], len(first)) - 1] = top  # the next value of the class, or the end
-    whole, part = np.divmod(reached * rows, size)
+    whole = reached * rows // size
+    part = reached * rows - whole * size
     turn = np.clip(np.searchsorted(below, whole, side="right"), first, last)
     stretch = 2 * turn - first - last
     sums = pairs.sums(whole * stretch - 2 * heaped[turn] + heaped[first] + heaped[last]) + heaped[first[pairs.starts]]
-    found: npt.NDArray[np.float64] = (sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))
-    return found
+    return ((sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))).astype(np.float64)
+
+
+def _wide_enough(pairs: ClassPairs, totals: Whole) -> tuple[ClassPairs, Whole]:
+    """Give the counts as Python's own numbers where products of them need more than 64 bits."""
+    rows = int(totals.sum())
+    if rows * max(rows, len(totals)) < _ROOM:
+        return pairs, totals
+    return ClassPairs(pairs.starts, pairs.value, pairs.copies.astype(object)), totals.astype(object)

@@ -39,7 +39,7 @@ def code(
     from monitor.disclosure.place import place_of
     from monitor.pages.generalisation import draw_coding
     from monitor.treatment.given import read
-    from monitor.treatment.output import check_place, write_proved
+    from monitor.treatment.output import check_not_read, check_place, write_proved
     from monitor.treatment.proved import prove_bounds
     from remedies.code import Code
 
@@ -48,6 +48,7 @@ def code(
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = place_of(given, invocation)
+    check_not_read(out, place)
     frame = read(place)
     treated = told("code", lambda tell: remedy.apply(frame, progress=tell))
     bill = treated.bill

@@ -103,11 +103,12 @@ def _treat(
     from monitor.disclosure.place import place_of
     from monitor.pages.treatment import draw_bill
     from monitor.treatment.given import read
-    from monitor.treatment.output import check_place, prove_k, write_proved
+    from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
 
     check_place(out, given=given, force=force)
     place = place_of(given, invocation)
+    check_not_read(out, place)
     known = place.classified(ColumnClass.QUASI_IDENTIFIER)
     said["columns"] = said["columns"] or known
     if not said["columns"]:

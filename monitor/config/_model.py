@@ -253,9 +253,7 @@ class Limits(Section):
     """What a release must keep to; each limit becomes a check of its table."""
 
     k: Annotated[int, Ge(2)] | None = Field(None, description="The smallest group of records that are alike.")
-    l: Annotated[float, Gt(1)] | None = Field(
-        None, description="Distinct sensitive values in each group, at least."
-    )
+    l: Annotated[float, Gt(1)] | None = Field(None, description="Distinct sensitive values in each group, at least.")
     t: Annotated[float, Gt(0), Le(1)] | None = Field(
         None, description="Distance of each group's sensitive values from those of the table, at most."
     )

@@ -1,5 +1,6 @@
 """Write a treated frame as a file that is complete and proved, or not at all."""
 
+import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor.clock import Clock
+from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.proved import Written, k_check, reached_in
 
@@ -34,6 +36,20 @@ def check_place(out: Path, *, given: str, force: bool) -> None:
         raise _refused(f"'{out}' is the file that is read", "write to another file")
     if out.exists() and not force:
         raise _refused(f"'{out}' exists", "--force replaces it")
+
+
+def check_not_read(out: Path, place: Place) -> None:
+    """See that a file is none of those that a table is read from, by its name, a pattern or the configuration.
+
+    Raises:
+        Stop: it is one of them.
+    """
+    source = place.target.source
+    if source.files is None or not out.exists():
+        return
+    read = glob.iglob(source.files, root_dir=source.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
+    if any(out.samefile(source.base / path) for path in read):
+        raise _refused(f"'{out}' is a file that is read", "write to another file")
 
 
 def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found]) -> Found:

@@ -11,7 +11,7 @@ from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.enough import enough_on_interrupt
 from monitor.treatment.given import count, reading
-from monitor.treatment.output import give_out, sink
+from monitor.treatment.output import check_not_read, give_out, sink
 from monitor.treatment.proved import Written, count_name, prove
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def recode(
         Misfit, Refused: as the remedy.
         Stop: the file cannot be read or written, changed while it was read, or the output does not hold it.
     """
+    check_not_read(out, question.place)
     remedy, frequencies = question.remedy, question.frequencies()
     with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
         chosen = remedy.choose(frequencies, progress=tell)

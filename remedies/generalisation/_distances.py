@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Whole = npt.NDArray[np.int64]
+
+_NULL: Final = (None, False)
+_NAN: Final = (None, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,10 @@ def farthest(
     """
     if not len(counts):
         raise Misfit("the output has no row")
-    known = {text: place for place, text in enumerate(texts_of(list(reference.sensitive_values[name])))}
-    values = np.array([known.get(text, -1) for text in texts_of(counts[name])], dtype=np.int64)
+    known = {value: place for place, value in enumerate(_named(reference.sensitive_values[name]))}
+    missing = known.get(_NULL, -1)  # NaN too, where the table that was given does not tell them apart
+    found = [known.get(value, missing if value == _NAN else -1) for value in _named(list(counts[name]))]
+    values = np.array(found, dtype=np.int64)
     if (values < 0).any():
         raise Misfit(f"column '{name}' of the output has values that the input has not")
     records = counts.iloc[:, -1].to_numpy(dtype=np.int64)
@@ -68,6 +73,12 @@ def farthest(
         t=float(class_distances(pairs, of_input, how=distance).max()),
         t_of_output=float(class_distances(own_pairs, _totals(own, records, len(present)), how=distance).max()),
     )
+
+
+def _named(values: Sequence[Any]) -> Sequence[tuple[str | None, bool]]:
+    """Give the text of each value, and whether it is NaN, which is a value of its own beside NULL."""
+    texts = texts_of(list(values))
+    return [(text, text is None and isinstance(value, float)) for value, text in zip(values, texts, strict=True)]
 
 
 def _totals(values: Whole, records: Whole, many: int) -> Whole:

@@ -84,10 +84,10 @@ class RecodedColumn:
         import pandas as pd
 
         if self.is_unchanged:
-            return column
+            return _one_zero(column)
         if self.keeps_type:
             blank = (self.labels.levels != 0)[self.numbers]
-            return _with_nulls(column).mask(blank[combinations])
+            return _one_zero(_with_nulls(column)).mask(blank[combinations])
         texts = np.array([*map(text_of, self.labels.texts)], dtype=object)
         return pd.Series(texts[self.numbers[combinations]], index=column.index, name=column.name, dtype="str")
 
@@ -159,8 +159,7 @@ class Recoding:
         kept = ~self.suppressed[combinations]
         found, left = table[kept].copy(), combinations[kept]
         for column in self.columns:
-            if not column.is_unchanged:
-                found[column.domain.column] = column.written(found[column.domain.column], left)
+            found[column.domain.column] = column.written(found[column.domain.column], left)
         return found
 
 
@@ -195,6 +194,15 @@ def labels_of(domain: Domain, levels: Whole, leaves: Whole) -> Labels:
 def leaf_order(domain: Domain) -> Whole:
     """Order the leaves so that those under one label are together, at every level: int64 (leaves,)."""
     return np.lexsort(domain.nodes).astype(np.int64)
+
+
+def _one_zero(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Write -0.0 as 0.0: they are one value, and whoever reads `-0` could tell them apart."""
+    from pandas.api.types import is_float_dtype
+
+    if not is_float_dtype(column.dtype):
+        return column
+    return column.mask(column.to_numpy(dtype=np.float64, na_value=np.nan) == 0, 0.0)
 
 
 def _with_nulls(column: pd.Series[Any]) -> pd.Series[Any]:

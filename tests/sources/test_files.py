@@ -144,6 +144,14 @@ def test_csv_options_are_obeyed(tmp_path: Path) -> None:
     assert rows[1]["column2"] is None
 
 
+@pytest.mark.parametrize(("quoted", "seen"), [(True, [None, None, "x"]), (False, ["", None, "x"])])
+def test_an_empty_text_in_quotes_may_be_a_text(tmp_path: Path, quoted: bool, seen: list[str | None]) -> None:
+    """By default it is NULL, as most writers of CSV mean it."""
+    (tmp_path / "t.csv").write_text('"a","b"\n"",1\n,2\n"x",3\n', encoding="utf-8")
+    with open_source(spec(tmp_path, "*.csv", csv=CsvOptions({"a": "VARCHAR"}, quoted_nulls=quoted))) as source:
+        assert [row["a"] for row in source.fetch("SELECT a FROM t ORDER BY b")] == seen
+
+
 def test_declared_types_go_to_the_files_that_have_the_columns(tmp_path: Path, write: Write) -> None:
     """One declaration serves all files of a source; each takes the types of its own columns."""
     write("a.csv", "SELECT 1 AS id")

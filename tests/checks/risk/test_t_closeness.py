@@ -4,12 +4,15 @@ import datetime as dt
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.risk import Hierarchy, t_closeness
+from checks.risk._pairs import ClassPairs
+from checks.risk._t_closeness import class_distances
 
 TREE = Hierarchy.of({"a": ["A", "*"], "b": ["A", "*"], "c": ["C", "*"], "d": ["D", "*"], "e": ["D", "*"]})
 ROWS = st.lists(
@@ -168,3 +171,18 @@ def test_generalising_never_raises_it(rows):
     for tree in (None, TREE):
         fine, coarse = (t_closeness(table, names, "s", hierarchy=tree).t for names in (["a", "b"], ["a"]))
         assert coarse <= fine + 1e-12
+
+
+@pytest.mark.parametrize("how", ["equal", "ordered"])
+@given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(1, 9)), min_size=1, max_size=30))
+def test_as_many_records_as_there_may_be_are_counted_exactly(how, rows):
+    """Terabytes of records are as far apart as a handful: no product of counts overflows."""
+    classes, values, records = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    classes = np.unique(classes, return_inverse=True)[1]
+    totals = np.bincount(values, weights=records, minlength=5).astype(np.int64)
+    few, many = (
+        class_distances(ClassPairs.of(classes, values, records * times), totals * times, how=how)
+        for times in (1, 2**40)
+    )
+    assert many.dtype == np.float64
+    assert many == pytest.approx(few, abs=1e-12)

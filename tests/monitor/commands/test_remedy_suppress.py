@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from monitor.cli import run
@@ -66,6 +68,50 @@ def test_cells_are_blanked_by_their_worth(capsys: pytest.CaptureFixture[str]) ->
     assert code == 0
     assert out.startswith("PROVED  safe.csv: each of ")
     assert "cells blanked" in out
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_numbers_that_are_one_value_are_one_text(end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody can tell a record by the sign of its zero."""
+    pq.write_table(pa.table({"a": [0.0, 0.0, 0.0, -0.0, None]}), "in.parquet")
+    _value("suppress", "in.parquet", f"safe.{end}", "-q", "a", "--k", "4", capsys=capsys)
+    found = duckdb.sql(f"FROM read_csv('safe.{end}', all_varchar = true)" if end == "csv" else f"FROM 'safe.{end}'")
+    assert {str(value) for (value,) in found.fetchall()} == {"0" if end == "csv" else "0.0"}
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([2**64 - 1] * 5 + [2**64 - 2] * 2, pa.uint64()), ([None] * 2 + [""] * 9, pa.string())],
+    ids=["long numbers", "no text and an empty one"],
+)
+def test_the_exact_texts_of_a_file_are_counted(
+    values: list[Any], kind: pa.DataType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What two cells would be as numbers, or NULL, does not make them one."""
+    pq.write_table(pa.table({"a": pa.array(values, kind), "b": [1] * len(values)}), "in.parquet")
+    assert _value("suppress", "in.parquet", "safe.csv", "-q", "a", "--k", "2", capsys=capsys)["k"] == 2
+
+
+def test_nan_and_null_are_two_sensitive_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where an output is compared with its input."""
+    secret = [float("nan"), None, 1.0, 2.0] * 3
+    pq.write_table(pa.table({"a": ["x"] * 12, "s": secret}), "in.parquet")
+    for end in ("csv", "parquet"):
+        words = ("suppress", "in.parquet", f"safe.{end}", "-q", "a", "--k", "2", "--t", "s=0")
+        assert _value(*words, capsys=capsys)["bill"]["guarantee"]["reached"]["t"]["s"] == {"t": 0, "t_of_output": 0}
+
+
+@pytest.mark.parametrize("words", [("suppress", "-q", "zip,sex"), ("code", "--top", "age=80")])
+@pytest.mark.parametrize("given", ["people", "peop*.csv"])
+def test_a_file_that_is_read_is_never_replaced(
+    here: Path, words: tuple[str, ...], given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even by --force, and whatever name the table has."""
+    (here / "tablewatch.yaml").write_text(CONFIG.format(source="files: people.csv"), encoding="utf-8")
+    before = (here / "people.csv").read_bytes()
+    code, message = _problem(words[0], given, "people.csv", *words[1:], "--force", capsys=capsys)
+    assert (code, message) == (2, "'people.csv' is a file that is read")
+    assert (here / "people.csv").read_bytes() == before
 
 
 def test_a_release_says_columns_and_limits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
