@@ -11,7 +11,7 @@ class CsvOptions:
     """How CSV files are written, where DuckDB's detection is not enough.
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
-    `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too: `""`.
+    `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)

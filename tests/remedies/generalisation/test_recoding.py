@@ -10,6 +10,7 @@ from checks.risk import Hierarchy
 from remedies._errors import Misfit
 from remedies.generalisation import Recoding
 from remedies.generalisation._frequencies import read_table
+from remedies.generalisation._plain import with_plain
 from remedies.generalisation._recoding import EVERYTHING, Labels
 from tests.remedies.generalisation.lattices import cases, label_of
 from tests.remedies.generalisation.losses import classes_of, read
@@ -82,6 +83,17 @@ def test_rows_may_share_an_index():
     found = Recoding.of_node(frequencies, (1, 0)).apply(twice, combinations)
     assert found["age"].tolist() == ["20s", "20s", "20s", "30s"]
     assert found.index.tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "Float64", "double[pyarrow]", "float[pyarrow]"])
+def test_zero_has_no_sign(kind):
+    """-0.0 and 0.0 are one value, and leave as one text; type, NULL and all other numbers stay."""
+    table = pd.DataFrame({"q": pd.Series([0.0, -0.0, -1.5, None], dtype=kind)})
+    frequencies, combinations = read_table(table, with_plain(table, {}, ["q"]))
+    found = Recoding.of_node(frequencies, (0,)).apply(table, combinations)["q"]
+    assert found.dtype == table["q"].dtype
+    assert [str(value) for value in found[:3]] == ["0.0", "0.0", "-1.5"]
+    assert found.isna().tolist() == [False, False, False, True]
 
 
 def test_null_stays_null_below_the_root():
