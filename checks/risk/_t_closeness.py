@@ -235,7 +235,8 @@ def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
     turn = np.clip(np.searchsorted(below, whole, side="right"), first, last)
     stretch = 2 * turn - first - last
     sums = pairs.sums(whole * stretch - 2 * heaped[turn] + heaped[first] + heaped[last]) + heaped[first[pairs.starts]]
-    return ((sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))).astype(np.float64)
+    found: npt.NDArray[Any] = (sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))
+    return found.astype(np.float64)
 
 
 def _wide_enough(pairs: ClassPairs, totals: Whole) -> tuple[ClassPairs, Whole]:
