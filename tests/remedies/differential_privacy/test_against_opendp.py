@@ -22,7 +22,7 @@ from remedies.differential_privacy._oracles import GRR, SUE
 from remedies.differential_privacy._sensitivity import Adjacency, histogram_sensitivity, sum_sensitivity
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM, farthest, laplace_probability
 
-dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed (265 MB)")
+dp = pytest.importorskip("opendp.prelude", reason="the extra [dp] is not installed")
 dp.enable_features("contrib")
 
 UNSEEDED = 6.5
