@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from checks import Json
 from checks._columns import ColumnName
@@ -20,6 +20,7 @@ from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParamete
 from remedies._errors import Misfit, Refused
 from remedies._recoded import check_columns
 from remedies.generalisation import text_of
+from remedies.generalisation._units import number_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     from remedies.generalisation import Recoding
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-_Bound: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False), WithJsonSchema({"type": "number"})]
+
+
+def _bounded(bound: Decimal) -> Decimal:
+    if math.isinf(float(bound)):
+        raise ValueError("no 64-bit number is as large")
+    return bound
+
+
+_Bound: TypeAlias = Annotated[
+    Decimal, Field(allow_inf_nan=False), AfterValidator(_bounded), WithJsonSchema({"type": "number"})
+]
 
 
 class Form(StrEnum):
@@ -191,6 +202,26 @@ def _upper(bound: Decimal | None) -> float:
 
 def _in_type(column: pd.Series[Any], bound: Decimal) -> object:
     """Give a bound as a value of a column.
+
+    Raises:
+        Misfit: the column holds whole numbers, and the bound is none, or its type cannot hold the bound exactly.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    value = _of_kind(column, bound)
+    try:
+        held = text_of(pd.Series([value], dtype=column.dtype).iloc[0])
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        held = None
+    if number_in(held or "") != bound:
+        hint = "name one that it can hold, or ask for labels"
+        raise Misfit(f"column '{column.name}' has a type that cannot hold its bound {bound}; {hint}")
+    return value
+
+
+def _of_kind(column: pd.Series[Any], bound: Decimal) -> object:
+    """Give a bound as Python writes a value of a column.
 
     Raises:
         Misfit: the column holds whole numbers, and the bound is none.

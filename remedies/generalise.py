@@ -81,7 +81,7 @@ class Generalise(Recodes):
         lacking = [name for name in self.columns if name not in self.hierarchies]
         if lacking and (self.search is not Search.MONDRIAN or self.levels is not None):
             raise ValueError(
-                f"no hierarchy for {', '.join(lacking)}; give one each, or '*' for a value or nothing of it"
+                f"no hierarchy for {', '.join(lacking)}; declare one for each; 'flat' is the value or nothing of it"
             )
         return self
 
@@ -96,7 +96,7 @@ class Generalise(Recodes):
                 Search.DATAFLY: {"by", "budget"},
                 Search.MONDRIAN: {"by", "budget", "suppress"},
             }[self.search]
-            what = f"'{self.search}' has no"
+            what = f"'{self.search}' does not go by that"
         strange = sorted(name for name in said & without if getattr(self, name) not in (None, 0.0))
         if strange:
             raise ValueError(f"{what}: leave out {', '.join(strange)}")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 
-from annotated_types import Gt
 from pydantic import Field, model_validator
 
 from checks._columns import ColumnName
@@ -28,7 +27,7 @@ class Suppress(Recodes):
 
     type: Literal["suppress"] = "suppress"
     cells: bool = Field(default=False, description="Blank few cells of these records, and leave out only what is left.")
-    weights: Mapping[ColumnName, Annotated[float, Gt(0)]] = Field(
+    weights: Mapping[ColumnName, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="How much a cell of a column is worth with `cells`; 1 where none is named."
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._remedy_words import Force, Given, Out, told
+from monitor.commands._remedy_words import Force, Given, Out, each_once, told
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -67,11 +67,12 @@ def code(
 
 def _bounds(said: list[str] | None) -> dict[str, str]:
     """Read `a=80,b=5`."""
-    found = {}
-    for one in (pair for words in said or () for pair in names_in(words)):
-        name, sign, bound = one.partition("=")
-        if not (name and sign and bound):
-            message = f"'{one}' is no bound of a column; expected a column, '=' and a number"
-            raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
-        found[name.strip()] = bound.strip()
-    return found
+    return each_once(_bound(pair) for words in said or () for pair in names_in(words))
+
+
+def _bound(said: str) -> tuple[str, str]:
+    name, sign, bound = said.partition("=")
+    if not (name and sign and bound):
+        message = f"'{said}' is no bound of a column; expected a column, '=' and a number"
+        raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
+    return name.strip(), bound.strip()

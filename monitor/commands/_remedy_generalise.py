@@ -14,10 +14,11 @@ from monitor.commands._remedy_words import (
     K,
     Out,
     ReleaseName,
+    each_once,
     result_of,
     told,
 )
-from monitor.commands._risk_verdict import number_in, pairs_in
+from monitor.commands._risk_verdict import names_in, number_in, pairs_in
 from monitor.frame.output import Invocation
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def generalise(
         diversity=l,
         closeness=t,
     )
-    fixed = None if levels is None else {name: number_in(level) for name, level in pairs_in(levels).items()}
+    fixed = None if levels is None else _fixed(levels)
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
     question, meant = ask(said, words, invocation)
     compared = None if read is None else read.compared(question.place)
@@ -90,6 +91,12 @@ def generalise(
     invocation.emit(
         result, lambda console: draw_generalisation(console, bill, out, named=meant.named, compared=compared)
     )
+
+
+def _fixed(levels: str) -> dict[str, Any]:
+    """Read `age=2,zip=1`."""
+    pairs = (pair for one in names_in(levels) for pair in pairs_in(one).items())
+    return {name: number_in(level) for name, level in each_once(pairs).items()}
 
 
 def _levels(bill: "Bill") -> dict[str, int] | None:

@@ -14,10 +14,11 @@ from monitor.commands._remedy_words import (
     K,
     Out,
     ReleaseName,
+    each_once,
     result_of,
     told,
 )
-from monitor.commands._risk_verdict import limits_in_words, pairs_in
+from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 
 
@@ -59,9 +60,8 @@ def suppress(
     check_place(out, given=given, force=force)
     meant = meant_by(Said(given, quasi_identifiers, release, k=k, diversity=l, closeness=t), invocation)
     with limits_in_words(""):
-        remedy = Suppress.model_validate(
-            {"columns": meant.columns, **meant.limits, "cells": cells, "weights": pairs_in(weights)}
-        )
+        worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
+        remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
     question = Question.of(meant.place, remedy, meant.every)
     bill = told("suppress", lambda tell: recode(question, out, clock=SystemClock(), progress=tell))
     result = result_of(given, out, bill, named=meant.named)

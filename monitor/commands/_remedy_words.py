@@ -143,9 +143,23 @@ def limits_said(
     default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
     return {
         "k": k if k is not None else (limits.k if limits is not None else None) or 5,
-        "l": default_l if diversity is None else dict(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
-        "t": default_t if closeness is None else dict(_limit(one, ("t", "distance")) for one in _each(closeness)),
+        "l": default_l if diversity is None else each_once(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
+        "t": default_t if closeness is None else each_once(_limit(one, ("t", "distance")) for one in _each(closeness)),
     }
+
+
+def each_once(said: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
+    """Gather what is said of columns.
+
+    Raises:
+        Stop: two things are said of one.
+    """
+    found: dict[str, Done] = {}
+    for name, one in said:
+        if name in found:
+            raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))
+        found[name] = one
+    return found
 
 
 def _each(said: Iterable[str]) -> Sequence[str]:

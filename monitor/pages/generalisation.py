@@ -47,7 +47,12 @@ def draw_generalisation(
         console,
         ("column", "~level", ">information lost", ">cells changed"),
         [
-            (visible(name), _level(levels.get(name)), f"{lost:.2f} %", f"{bill.cells_changed[name]:,}")
+            (
+                visible(name),
+                _level(levels.get(name), bill.cells_changed[name]),
+                f"{lost:.2f} %",
+                f"{bill.cells_changed[name]:,}",
+            )
             for name, lost in bill.information_lost.items()
         ],
     )
@@ -115,7 +120,7 @@ def draw_proof(console: Console, bill: Bill, out: Path) -> None:
     """Print what holds of the file."""
     reached: Mapping[str, Any] = bill.guarantee.reached
     kept, k = bill.rows - bill.rows_suppressed, int(reached["k"])
-    said = f"  {visible(str(out))}: each of {kept:,} records is alike with at least {k - 1:,} others (k = {k:,})"
+    said = f"  {visible(str(out))}: each of {kept:,} records is alike with at least {others(k)} (k = {k:,})"
     among = f" in {visible(', '.join(bill.guarantee.columns))}"
     console.print(Text.assemble(("PROVED", "green"), said, among), soft_wrap=True)
     for name, found in reached["l"].items():
@@ -126,6 +131,11 @@ def draw_proof(console: Console, bill: Bill, out: Path) -> None:
     if bill.rows_suppressed:
         share = 100 * bill.rows_suppressed / bill.rows
         console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are left out"))
+
+
+def others(k: int) -> str:
+    """Say how many records one of k is alike with."""
+    return "1 other" if k == 2 else f"{k - 1:,} others"
 
 
 def draw_change(console: Console, compared: "Compared") -> None:
@@ -150,8 +160,19 @@ def _share(value: float | None) -> str | None:
     return None if value is None else f"{100 * value:.2f} %"
 
 
-def _level(one: Mapping[str, Any] | None) -> str:
-    return "several labels for a value" if one is None else f"{one['name']} (level {one['level']} of {one['of']})"
+def _level(one: Mapping[str, Any] | None, changed: int) -> str:
+    if one is None:
+        return "several labels for a value" if changed else "as it is"
+    return f"{one['name']} (level {one['level']} of {one['of']})"
+
+
+def _value(by: str, value: float | str) -> str:
+    """Write what was made least as `lattice` does; of precision that is what is missing to 1."""
+    if isinstance(value, str):
+        return value
+    if by == "loss":
+        return f"{100 * value:.2f} %"
+    return f"{1 - value:.4f}" if by == "precision" else f"{value:.6g}"
 
 
 def _search(figures: Mapping[str, Any]) -> str:
@@ -160,7 +181,7 @@ def _search(figures: Mapping[str, Any]) -> str:
     by = f"{groups:,} groups; {figures['seconds']:.1f} s by {figures['search']}"
     if figures["proved"] is None:
         return by
-    value = figures["value"]
-    best = f"{figures['by']} {value if isinstance(value, str) else format(value, '.6g')}"
-    least = "no other levels that hold have less: proved" if figures["proved"] else "the best within the budget"
+    less = "more" if figures["by"] == "precision" else "less"
+    best = f"{figures['by']} {_value(figures['by'], figures['value'])}"
+    least = f"no other levels that hold have {less}: proved" if figures["proved"] else "the best within the budget"
     return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from monitor.frame.console import visible
 from monitor.frame.tables import draw_table
+from monitor.pages.generalisation import others
 from remedies import Bill
 
 _NOT_PROTECTED: Final = (
@@ -19,7 +20,7 @@ _NOT_PROTECTED: Final = (
 
 def draw_bill(console: Console, bill: Bill, out: Path, k: int) -> None:
     """Print what was proved of the file, and what it cost."""
-    said = f"  {visible(str(out))}: each of {bill.rows:,} records is alike with at least {k - 1:,} others (k = {k:,})"
+    said = f"  {visible(str(out))}: each of {bill.rows:,} records is alike with at least {others(k)} (k = {k:,})"
     among = f" in {visible(', '.join(bill.guarantee.columns))}"
     console.print(Text.assemble(("PROVED", "green"), said, among), soft_wrap=True)
     console.print(Text(_loss(bill.figures)))

@@ -38,6 +38,8 @@ class Analysis:
             self._tree = sqlglot.parse_one(select_sql(query, dialect="duckdb"), read="duckdb")
         except Misconfigured as error:
             raise _refused(str(error).replace("'query'", "the analysis")) from None
+        if any(cte.alias.lower() == DATA for cte in self._tree.find_all(exp.CTE)):
+            raise _refused(f"the analysis gives the name `{DATA}` to something else; it is that of the table")
         known = {DATA, *(cte.alias.lower() for cte in self._tree.find_all(exp.CTE))}
         strange = [table.name for table in self._tree.find_all(exp.Table) if table.name.lower() not in known]
         if strange or not self._tables():

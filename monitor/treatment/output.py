@@ -115,10 +115,26 @@ def sink(draft: Path, schema: "pa.Schema") -> "Iterator[Callable[[pa.Table | pa.
     else:
         from pyarrow import csv
 
+        _check_csv(schema)
         with csv.CSVWriter(draft, schema) as rows:
             yield rows.write
     with draft.open("rb") as written:
         os.fsync(written.fileno())
+
+
+def _check_csv(schema: "pa.Schema") -> None:
+    """See that a CSV file can hold these columns.
+
+    Raises:
+        Stop: it cannot.
+    """
+    import pyarrow as pa
+
+    tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    for field in schema:
+        if any(test(field.type) for test in tests):
+            message = f"a CSV file cannot hold column '{field.name}' of type {field.type}"
+            raise _refused(message, "write a .parquet file, or leave out the column")
 
 
 def _refused(message: str, hint: str) -> Stop:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,24 @@ def test_every_type_of_number_is_kept(column: Any) -> None:
     treated = Code(top={"a": Decimal(50)}).apply(frame).frame
     assert treated.dtypes.tolist() == frame.dtypes.tolist()
     assert [None if pd.isna(value) else float(value) for value in treated["a"]] == [float(frame["a"][0]), 50.0, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound"),
+    [
+        ("int8", "200"),
+        ("int8[pyarrow]", "200"),
+        ("float32", "50.1"),
+        ("float[pyarrow]", "50.1"),
+        (pd.ArrowDtype(pa.decimal128(5, 2)), "50.125"),
+        (pd.ArrowDtype(pa.decimal128(5, 2)), "100000"),
+    ],
+)
+def test_a_bound_that_a_type_cannot_hold_is_told(kind: Any, bound: str) -> None:
+    """What nearly is the bound may lie beyond it."""
+    frame = pd.DataFrame({"a": pd.Series([Decimal(1), Decimal(99)]).astype(kind)})
+    with pytest.raises(Misfit, match="column 'a' has a type that cannot hold its bound"):
+        Code(bottom={"a": Decimal(bound)}).apply(frame)
 
 
 @pytest.mark.parametrize("form", ["number", "label"])

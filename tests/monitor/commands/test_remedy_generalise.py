@@ -1,6 +1,7 @@
 """`tablewatch remedy generalise`: a table is recoded, written, read again and proved; or nothing is left behind."""
 
 import json
+import re
 import signal
 import sqlite3
 from contextlib import closing
@@ -310,6 +311,13 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         ((*COLUMNS, *HIERARCHIES, "--by", "taste"), 2, "by: input should be 'loss'"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=9"), 2, "column 'age' has no level 9; its levels are 0 to 4"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "agee=1"), 2, "'levels' names a column"),
+        ((*COLUMNS, *HIERARCHIES, "--levels", "age=1,age=2"), 2, "'age' is named twice"),
+        ((*COLUMNS, *HIERARCHIES, "--analysis", "WITH data AS (SELECT 1) FROM data"), 2, "the analysis "),
+        (
+            (*COLUMNS, *HIERARCHIES, "--analysis", "WITH data AS (SELECT 1 a) SELECT a FROM data"),
+            2,
+            "the analysis gives",
+        ),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1", "--by", "kl"), 2, "fixed 'levels' leave nothing"),
         ((*COLUMNS, *HIERARCHIES, "--levels", "age=1"), 1, "at these levels "),
         ((*COLUMNS, *HIERARCHIES, "--l", "ill=9"), 1, "no generalisation holds what is asked for"),
@@ -325,6 +333,30 @@ def test_wrong_usage_is_told_and_leaves_nothing(
     """Every message says what was seen and expected, shows no value, and no file is made."""
     found, errors = _problems("people.csv", "safe.csv", *words, capsys=capsys)
     assert (found, errors[0]["message"][: len(said)]) == (code, said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "loss"), r": loss [0-9.]+ %, no other levels that hold have less: proved \("),
+        (("--by", "precision"), r": precision 0\.[0-9]{4}, no other levels that hold have more: proved \("),
+    ],
+)
+def test_measures_are_written_as_elsewhere(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Loss in per cent, as in the table below; precision as its definition has it, where more is better."""
+    code, out = _said("people.csv", "safe.csv", *COLUMNS, *HIERARCHIES, *words, capsys=capsys)
+    assert code == 0
+    assert re.search(said, out)
+
+
+def test_a_column_that_is_not_cut_is_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Mondrian gives labels to those columns alone of which a part has several values."""
+    words = ("-q", "sex,income", "--hierarchy", "sex=flat", "--search", "mondrian", "--k", "150")
+    code, out = _said("people.csv", "safe.csv", *words, capsys=capsys)
+    assert code == 0
+    assert re.search(r"\nsex +as it is +0.00 % +0\nincome +several labels for a value ", out)
 
 
 def test_ctrl_c_leaves_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,24 @@ def test_the_exact_texts_of_a_file_are_counted(
     assert _value("suppress", "in.parquet", "safe.csv", "-q", "a", "--k", "2", capsys=capsys)["k"] == 2
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([[1]] * 4, "a CSV file cannot hold column 'b' of type list<element: int64>"),
+        ([b"\xff"] * 4, "a CSV file cannot hold column 'b' of type binary"),
+    ],
+)
+@pytest.mark.parametrize("words", [("suppress", "-q", "a", "--k", "2"), ("code", "--top", "a=5")])
+def test_what_a_csv_file_cannot_hold_is_told(
+    cells: list[Any], said: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns that nobody treats go into a Parquet file, or the message says which one is in the way."""
+    pq.write_table(pa.table({"a": [1, 1, 1, 1], "b": cells}), "in.parquet")
+    code, message = _problem(words[0], "in.parquet", "safe.csv", *words[1:], capsys=capsys)
+    assert (code, message[:43]) == (2, said[:43])
+    _value(words[0], "in.parquet", "safe.parquet", *words[1:], capsys=capsys)
+
+
 def test_nan_and_null_are_two_sensitive_values(capsys: pytest.CaptureFixture[str]) -> None:
     """Also where an output is compared with its input."""
     secret = [float("nan"), None, 1.0, 2.0] * 3
@@ -158,7 +176,17 @@ def test_labels_stand_for_numbers_on_demand(capsys: pytest.CaptureFixture[str]) 
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--k", "500"), 2, "400 records cannot hide among 500"),
         (("suppress", "people.csv", "safe.csv", "-q", "age", "--weights", "age=2"), 2, "'weights' goes with"),
         (("suppress", "people.csv", "people.csv", "-q", "age", "--force"), 2, "'people.csv' is the file that is read"),
+        (("suppress", "people.csv", "safe.csv", "-q", "age", "--cells", "--weights", "age=inf"), 2, "weights.age: "),
+        (
+            ("suppress", "people.csv", "safe.csv", "-q", "age", "--cells", "--weights", "age=1,age=2"),
+            2,
+            "'age' is named",
+        ),
+        (("suppress", "people.csv", "safe.csv", "-q", "age", "--l", "ill=2,ill=3"), 2, "'ill' is named twice"),
         (("code", "people.csv", "safe.csv"), 2, "no bound is given"),
+        (("code", "people.csv", "safe.csv", "--top", "age=80,age=70"), 2, "'age' is named twice"),
+        (("code", "people.csv", "safe.csv", "--top", "age=1e400", "--as", "label"), 2, "top.age: no 64-bit number"),
+        (("code", "people.csv", "safe.csv", "--bottom", "age=99999999999999999999"), 2, "column 'age' has a type that"),
         (("code", "people.csv", "safe.csv", "--top", "age"), 2, "'age' is no bound of a column"),
         (("code", "people.csv", "safe.csv", "--top", "agee=80"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("code", "people.csv", "safe.csv", "--top", "name=80"), 2, "column 'name': "),
