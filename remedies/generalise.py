@@ -114,6 +114,18 @@ class Generalise(Recodes):
                 if fault.fatal:
                     yield name, fault
 
+    def doubts(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
+        """Give what is strange about each column's hierarchy, though it can be used.
+
+        Raises:
+            Misfit: as `faults`.
+        """
+        check_columns(self.columns, table)
+        for name in self.columns:
+            for fault in self._faults_of(name, table):
+                if not fault.fatal:
+                    yield name, fault
+
     def built(self, table: pd.DataFrame) -> Mapping[str, Hierarchy]:
         """Give the hierarchy of each column, for the values that a table has in it.
 

@@ -1,6 +1,6 @@
 """`tablewatch remedy generalise`: values become broader until k records are alike."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -22,7 +22,10 @@ from monitor.commands._risk_verdict import names_in, number_in, pairs_in
 from monitor.frame.output import Invocation
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from remedies import Bill
+    from remedies.generalise import Generalise
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,8 +63,9 @@ def generalise(
     Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
     """
     from monitor.clock import SystemClock
-    from monitor.pages.generalisation import draw_generalisation
+    from monitor.pages.generalisation import draw_doubts, draw_generalisation
     from monitor.treatment.analysis import Analysis
+    from monitor.treatment.hierarchies import doubts_in
     from monitor.treatment.output import check_place
     from monitor.treatment.recoded import recode
 
@@ -82,15 +86,20 @@ def generalise(
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
     question, meant = ask(said, words, invocation)
     compared = None if read is None else read.compared(question.place)
+    doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     bill = told("generalise", lambda tell: recode(question, out, clock=SystemClock(), progress=tell, look=compared))
     result = {
         **result_of(given, out, bill, named=meant.named),
         "levels": _levels(bill),
+        "warnings": doubts,
         "analysis": None if compared is None else compared.as_json(),
     }
-    invocation.emit(
-        result, lambda console: draw_generalisation(console, bill, out, named=meant.named, compared=compared)
-    )
+
+    def draw(console: "Console") -> None:
+        draw_doubts(console, doubts)
+        draw_generalisation(console, bill, out, named=meant.named, compared=compared)
+
+    invocation.emit(result, draw)
 
 
 def _fixed(levels: str) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from monitor.commands._remedy_words import Closeness, Columns, Diversity, Given,
 from monitor.frame.output import Invocation
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from monitor.treatment.recoded import Question
     from remedies import Progress
     from remedies.generalisation._choices import Choices
@@ -42,7 +44,9 @@ def lattice(
 
     Example: tablewatch remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
     """
+    from monitor.pages.generalisation import draw_doubts
     from monitor.pages.lattice import draw_lattice
+    from monitor.treatment.hierarchies import doubts_in
 
     invocation: Invocation = ctx.obj
     said = Said(
@@ -56,6 +60,7 @@ def lattice(
         closeness=t,
     )
     question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
+    doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
     result = {
         "schema": "tablewatch.lattice/1",
@@ -63,8 +68,14 @@ def lattice(
         "input": given,
         "quasi_identifiers": list(choices.columns),
         **choices.as_json(),
+        "warnings": doubts,
     }
-    invocation.emit(result, lambda console: draw_lattice(console, choices, most=top))
+
+    def draw(console: "Console") -> None:
+        draw_doubts(console, doubts)
+        draw_lattice(console, choices, most=top)
+
+    invocation.emit(result, draw)
 
 
 def _look(question: "Question", *, every: bool, tell: "Progress") -> "Choices":

@@ -27,6 +27,7 @@ _RARE: Final = (
     "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
     "value tells it of each of them (--l, --t); columns that were not named leave as they are."
 )
+_DOUBTS: Final = 5
 _NO_K: Final = (
     "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
     "from the table itself tell its extremes."
@@ -101,6 +102,15 @@ def draw_coding(console: Console, bill: Bill, out: Path) -> None:
     )
     console.print()
     console.print(Text(_NO_K, "dim"))
+
+
+def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
+    """Warn of what is strange about hierarchies that are used all the same."""
+    for one in doubts[:_DOUBTS]:
+        said = f"  {visible(str(one['file']))}: column '{visible(one['column'])}': {visible(one['message'])}"
+        console.print(Text.assemble(("WARNING", "yellow"), said), soft_wrap=True)
+    if len(doubts) > _DOUBTS:
+        console.print(Text(f"and {len(doubts) - _DOUBTS:,} more warnings: --format json", "dim"))
 
 
 def draw_named(console: Console, named: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from checks import Json
 from monitor.frame.problem import ExitCode, Problem, Stop
 from remedies import Misfit
 
@@ -75,6 +76,16 @@ def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
     ]
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
+
+
+def doubts_in(remedy: "Generalise", table: "pd.DataFrame") -> Sequence[Mapping[str, Json]]:
+    """Give what is strange about the hierarchies that somebody wrote into files, though they can be used."""
+    files = {name: getattr(declared, "path", None) for name, declared in remedy.hierarchies.items()}
+    return [
+        {"column": name, "kind": fault.kind.value, "level": fault.level, "message": fault.message, "file": files[name]}
+        for name, fault in remedy.doubts(table)
+        if files.get(name) is not None
+    ]
 
 
 def _read(said: str) -> "tuple[str, HierarchySpec]":

@@ -351,6 +351,23 @@ def test_measures_are_written_as_elsewhere(
     assert re.search(said, out)
 
 
+@pytest.mark.parametrize("command", ["generalise", "lattice"])
+def test_strange_hierarchies_are_warned_of(here: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file may say what nobody means; it is obeyed, and told. What is declared in words is not."""
+    lines = [f"{age};{'0-20' if age < 30 else '30-99'};{level};*" for age in range(120) for level in ("0-99",)]
+    (here / "age.csv").write_text("\n".join(lines), encoding="utf-8")
+    words = ("-q", "age,sex", "--hierarchy", "age=age.csv", "--hierarchy", "sex=flat", "--format", "json")
+    given = ("people.csv", "safe.csv") if command == "generalise" else ("people.csv",)
+    assert run(["remedy", command, *given, *words], Invocation()) == 0
+    told = json.loads(capsys.readouterr().out)["warnings"]
+    assert {"column": "age", "file": "age.csv", "kind": "misplaced", "level": 1} in [
+        {name: value for name, value in one.items() if name != "message"} for one in told
+    ]
+    force = ("--force",) if command == "generalise" else ()
+    assert run(["remedy", command, *given, *words[:-2], *force], Invocation()) == 0
+    assert capsys.readouterr().out.startswith("WARNING  age.csv: column 'age': level 1 ")
+
+
 def test_a_column_that_is_not_cut_is_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """Mondrian gives labels to those columns alone of which a part has several values."""
     words = ("-q", "sex,income", "--hierarchy", "sex=flat", "--search", "mondrian", "--k", "150")
