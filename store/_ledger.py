@@ -9,7 +9,7 @@ Whatever was granted is in the database and under the anchor. A crash before 2 l
 4, a charge that nobody used: the next step moves the anchor on. A database that is behind the anchor, or holds another
 entry in that place, has lost charges that were used: everything is refused until a person resumes the ledger, which
 charges again what the anchor knows of. The other order, the anchor first, would take every crash between for a backup.
-See docs/adr/0010-the-ledger-is-anchored-after-the-commit.md.
+See docs/adr/0011-the-ledger-is-anchored-after-the-commit.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
