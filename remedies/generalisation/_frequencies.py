@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies.generalisation._spell import path_of_null, texts_of
+from remedies.generalisation._spell import path_of_null, scalars_of, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,7 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Do
     import pandas as pd
 
     codes, known = pd.factorize(column, use_na_sentinel=True)
-    values = list(known)
+    values = scalars_of(known, name)
     codes = codes.astype(np.int64)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(values), codes)
@@ -238,7 +238,7 @@ def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:
         codes, known = pd.factorize(column, sort=True, use_na_sentinel=True)
     except TypeError:
         codes, known = pd.factorize(column, use_na_sentinel=True)
-    values: list[Any] = list(known)
+    values: list[Any] = scalars_of(known, column.name)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(values), codes)
         values.append(None)

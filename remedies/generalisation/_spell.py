@@ -97,7 +97,21 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], Iterable
         codes, distinct = pd.factorize(column)
     except (TypeError, NotImplementedError):
         raise Misfit(f"column '{column.name}' holds values that cannot be compared; {_EXPECTED}") from None
-    return np.asarray(codes, dtype=np.int64), distinct
+    return np.asarray(codes, dtype=np.int64), scalars_of(distinct, column.name)
+
+
+def scalars_of(distinct: Iterable[object], column: object) -> list[object]:
+    """Give the values of a column as Python has them.
+
+    Raises:
+        Misfit: it cannot have them: engines know days without end.
+    """
+    try:
+        return list(distinct)
+    except (OverflowError, ValueError):
+        raise Misfit(
+            f"column '{column}' holds days or times out of range, such as infinite ones; {_EXPECTED}"
+        ) from None
 
 
 @cache

@@ -110,6 +110,14 @@ def test_what_a_csv_file_cannot_hold_is_told(
     _value(words[0], "in.parquet", "safe.parquet", *words[1:], capsys=capsys)
 
 
+@pytest.mark.parametrize("words", [("-q", "a"), ("-q", "b", "--l", "a=2")])
+def test_days_without_end_are_told(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """DuckDB takes `inf` in a CSV for a day, and Python has no such day."""
+    Path("in.csv").write_text("a,b\n" + "inf,1\n-inf,1\n" * 4, encoding="utf-8")
+    code, message = _problem("suppress", "in.csv", "safe.csv", *words, capsys=capsys)
+    assert (code, message[:54]) == (2, "column 'a' holds days or times out of range, such as i")
+
+
 def test_nan_and_null_are_two_sensitive_values(capsys: pytest.CaptureFixture[str]) -> None:
     """Also where an output is compared with its input."""
     secret = [float("nan"), None, 1.0, 2.0] * 3
