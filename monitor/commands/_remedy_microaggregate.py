@@ -120,7 +120,7 @@ def _treat(
         frame = read(place)
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = treated.bill
-        written = Written(texts=texts_in(treated.frame))
+        written = Written(texts=texts_in(treated.frame)).exactly(every)
         reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
     else:
         bill = _streamed(place, out, chosen, every, memory)

@@ -82,7 +82,7 @@ def recode(
     remedy, frequencies = question.remedy, question.frequencies()
     with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
         chosen = remedy.choose(frequencies, progress=tell)
-    writer = _Writer(question.place, chosen)
+    writer = _Writer(question.place, chosen, question.every)
 
     def looked(draft: Path) -> Mapping[str, Json]:
         written = Written(texts=writer.texts)
@@ -98,8 +98,8 @@ def recode(
 class _Writer:
     """Writes a table as a recoding makes it. `texts`: the columns that were written as texts."""
 
-    def __init__(self, place: Place, chosen: "Chosen") -> None:
-        self._place, self._recoding = place, chosen.recoding
+    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str]) -> None:
+        self._place, self._recoding, self._every = place, chosen.recoding, every
         self.texts: Sequence[str] = ()
 
     def write(self, draft: Path) -> None:
@@ -150,11 +150,15 @@ class _Writer:
         import pandas as pd
         import pyarrow as pa
 
+        from remedies.generalisation._recoding import one_zero
+
         frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
         combinations = rows.find(frame)
         if (combinations < 0).any():
             raise _changed()
         treated = self._recoding.apply(frame, combinations)
+        for name in treated.columns.intersection(list(self._every)):
+            treated[name] = one_zero(treated[name])
         columns = [pa.array(treated[field.name], from_pandas=False).cast(field.type) for field in schema]
         return pa.table(columns, schema=schema)
 

@@ -84,10 +84,10 @@ class RecodedColumn:
         import pandas as pd
 
         if self.is_unchanged:
-            return _one_zero(column)
+            return one_zero(column)
         if self.keeps_type:
             blank = (self.labels.levels != 0)[self.numbers]
-            return _one_zero(_with_nulls(column)).mask(blank[combinations])
+            return one_zero(_with_nulls(column)).mask(blank[combinations])
         texts = np.array([*map(text_of, self.labels.texts)], dtype=object)
         return pd.Series(texts[self.numbers[combinations]], index=column.index, name=column.name, dtype="str")
 
@@ -196,7 +196,7 @@ def leaf_order(domain: Domain) -> Whole:
     return np.lexsort(domain.nodes).astype(np.int64)
 
 
-def _one_zero(column: pd.Series[Any]) -> pd.Series[Any]:
+def one_zero(column: pd.Series[Any]) -> pd.Series[Any]:
     """Write -0.0 as 0.0: they are one value, and whoever reads `-0` could tell them apart."""
     from pandas.api.types import is_float_dtype
 

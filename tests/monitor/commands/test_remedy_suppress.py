@@ -79,6 +79,16 @@ def test_numbers_that_are_one_value_are_one_text(end: str, capsys: pytest.Captur
     assert {str(value) for (value,) in found.fetchall()} == {"0" if end == "csv" else "0.0"}
 
 
+def test_a_column_that_is_only_classified_has_one_zero(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The proof is about all quasi-identifiers, and so is what it cannot see."""
+    pq.write_table(pa.table({"a": ["x"] * 4, "b": [0.0, 0.0, 0.0, -0.0]}), here / "in.parquet")
+    config = CONFIG.partition("releases:")[0].format(source="files: in.parquet")
+    config = config.replace("people", "in").partition("    columns:")[0]
+    (here / "tablewatch.yaml").write_text(f"{config}    columns: {{b: quasi-identifier}}\n", encoding="utf-8")
+    _value("suppress", "in", "safe.parquet", "-q", "a", "--k", "4", capsys=capsys)
+    assert [str(one) for one in pq.read_table("safe.parquet")["b"].to_pylist()] == ["0.0"] * 4
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [([2**64 - 1] * 5 + [2**64 - 2] * 2, pa.uint64()), ([None] * 2 + [""] * 9, pa.string())],
