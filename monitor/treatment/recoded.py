@@ -164,10 +164,10 @@ class _Writer:
 
 
 def _kind(seen: "pa.DataType", told: "pa.Field") -> "pa.DataType":
-    """Give the engine's type of a column; SQLite says one and gives another, such as texts for times."""
+    """Give the engine's type of a column; SQLite says one and gives another: texts for times, 1 for true."""
     import pyarrow as pa
 
-    differs = pa.types.is_string(seen) != pa.types.is_string(told.type)
+    differs = any(test(seen) != test(told.type) for test in (pa.types.is_string, pa.types.is_boolean))
     return seen if differs and not pa.types.is_null(seen) else told.type
 
 

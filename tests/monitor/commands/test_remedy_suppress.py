@@ -1,6 +1,8 @@
 """`tablewatch remedy suppress` and `code`: small remedies, written and proved as the large ones."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,20 @@ def test_days_without_end_are_told(words: tuple[str, ...], capsys: pytest.Captur
     Path("in.csv").write_text("a,b\n" + "inf,1\n-inf,1\n" * 4, encoding="utf-8")
     code, message = _problem("suppress", "in.csv", "safe.csv", *words, capsys=capsys)
     assert (code, message[:54]) == (2, "column 'a' holds days or times out of range, such as i")
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_truth_is_written_as_sqlite_has_it(here: Path, end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It calls a column BOOLEAN and holds 0 and 1: so does the output, and it can be compared with the table."""
+    with closing(sqlite3.connect(here / "in.db")) as table:
+        table.execute("CREATE TABLE people (a TEXT, s BOOLEAN)")
+        table.executemany("INSERT INTO people VALUES ('x', ?)", [(True,), (False,), (None,)] * 4)
+        table.commit()
+    config = CONFIG.partition("    columns:")[0].format(source='url: "sqlite:///in.db"')
+    (here / "tablewatch.yaml").write_text(config, encoding="utf-8")
+    value = _value("suppress", "people", f"safe.{end}", "-q", "a", "--k", "2", "--t", "s=0", capsys=capsys)
+    assert value["bill"]["guarantee"]["reached"]["t"]["s"]["t"] == 0
+    assert set(duckdb.sql(f"SELECT s FROM 'safe.{end}'").fetchall()) == {(0,), (1,), (None,)}
 
 
 def test_nan_and_null_are_two_sensitive_values(capsys: pytest.CaptureFixture[str]) -> None:
