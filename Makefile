@@ -30,7 +30,7 @@ test: $(READY)  ## Run the tests
 
 soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
 	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \
-	  $(BIN)/python -m pytest -s tests/crash tests/monitor/daemon/test_soak.py
+	  $(BIN)/python -m pytest -s tests/crash tests/monitor/daemon/test_soak.py tests/store/test_ledger_laws.py
 
 check: $(READY)  ## Lint, imports, types
 	$(BIN)/ruff check .

@@ -1,6 +1,10 @@
-"""Laws of the ledger, whatever happens to it; and faults that were put into it, each of which the laws must find."""
+"""Laws of the ledger, whatever happens to it; and faults that were put into it, each of which the laws must find.
+
+A few faults show only after minutes of trying; `make soak` waits for these, too.
+"""
 
 import inspect
+import os
 import textwrap
 from pathlib import Path
 from types import ModuleType
@@ -88,10 +92,20 @@ _FAULTS = {
         )
     ],
 }
+_LATE = {
+    "an answer without a charge",
+    "an anchor that knows no hash",
+    "a resumption that takes one way for the other",
+    "another cost under an old id",
+    "an anchor that goes back",
+    "a charge that was overtaken and lost",
+}
+_SOUGHT = sorted(set(_FAULTS) if os.environ.get("TABLEWATCH_CRASH_EVERY") == "1" else set(_FAULTS) - _LATE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", _FAULTS)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("fault", _SOUGHT)
 def test_a_fault_in_the_ledger_is_found(empty_file: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     """What the laws do not find they do not rule out: each fault breaks one of them."""
     for module, owner, name, old, new in _FAULTS[fault]:
