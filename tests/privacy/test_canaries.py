@@ -22,6 +22,8 @@ from tests.privacy.planted import PLANTS
 from tests.privacy.playing import SHARED, plant, play_commands, play_daemon
 from tests.privacy.tokens import found_in
 
+pytestmark = pytest.mark.timeout(1200)  # the session does all that Tablewatch can do
+
 
 @pytest.fixture(scope="module")
 def played(new_place: Callable[[], Place]) -> Place:

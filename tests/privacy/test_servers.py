@@ -20,6 +20,8 @@ from tests.privacy.planted import COLUMNS, PLANTS, Harvest, create_table
 from tests.privacy.playing import NO_GX, WEEK
 from tests.privacy.tokens import SECRET, found_in
 
+pytestmark = pytest.mark.timeout(1200)  # the session does all that Tablewatch can do
+
 _PASSWORD = f"{SECRET}postgres"
 _NOT_NULL = {"type": "not_null", "columns": ["name"]}
 
