@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks import Zones
@@ -12,7 +13,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.target import Subject, Target
 from sources import CsvOptions, SourceSpec
-from store import Store, StoreError, open_store, signature_key
+from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key
 
 if TYPE_CHECKING:
     from incidents import Maintenance, Pricing
@@ -91,6 +92,11 @@ class Project:
             StoreError: there is none, and none can be made.
         """
         return signature_key(self.config.storage.url, self.config.storage.signature_key)
+
+    def ledger(self, store: Store) -> StoredLedger:
+        """Give the ledger of privacy budgets that is in a store."""
+        place = self.config.storage.ledger_anchor
+        return StoredLedger(store, anchor_file(self.config.storage.url, None if place is None else Path(place)))
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""

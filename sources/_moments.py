@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, md5
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sources._contract import NotTemporal
@@ -105,17 +105,23 @@ def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Offer a SQLite connection the functions that `as_moment` and `microseconds` call, and a hash of values."""
+    """Offer a SQLite connection the functions that `as_moment` and `microseconds` call, and hashes of values."""
     connection.create_function(_SQLITE_MOMENT, 1, _read, deterministic=True)
     connection.create_function(_SQLITE_OFFSET, 1, _has_offset, deterministic=True)
     connection.create_function(_SQLITE_MICROSECONDS, 1, _count_microseconds, deterministic=True)
     connection.create_function(_SQLITE_HASH, -1, _hash, deterministic=True)
+    connection.create_function("md5", 1, _md5, deterministic=True)
 
 
 def _hash(*values: object) -> int:
     """Hash values to 63 bits, which every process does alike; `checks._counting` adds the hashes of rows up."""
     text = "\0".join(f"{type(value).__name__[0]}{value!r}" for value in values)
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def _md5(text: object) -> str:
+    """Hash a text as other engines' `md5` does; it puts rows into an order and guards nothing."""
+    return md5(str(text).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def _of_sqlite(column: ir.Column) -> Moment:

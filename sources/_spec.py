@@ -12,6 +12,7 @@ class CsvOptions:
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
     `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
+    `texts`: columns are texts, whatever is in them: their types then tell nothing of a value.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -19,6 +20,7 @@ class CsvOptions:
     header: bool | None = None
     null_values: tuple[str, ...] = ()
     quoted_nulls: bool = True
+    texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Files(DuckdbSource):
         if _kind(files[0]) == _PARQUET:
             return self._backend.read_parquet(paths, table_name=name, hive_partitioning=hive, **together)
         options = {**self._csv_options(), "hive_partitioning": hive, **together}
-        types = dict(self._spec.csv.types)
+        types = {} if self._spec.csv.texts else dict(self._spec.csv.types)
         if types:
             types = self._fitting(types, self._backend.read_csv(paths, table_name=name, **options).columns)
         return self._backend.read_csv(paths, table_name=name, types=types or None, **options)
@@ -99,6 +99,8 @@ class Files(DuckdbSource):
             options["delim"] = csv.delimiter
         if csv.null_values:
             options["nullstr"] = ["", *csv.null_values]
+        if csv.texts:
+            options["all_varchar"] = True
         if not csv.quoted_nulls:
             options["allow_quoted_nulls"] = False
         return options

@@ -25,6 +25,7 @@ from remedies.differential_privacy._ledger import (
     Audit,
     Budget,
     Charge,
+    GivenAnswer,
     Granted,
     Ledger,
     Refusal,
@@ -39,7 +40,7 @@ from store._json import from_text, to_text
 from store._ledger_anchor import Anchor, AnchorFile
 from store._ledger_audit import audit, disagreement
 from store._ledger_book import LedgerView, StoredBudget
-from store._ledger_chain import EntryKind, Fact
+from store._ledger_chain import Entry, EntryKind, Fact
 from store._ledger_resume import carry_over, described, resumed_already
 from store._store import Store
 
@@ -100,10 +101,11 @@ class StoredLedger:
         with self._store.reading() as view:
             return view.ledger_standing(_budget(view, data_set, unit))
 
-    def standings(self) -> Sequence[Standing]:
-        """Give all budgets, in the order in which they were created."""
+    def standings(self, data_set: str | None = None) -> Sequence[Standing]:
+        """Give all budgets, or those of a data set, in the order in which they were created."""
         with self._store.reading() as view:
-            return [view.ledger_standing(stored) for stored in view.budgets()]
+            wanted = (one for one in view.budgets() if data_set in {None, one.budget.data_set})
+            return [view.ledger_standing(one) for one in wanted]
 
     def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
         """Charge a budget, before the data is looked at.
@@ -130,6 +132,15 @@ class StoredLedger:
             RowRefused: the answer has a value that cannot be kept.
         """
         return self._write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
+
+    def answers(self, data_set: str, unit: str, *, limit: int = 100) -> Sequence[GivenAnswer]:
+        """Give the last answers about a data set, newest first: each was given out already, or could have been.
+
+        Raises:
+            NotRecorded: no such budget.
+        """
+        with self._store.reading() as view:
+            return [_given(*pair) for pair in view.answers(_budget(view, data_set, unit).id, limit)]
 
     def verify(self) -> Audit:
         """Walk the whole chain, add up every charge, and compare with the budgets and with the anchor."""
@@ -244,6 +255,17 @@ def _budget(view: LedgerView, data_set: str, unit: str) -> StoredBudget:
     if found is None:
         raise NotRecorded(f"{data_set} has no privacy budget for each {unit}; create one")
     return found
+
+
+def _given(charged: Entry, answered: Entry) -> GivenAnswer:
+    return GivenAnswer(
+        request_id=answered.fact.request or "",
+        request=from_text(charged.fact.body),
+        answer=from_text(answered.fact.body)["answer"],
+        nano=charged.fact.nano or 0,
+        answered_at=answered.fact.recorded_at,
+        actor=charged.fact.actor,
+    )
 
 
 def _mark(view: LedgerView) -> Anchor:

@@ -11,6 +11,7 @@ from sqlalchemy import func, insert, literal_column, select, update
 from remedies.differential_privacy._ledger import Budget, Standing
 from store._columns import columns_of
 from store._connected import Connected
+from store._json import from_text
 from store._ledger_chain import START, Entry, EntryKind, Fact, Head, follow
 from store._ledger_rows import BudgetRow, LedgerEntryRow
 
@@ -81,6 +82,16 @@ class LedgerView(Connected):
         this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
         found: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
         return found
+
+    def answers(self, budget: int, limit: int) -> Sequence[tuple[Entry, Entry]]:
+        """Give the last answers of a budget, newest first, each with the charge that it was stored for."""
+        these = (_ENTRY.c.budget == budget, _ENTRY.c.kind == EntryKind.ANSWERED)
+        newest = select(*columns_of(LedgerEntryRow)).where(*these).order_by(_ENTRY.c.number.desc()).limit(limit)
+        found = [_entry(row) for row in self._connection.execute(newest).mappings()]
+        numbers = [from_text(entry.fact.body)["reservation"] for entry in found]
+        charges = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number.in_(numbers))
+        by_number = {row["number"]: _entry(row) for row in self._connection.execute(charges).mappings()}
+        return [(by_number[number], entry) for number, entry in zip(numbers, found, strict=True)]
 
     def resumptions(self) -> Sequence[Fact]:
         """Give what was said whenever the ledger was resumed."""

@@ -1,6 +1,7 @@
 """The configuration: what a person writes in `tablewatch.yaml`, read, checked and typed."""
 
 from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, Webhook
+from monitor.config._budgets import Budget
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find
 from monitor.config._load import Loaded, load
@@ -27,6 +28,7 @@ from monitor.config._scalars import Schedule, Weekdays
 
 __all__ = [
     "Alerts",
+    "Budget",
     "BusinessHours",
     "Channel",
     "Config",

@@ -15,6 +15,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from checks import Check, ColumnClass
 from monitor.config._alerts import Alerts
+from monitor.config._budgets import Budget
 from monitor.config._scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Weekdays, Zone
 from monitor.config._section import Section
 
@@ -31,6 +32,11 @@ class Storage(Section):
     signature_key: Annotated[str, MinLen(16)] | None = Field(
         None,
         description="The secret under which class counts and releases are kept; on SQLite, by default, in a file.",
+    )
+
+    ledger_anchor: str | None = Field(
+        None,
+        description="File that vouches for privacy budgets: by default beside the store, better on another disk.",
     )
 
     @model_validator(mode="after")
@@ -317,6 +323,7 @@ class Config(Section):
     tables: tuple[Table, ...]
     maintenance: tuple[Maintenance, ...] = ()
     releases: dict[ReleaseName, Release] = {}
+    budgets: dict[str, Budget] = Field({}, description="Table: what noisy answers about it may cost, and be about.")
     alerts: Alerts = Alerts()
     report: Report = Report()
     daemon: Daemon = Daemon()

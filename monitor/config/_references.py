@@ -41,7 +41,7 @@ class Names:
 def unknown_references(tree: Node) -> Iterator[Problem]:
     """Find names of sources, domains, owners, channels, quiet hours and tables that nothing defines."""
     names = Names.of(tree)
-    for rule in (_tables, _ownership, _alerts, _cost, _releases, _maintenance):
+    for rule in (_tables, _ownership, _alerts, _cost, _releases, _budgets, _maintenance):
         yield from rule(tree, names)
 
 
@@ -140,6 +140,14 @@ def _releases(tree: Node, names: Names) -> Iterator[Problem]:
     for release in entries(child(tree, "releases")).values():
         yield from _known(child(release, "table"), names.tables, "table", "tables")
         yield from _known_each(child(release, "approvers"), names.owners, "owner", "owners")
+
+
+def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
+    budgets = child(tree, "budgets")
+    for name in entries(budgets):
+        if budgets is not None and name not in names.tables:
+            message, hint = _unknown("table", name, "tables", names.tables)
+            yield problem_at(budgets.keys[name], "config.unknown_reference", message, hint)
 
 
 def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:

@@ -112,6 +112,18 @@ class Answered:
     answer: Mapping[str, Json]
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """An answer that was stored: to what, at which cost in nano units, when and in whose name."""
+
+    request_id: str
+    request: Mapping[str, Json]
+    answer: Mapping[str, Json]
+    nano: int
+    answered_at: datetime
+    actor: str
+
+
 class RefusalReason(StrEnum):
     """Why nothing was charged; none of it depends on data."""
 

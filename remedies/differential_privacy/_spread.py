@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Final
 
 from remedies._errors import Misfit
@@ -57,3 +58,25 @@ def laplace_within(scale: int | Fraction, share: float = 0.95) -> int:
     while beyond(guess) > 1 - share:
         guess += 1
     return guess
+
+
+def gaussian_within(sigma_squared: int | Fraction, share: float = 0.95) -> int:
+    """Give the smallest distance within which discrete Gaussian noise stays with at least this probability.
+
+    Above sigma = 3 by the normal distribution, which it equals but for a share of exp(-2 pi^2 sigma^2).
+
+    Raises:
+        Misfit: the share is not between 0 and 1, or sigma^2 is not exact and above 0.
+    """
+    if not 0 < share < 1:
+        raise Misfit(f"the share is {share}, expected a number between 0 and 1, such as 0.95")
+    square = float(exact_scale(sigma_squared))
+    if square > _SMOOTH:
+        return max(0, math.ceil(NormalDist(0, math.sqrt(square)).inv_cdf((1 + share) / 2) - 0.5))
+    weights = [math.exp(-(z**2) / (2 * square)) for z in range(_FAR + 1)]
+    whole, inside = 2 * sum(weights) - 1, 1.0
+    distance = 0
+    while inside < share * whole:
+        distance += 1
+        inside += 2 * weights[distance]
+    return distance

@@ -1,0 +1,54 @@
+"""What the commands about privacy budgets share: how they find one, what they say of it, and what they refuse."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.commands._words import who
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.wiring import Project
+    from store import Store, StoredLedger
+
+TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table under 'budgets' of the configuration.")]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Where budgets are asked about: the project, its ledger, and in whose name."""
+
+    project: "Project"
+    store: "Store"
+    ledger: "StoredLedger"
+    actor: str
+
+
+@contextmanager
+def counter(invocation: Invocation, by: str | None = None) -> Iterator[Counter]:
+    """Open the ledger of a project, and say in words what it refuses.
+
+    Raises:
+        Stop: there is no such budget, it exists already, or something is not a name, an amount or a reason.
+    """
+    from monitor.wiring import Project
+    from remedies import Misfit
+    from store import NotRecorded, StoreConflict
+
+    project = Project.of(invocation)
+    actor = who(by)
+    with project.open_store() as store:
+        try:
+            yield Counter(project, store, project.ledger(store), actor)
+        except NotRecorded as error:
+            hint = "tablewatch budget create TABLE"
+            raise Stop(ExitCode.USAGE, Problem("budget.not_created", str(error), hint=hint)) from None
+        except StoreConflict as error:
+            raise Stop(ExitCode.USAGE, Problem("budget.conflict", str(error))) from None
+        except Misfit as error:
+            raise Stop(ExitCode.USAGE, Problem("budget.misfit", str(error))) from None

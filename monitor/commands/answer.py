@@ -1,0 +1,256 @@
+"""`tablewatch answer`: ask a protected table, and get a noisy answer that is charged to its budget."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._private_words import TableName, counter
+from monitor.commands._risk_verdict import limits_in_words, names_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.commands._private_words import Counter
+    from monitor.private.data_set import DataSet
+    from remedies.differential_privacy.answers import Statistic
+
+Epsilon = Annotated[
+    str | None, typer.Option(metavar="0.1", help="What the answer costs: a decimal of at most nine places.")
+]
+Rho = Annotated[str | None, typer.Option(metavar="0.005", help="The same, of a budget that counts in rho (zcdp).")]
+Where = Annotated[
+    list[str] | None, typer.Option(metavar="'A >= 18'", help="Only these rows: a declared column compared. Repeat it.")
+]
+Cells = Annotated[str | None, typer.Option("--by", metavar="A,B,...", help="For each combination of their values.")]
+Column = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with declared limits.")]
+RequestId = Annotated[
+    str | None, typer.Option(metavar="ID", help="Asked again under the same id, the same answer costs nothing.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what it would cost and how large the noise would be; ask nothing.")
+]
+
+app = typer.Typer(
+    help="Ask a protected table: the answer is noisy, and charged to its budget.",
+    no_args_is_help=True,
+    rich_help_panel="Disclosure",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Ask a protected table: the answer is noisy, and charged to its budget before the table is looked at."""
+
+
+@app.command()
+def count(
+    ctx: typer.Context,
+    table: TableName,
+    by: Cells = None,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    where: Where = None,
+    request_id: RequestId = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Count rows, or rows of each cell with --by.
+
+    Example: tablewatch answer count customers --by sex --epsilon 0.1
+    """
+    words: dict[str, Any] = {"statistic": "histogram", "by": names_in(by)} if by else {"statistic": "count"}
+    _answer(ctx.obj, table, {**words, **_asked(epsilon, rho, where)}, request_id, dry_run=dry_run)
+
+
+@app.command()
+def histogram(
+    ctx: typer.Context,
+    table: TableName,
+    by: Annotated[str, typer.Option("--by", metavar="A,B,...", help="The columns whose cells are counted.")],
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    where: Where = None,
+    request_id: RequestId = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Count the rows of each cell of one or more columns; cells that never occur too.
+
+    Example: tablewatch answer histogram customers --by sex,birth_year --epsilon 0.5
+    """
+    words = {"statistic": "histogram", "by": names_in(by), **_asked(epsilon, rho, where)}
+    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+
+
+@app.command("sum")
+def sum_(
+    ctx: typer.Context,
+    table: TableName,
+    column: Column,
+    by: Cells = None,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    where: Where = None,
+    request_id: RequestId = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Add up a column, or in each cell with --by. Values outside the declared limits count as the nearest limit.
+
+    Example: tablewatch answer sum orders amount --by sex --epsilon 0.5
+    """
+    words = {"statistic": "sum", "column": column, "by": names_in(by), **_asked(epsilon, rho, where)}
+    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+
+
+@app.command()
+def mean(
+    ctx: typer.Context,
+    table: TableName,
+    column: Column,
+    by: Cells = None,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    where: Where = None,
+    request_id: RequestId = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Give the mean of a column, or in each cell with --by.
+
+    Example: tablewatch answer mean orders amount --epsilon 0.5
+    """
+    words = {"statistic": "mean", "column": column, "by": names_in(by), **_asked(epsilon, rho, where)}
+    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+
+
+@app.command()
+def quantile(
+    ctx: typer.Context,
+    table: TableName,
+    column: Column,
+    share: Annotated[str, typer.Option(metavar="0.5", help="The share of rows below it; 0.5 is the median.")] = "0.5",
+    step: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="From one candidate to the next; by default a 1000th.")
+    ] = None,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    where: Where = None,
+    request_id: RequestId = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Give a quantile of a column, such as its median, chosen among candidates between the declared limits.
+
+    Example: tablewatch answer quantile orders amount --share 0.9 --epsilon 0.5
+    """
+    words = {"statistic": "quantile", "column": column, "share": share, "step": step, **_asked(epsilon, rho, where)}
+    _answer(ctx.obj, table, words, request_id, dry_run=dry_run)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    table: TableName,
+    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
+) -> None:
+    """List the answers that were given; to see them again costs nothing.
+
+    Example: tablewatch answer list customers
+    """
+    from monitor.pages.answer import draw_answers
+    from monitor.private.data_set import DataSet
+    from remedies.differential_privacy._epsilon import text_of
+
+    invocation: Invocation = ctx.obj
+    with counter(invocation) as at:
+        data_set = DataSet.of(at.project, table)
+        found = at.ledger.answers(table, data_set.budget.unit, limit=limit)
+    result = {
+        "schema": "tablewatch.answers/1",
+        "ok": True,
+        "table": table,
+        "answers": [
+            {
+                "request_id": one.request_id,
+                "answered_at": one.answered_at.isoformat(),
+                "by": one.actor,
+                "cost": text_of(one.nano),
+                "request": one.request,
+                "answer": one.answer,
+            }
+            for one in found
+        ],
+    }
+    invocation.emit(result, lambda console: draw_answers(console, found))
+
+
+def _asked(epsilon: str | None, rho: str | None, where: list[str] | None) -> dict[str, Any]:
+    if epsilon is None and rho is None:
+        hint = "--epsilon 0.1; --dry-run says how large the noise would be"
+        raise Stop(ExitCode.USAGE, Problem("answer.no_price", "say what the answer may cost", hint=hint))
+    return {"epsilon": epsilon, "rho": rho, "where": where or ()}
+
+
+def _answer(
+    invocation: Invocation, table: str, words: dict[str, Any], request_id: str | None, *, dry_run: bool
+) -> None:
+    from monitor.private.data_set import DataSet
+    from remedies.differential_privacy.answers import STATISTICS
+
+    with limits_in_words(""):
+        statistic = STATISTICS[words["statistic"]].model_validate(words)
+    with counter(invocation) as at:
+        data_set = DataSet.of(at.project, table)
+        if dry_run:
+            _plan(invocation, at, data_set, statistic)
+        else:
+            _tell(invocation, at, data_set, statistic, request_id)
+
+
+def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic") -> None:
+    """Say what a request would cost, and how large its noise would be: nothing of that depends on the table."""
+    from monitor.pages.answer import draw_plan
+    from monitor.private.ask import charge_of
+    from monitor.private.standing import standing_json
+    from remedies.differential_privacy._epsilon import text_of
+
+    charge = charge_of(data_set, statistic, "dry-run")
+    standing = at.ledger.standing(charge.data_set, charge.unit)
+    noises = statistic.noises(data_set.terms)
+    result = {
+        "schema": "tablewatch.answer-plan/1",
+        "ok": True,
+        "table": data_set.table,
+        "request": charge.request,
+        "cost": text_of(charge.nano),
+        "covered": charge.nano <= standing.left,
+        "noise": [noise.as_json() for noise in noises],
+        "budget": standing_json(standing),
+    }
+    invocation.emit(result, lambda console: draw_plan(console, charge, standing, noises))
+
+
+def _tell(
+    invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic", request_id: str | None
+) -> None:
+    from monitor.pages.answer import draw_answer
+    from monitor.private.ask import NotAnswered, Teller
+    from monitor.private.standing import standing_json
+    from remedies.differential_privacy._epsilon import text_of
+    from remedies.differential_privacy._ledger import Refusal
+
+    try:
+        found = Teller(at.ledger, at.project.clock, at.actor).tell(data_set, statistic, request_id)
+    except NotAnswered as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
+    if isinstance(found, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"answer.{found.reason.value}", str(found)))
+    standing = at.ledger.standing(data_set.table, data_set.budget.unit)
+    result = {
+        "schema": "tablewatch.answer/1",
+        "ok": True,
+        "table": data_set.table,
+        "request_id": found.request_id,
+        "repeated": found.repeated,
+        "cost": text_of(found.nano),
+        "statistic": getattr(statistic, "statistic", ""),
+        "answer": found.answer,
+        "budget": standing_json(standing),
+    }
+    invocation.emit(result, lambda console: draw_answer(console, found, standing))

@@ -1,0 +1,155 @@
+"""`tablewatch budget`: what noisy answers about a table may cost the people in it, and what was spent."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.commands._private_words import By, TableName, counter
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.commands._private_words import Counter
+    from remedies.differential_privacy._ledger import Standing
+
+Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
+
+app = typer.Typer(
+    help="Keep what noisy answers about a table may cost the people in it.",
+    no_args_is_help=True,
+    rich_help_panel="Disclosure",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep what noisy answers about a table may cost the people in it. What is spent stays spent."""
+
+
+@app.command()
+def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
+    """Create the budget that the configuration declares of a table; only its columns' names and types are looked at.
+
+    Example: tablewatch budget create customers
+    """
+    from monitor.private.ask import check_columns
+    from monitor.private.data_set import DataSet
+    from sources import SourceError
+
+    invocation: Invocation = ctx.obj
+    with counter(invocation, by) as at:
+        data_set = DataSet.of(at.project, table)
+        try:
+            check_columns(data_set)
+        except SourceError as error:
+            raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None
+        standing = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now())
+    _present(invocation, [standing])
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Of this table; by default of all.")] = None,
+) -> None:
+    """Show budgets: the total, what was spent, and what all answers so far mean for whom they protect.
+
+    Example: tablewatch budget show customers
+    """
+    invocation: Invocation = ctx.obj
+    with counter(invocation) as at:
+        found = at.ledger.standings(table)
+        if table is not None and not found:
+            hint = "tablewatch budget create TABLE"
+            raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
+        for note in _differences(at, found):
+            invocation.note(note)
+    _present(invocation, found)
+
+
+@app.command()
+def change(
+    ctx: typer.Context,
+    table: TableName,
+    total: Annotated[str, typer.Option(metavar="EPSILON", help="The new total, epsilon or rho.")],
+    reason: Reason,
+    by: By = None,
+) -> None:
+    """Change the total of a budget, for a reason that is kept; what is spent stays spent.
+
+    Example: tablewatch budget change customers --total 12 --reason 'agreed with the ethics board, 2026-11-02'
+    """
+    from monitor.private.data_set import DataSet
+    from remedies.differential_privacy import nano
+
+    invocation: Invocation = ctx.obj
+    with counter(invocation, by) as at:
+        budget = DataSet.of(at.project, table).budget
+        amount = nano(total, name="the total")
+        now = at.project.clock.now()
+        standing = at.ledger.change_total(table, budget.unit, amount, reason=reason, actor=at.actor, now=now)
+    _present(invocation, [standing])
+
+
+@app.command()
+def verify(ctx: typer.Context) -> None:
+    """Walk through the whole ledger: every entry's hash, every sum, and the anchor outside the database.
+
+    Leaves with 1 if something does not fit.
+
+    Example: tablewatch budget verify
+    """
+    from monitor.pages.budget import draw_audit
+
+    invocation: Invocation = ctx.obj
+    with counter(invocation) as at:
+        audit = at.ledger.verify()
+    code = ExitCode.FAILED if audit.flaws else ExitCode.OK
+    result = {
+        "schema": "tablewatch.ledger-audit/1",
+        "ok": code is ExitCode.OK,
+        "exit_code": int(code),
+        "entries": audit.entries,
+        "anchored": audit.anchored,
+        "flaws": [{"entry": flaw.entry, "problem": flaw.problem} for flaw in audit.flaws],
+    }
+    invocation.emit(result, lambda console: draw_audit(console, audit))
+    raise Stop(code)
+
+
+@app.command()
+def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
+    """Go on with a ledger that does not fit its anchor: what the anchor knows to be spent is charged again.
+
+    Example: tablewatch budget resume --reason 'restored the backup of Sunday after the disk failed'
+    """
+    invocation: Invocation = ctx.obj
+    with counter(invocation, by) as at:
+        at.ledger.resume(reason=reason, actor=at.actor, now=at.project.clock.now())
+        found = at.ledger.standings()
+    _present(invocation, found)
+
+
+def _present(invocation: Invocation, found: "Sequence[Standing]") -> None:
+    from monitor.pages.budget import draw_budgets
+    from monitor.private.standing import standing_json
+
+    result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": [standing_json(one) for one in found]}
+    invocation.emit(result, lambda console: draw_budgets(console, found))
+
+
+def _differences(at: "Counter", found: "Sequence[Standing]") -> "Sequence[str]":
+    """Say where the configuration declares another budget than the ledger keeps: the ledger's holds."""
+    declared = at.project.config.budgets
+    notes = []
+    for standing in found:
+        kept, table = standing.budget, standing.budget.data_set
+        said = declared[table].in_ledger(table) if table in declared else None
+        if said is not None and said.unit == kept.unit and said != kept:
+            notes.append(
+                f"the configuration declares another budget of {table} than this one, which holds: the total is "
+                "changed by 'tablewatch budget change', all else is for life"
+            )
+    return notes

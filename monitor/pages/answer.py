@@ -1,0 +1,105 @@
+"""Say a noisy answer to a person: what was asked, how far off it may be, and what it cost."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.frame.console import visible
+from monitor.frame.tables import draw_table
+from monitor.private.ask import Told
+from monitor.private.standing import loss_word, sentence_of
+from remedies.differential_privacy._epsilon import text_of
+from remedies.differential_privacy._ledger import Charge, GivenAnswer, Standing
+from remedies.differential_privacy.answers._noise import Noise
+
+_REST = "(other)"
+
+
+def draw_answer(console: Console, told: Told, standing: Standing) -> None:
+    """Print an answer, what its noise means, and where the budget stands."""
+    answer: Mapping[str, Any] = told.answer
+    _draw_values(console, answer)
+    console.print()
+    for line in _accuracy(answer["noise"]):
+        console.print(Text(line))
+    word = loss_word(standing)
+    cost = "nothing: it was given before" if told.repeated else f"{text_of(told.nano)} {word}"
+    console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
+    said = sentence_of(standing)
+    console.print(Text(f"{said[:1].upper()}{said[1:]}."))
+    console.print(Text(f"request {visible(told.request_id)}", "dim"))
+
+
+def draw_plan(console: Console, charge: Charge, standing: Standing, noises: Sequence[Noise]) -> None:
+    """Print what a request would cost, and how far off its answer would be."""
+    word = loss_word(standing)
+    console.print(Text(f"It would cost {text_of(charge.nano)} of {text_of(standing.left)} {word} that are left."))
+    if charge.nano > standing.left:
+        console.print(Text("It would be refused: the budget does not cover it.", "yellow"))
+    for line in _accuracy([noise.as_json() for noise in noises]):
+        console.print(Text(line))
+
+
+def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
+    """Print the answers that were given."""
+    if not found:
+        console.print(Text("no answer has been given yet"))
+        return
+    rows = [
+        (
+            f"{one.answered_at:%Y-%m-%d %H:%M}Z",
+            _asked(one.request),
+            _short(one.answer),
+            text_of(one.nano),
+            visible(one.request_id),
+        )
+        for one in found
+    ]
+    draw_table(console, ("when", "asked", ">answer", ">cost", "request"), rows)
+
+
+def _draw_values(console: Console, answer: Mapping[str, Any]) -> None:
+    if "value" in answer:
+        console.print(Text(_number(answer["value"]), "bold"))
+        return
+    groups = answer["groups"]
+    names = list(groups[0]["by"])
+    rows = [(*(_label(group["by"][name]) for name in names), _number(group["value"])) for group in groups]
+    draw_table(console, (*(visible(name) for name in names), ">answer"), rows)
+
+
+def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    lines = []
+    for noise in noises:
+        if "rank_within_95" in noise:
+            lines.append(
+                f"In 95 of 100 cases it is off by at most {noise['rank_within_95']:,} rows from the best candidate."
+            )
+        else:
+            lines.append(f"In 95 of 100 cases the {noise['of']} is off by at most {_number(noise['within_95'])}.")
+    return lines
+
+
+def _asked(request: Mapping[str, Any]) -> str:
+    said = str(request["statistic"])
+    if "column" in request:
+        said += f" of {visible(request['column'])}"
+    if request.get("by"):
+        said += f" by {visible(', '.join(request['by']))}"
+    if request.get("where"):
+        said += f" where {visible(' and '.join(request['where']))}"
+    return said
+
+
+def _short(answer: Mapping[str, Any]) -> str:
+    return _number(answer["value"]) if "value" in answer else f"{len(answer['groups']):,} cells"
+
+
+def _label(value: Any) -> str:
+    return _REST if value is None else visible(str(value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

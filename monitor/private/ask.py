@@ -1,0 +1,113 @@
+"""Answer a question about a protected table: reserve, compute, store, and give what was stored.
+
+Whether a request is accepted depends on the configuration and the ledger only. What goes wrong after the reservation
+stays charged, and is told in one fixed sentence: why a statement failed may tell of the data.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import uuid4
+
+from checks import Json
+from monitor.clock import Clock
+from monitor.private.data_set import DataSet
+from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal
+from remedies.differential_privacy.answers import Statistic
+from sources import open_source
+
+
+class NotAnswered(Exception):
+    """The data could not be read after the reservation, which stays charged."""
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(
+            f"request '{request_id}' was charged and could not be computed; see whether the table can be reached "
+            "('tablewatch doctor') before you ask again, which is charged again"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer that may be given out. `repeated`: it was given before, and cost nothing now. `nano`: what it cost."""
+
+    request_id: str
+    answer: Mapping[str, Json]
+    nano: int
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Answers requests. `actor`: in whose name."""
+
+    ledger: Ledger
+    clock: Clock
+    actor: str
+
+    def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> Told | Refusal:
+        """Answer a request, or refuse it without a look at the table.
+
+        `request_id`: whoever asks the same again under it gets the same answer, at no cost.
+
+        Raises:
+            Misfit: the request is not one that the declaration allows; nothing was charged.
+            NotAnswered: it was charged, but the table could not be read.
+            StoreError: as of the ledger; the table was not looked at.
+        """
+        charge = charge_of(data_set, statistic, request_id or uuid4().hex)
+        found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
+        match found:
+            case Refusal():
+                return found
+            case Answered():
+                return Told(charge.request_id, found.answer, charge.nano, repeated=True)
+        answer = self._computed(data_set, statistic, found)
+        stored = self.ledger.store_answer(found, answer, actor=self.actor, now=self.clock.now())
+        return Told(charge.request_id, stored, charge.nano, repeated=False)
+
+    def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:
+        try:
+            with open_source(data_set.source) as source:
+                table = source.table(data_set.relation)
+                asked = statistic.statement(table, source.dialect, data_set.terms, key=data_set.key)
+                return statistic.answer(source.fetch(source.compile(asked)), data_set.terms)
+        except Exception:  # noqa: BLE001 - which error it is may tell of the data
+            raise NotAnswered(granted.charge.request_id) from None
+
+
+def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charge:
+    """Price a request.
+
+    Raises:
+        Misfit: the declaration does not allow it.
+    """
+    terms = data_set.terms
+    statistic.check(terms)
+    return Charge(
+        data_set=data_set.table,
+        unit=terms.declared.unit_name,
+        request_id=request_id,
+        accounting=terms.accounting,
+        adjacency=terms.declared.adjacency,
+        nano=statistic.nano(terms.accounting),
+        request=statistic.request(terms),
+    )
+
+
+def check_columns(data_set: DataSet) -> None:
+    """See that the table has the columns that are declared of it, of types that fit; only its catalogue is read.
+
+    Raises:
+        Misfit: it has not.
+        SourceError: the source or the table cannot be reached.
+    """
+    from remedies.differential_privacy.answers import Limits
+    from remedies.differential_privacy.answers._reading import Reader
+
+    with open_source(data_set.source) as source:
+        reader = Reader(source.table(data_set.relation), source.dialect)
+        for name, declared in data_set.declared.domain.items():
+            read = reader.units(name, declared) if isinstance(declared, Limits) else reader.cell(name, declared)
+            source.compile(reader.table.select(read=read))
+        for name in data_set.declared.unit:
+            reader.column(name)

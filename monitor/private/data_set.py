@@ -1,0 +1,59 @@
+"""A table that gives noisy answers: what is declared of it, where it lives, and the key that puts rows in order."""
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from monitor.config import Budget
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.wiring import Project
+from remedies.differential_privacy._ledger import Budget as LedgerBudget
+from remedies.differential_privacy.answers import Terms
+from sources import SourceSpec, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A table with a budget. `relation`: its name in its source. `key`: orders the rows of a unit with too many."""
+
+    table: str
+    relation: str
+    source: SourceSpec
+    declared: Budget
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, project: Project, table: str) -> "DataSet":
+        """Find a table's budget in the configuration.
+
+        Raises:
+            Stop: there is none.
+        """
+        budgets = project.config.budgets
+        if table not in budgets:
+            known = f"; declared: {', '.join(sorted(budgets))}" if budgets else ""
+            message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or known}"
+            hint = "declare under 'budgets' what can be asked of it and what that may cost"
+            raise Stop(ExitCode.USAGE, Problem("budget.not_declared", message, hint=hint))
+        (target,) = project.targets([table])
+        declared = budgets[table]
+        key = _row_order(project.signature_key()) if declared.unit else ""
+        return cls(table, target.subject.relation, _without_types(target.source), declared, key)
+
+    @property
+    def terms(self) -> Terms:
+        """Give the terms under which it is asked."""
+        return self.declared.terms
+
+    @property
+    def budget(self) -> LedgerBudget:
+        """Give its budget as the ledger keeps it."""
+        return self.declared.in_ledger(self.table)
+
+
+def _without_types(spec: SourceSpec) -> SourceSpec:
+    """Read the cells of CSV as texts: the type that DuckDB finds for a column depends on every value in it."""
+    return spec if spec.files is None else replace(spec, csv=replace(spec.csv, texts=True))
+
+
+def _row_order(key: bytes) -> str:
+    return blake2b(b"", key=key, digest_size=16, person=b"rows of a unit").hexdigest()

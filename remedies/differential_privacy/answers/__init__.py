@@ -1,0 +1,46 @@
+"""Noisy answers about a table, each one statistic: what it costs, what it asks the engine, how noise is added."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Field
+
+from remedies.differential_privacy.answers._contract import Statistic, Terms
+from remedies.differential_privacy.answers._declared import ROW, Declared
+from remedies.differential_privacy.answers._domain import Domain, Limits, Range, Values
+from remedies.differential_privacy.answers._where import Comparison
+from remedies.differential_privacy.answers.count import Count
+from remedies.differential_privacy.answers.histogram import Histogram
+from remedies.differential_privacy.answers.mean import Mean
+from remedies.differential_privacy.answers.quantile import Quantile
+from remedies.differential_privacy.answers.sum import Sum
+
+AnyStatistic: TypeAlias = Annotated[Count | Histogram | Sum | Mean | Quantile, Field(discriminator="statistic")]
+
+STATISTICS: Final[Mapping[str, type[Statistic]]] = {
+    "count": Count,
+    "histogram": Histogram,
+    "mean": Mean,
+    "quantile": Quantile,
+    "sum": Sum,
+}
+"""Each statistic by its word."""
+
+__all__ = [
+    "ROW",
+    "STATISTICS",
+    "AnyStatistic",
+    "Comparison",
+    "Count",
+    "Declared",
+    "Domain",
+    "Histogram",
+    "Limits",
+    "Mean",
+    "Quantile",
+    "Range",
+    "Statistic",
+    "Sum",
+    "Terms",
+    "Values",
+]

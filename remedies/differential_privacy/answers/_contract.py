@@ -1,0 +1,122 @@
+"""What a statistic is that is answered with noise: what it costs, what it asks the engine, and how noise is added.
+
+A statistic is one file of this room: a frozen set of parameters. Whether a request is accepted, and what it costs,
+follows from the parameters and the declaration alone; the table is read after that, by one statement that gives sums of
+whole numbers; and nothing leaves `answer` but these sums with their noise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from checks import Json
+from remedies._errors import Misfit
+from remedies.differential_privacy._accounting import Accounting
+from remedies.differential_privacy._epsilon import nano
+from remedies.differential_privacy._written import WrittenLoss
+from remedies.differential_privacy.answers._declared import Declared
+from remedies.differential_privacy.answers._domain import Declaration
+from remedies.differential_privacy.answers._noise import Noise
+from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers._rows import meant_rows
+from remedies.differential_privacy.answers._where import Comparison
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under what a statistic is answered: what is declared of the data set, and the unit in which its budget counts."""
+
+    declared: Declared
+    accounting: Accounting
+
+
+class Statistic(Declaration, ABC):
+    """The parameters that every statistic has, and what it can be asked."""
+
+    summary: ClassVar[str]
+
+    where: tuple[Comparison, ...] = Field((), description="Which rows are meant: comparisons of declared columns.")
+    epsilon: WrittenLoss | None = Field(None, description="What it costs, of a budget in epsilon.")
+    rho: WrittenLoss | None = Field(None, description="What it costs, of a budget in rho (zcdp).")
+
+    @model_validator(mode="after")
+    def _one_price(self) -> Self:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("expected one of 'epsilon' and 'rho': what the answer costs")
+        return self
+
+    def nano(self, accounting: Accounting) -> int:
+        """Give the price in the nano units of a budget.
+
+        Raises:
+            Misfit: it is given in the other unit.
+        """
+        wanted, given = ("epsilon", self.epsilon) if accounting is Accounting.PURE else ("rho", self.rho)
+        if given is None:
+            raise Misfit(f"the budget counts in {wanted}; say what the answer costs in {wanted}")
+        return nano(given, name=wanted)
+
+    def check(self, terms: Terms) -> None:
+        """See that the statistic can be answered under these terms; no table is looked at.
+
+        Raises:
+            Misfit: a column is not declared for it, or the price is in the other unit.
+        """
+        self.nano(terms.accounting)
+        for one in self.where:
+            one.check(terms.declared)
+        self.noises(terms)
+
+    def request(self, terms: Terms) -> Mapping[str, Json]:
+        """Give all that an answer depends on but the table, as plain data: the same request is the same data."""
+        read = {name: terms.declared.column(name).as_json() for name in self.reads()}
+        return {
+            **{name: said for name, said in self.as_json().items() if said is not None},
+            "unit": terms.declared.unit_name,
+            "rows_per_unit": terms.declared.rows_per_unit,
+            "domain": read,
+        }
+
+    def statement(self, table: ir.Table, dialect: str, terms: Terms, *, key: str) -> ir.Table:
+        """Give the one statement that is put to the engine: sums of whole numbers, by cell.
+
+        `key`: orders the rows of a unit that has too many.
+
+        Raises:
+            Misfit: the table does not have the declared columns, or other types.
+        """
+        reader = Reader(table, dialect)
+        rows = meant_rows(reader, terms.declared, where=self.where, columns=self.reads(), key=key)
+        return self.sums(rows, terms)
+
+    def reads(self) -> Sequence[str]:
+        """Name the columns that it reads of a row."""
+        return tuple(dict.fromkeys([*self.columns(), *(one.column for one in self.where)]))
+
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """Name the columns that it is about."""
+
+    @abstractmethod
+    def noises(self, terms: Terms) -> Sequence[Noise]:
+        """Give the noise that is added, in order.
+
+        Raises:
+            Misfit: it cannot be answered under these terms.
+        """
+
+    @abstractmethod
+    def sums(self, rows: Reader, terms: Terms) -> ir.Table:
+        """Give the sums that are asked of the rows that count."""
+
+    @abstractmethod
+    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Add the noise: what comes out may be given out, once the price was paid."""

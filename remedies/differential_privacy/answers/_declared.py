@@ -1,0 +1,94 @@
+"""What is declared of a data set that gives noisy answers: whom it protects, and what its columns can hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from annotated_types import Ge
+from pydantic import Field, model_validator
+
+from checks import did_you_mean
+from checks._columns import ColumnName
+from remedies._errors import Misfit
+from remedies.differential_privacy._sensitivity import Adjacency
+from remedies.differential_privacy.answers._domain import Cells, Declaration, Domain, Limits, Range, Values
+
+ROW = "row"
+"""The privacy unit where each row is protected by itself."""
+
+
+class Declared(Declaration):
+    """Whom the answers about a table protect, and of which columns they may be about."""
+
+    unit: tuple[ColumnName, ...] = Field(
+        (), description="The column, or columns, that say whose a row is; without, each row is protected by itself."
+    )
+    rows_per_unit: Annotated[int, Ge(1)] = Field(
+        1, description="How many rows of a unit count; of more, so many are taken, in an order that nobody can choose."
+    )
+    pairs: tuple[ColumnName, ColumnName] | None = Field(
+        None, description="The two columns of a table of pairs, each of which names a member: who paid whom."
+    )
+    adjacency: Adjacency = Field(
+        Adjacency.SUBSTITUTE,
+        description="Which tables are to look alike: one unit's record differs (the size is public), or is missing.",
+    )
+    domain: dict[ColumnName, Domain] = Field(
+        {}, description="Column: all values that it can have, or the limits of its numbers; no other can be asked."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_column_is_enough(cls, given: object) -> object:
+        if isinstance(given, dict) and isinstance(given.get("unit"), str):
+            return {**given, "unit": () if given["unit"] == ROW else (given["unit"],)}
+        return given
+
+    @model_validator(mode="after")
+    def _unit_makes_sense(self) -> Self:
+        if not self.unit and self.rows_per_unit > 1:
+            raise ValueError("'rows_per_unit' goes with 'unit', the column that says whose a row is")
+        if self.pairs and self.unit and set(self.unit) != set(self.pairs):
+            raise ValueError(
+                "'unit' of a table of pairs is the pair (both columns) or the row: a member is in either column, so "
+                "that cutting its rows in one of them does not bound what it can change"
+            )
+        return self
+
+    @property
+    def unit_name(self) -> str:
+        """Name the privacy unit: `row`, or the columns that say whose a row is."""
+        return ", ".join(self.unit) or ROW
+
+    def cells(self, column: str) -> Cells:
+        """Give the cells of a column.
+
+        Raises:
+            Misfit: nothing is declared of it, or only the limits of its numbers.
+        """
+        found = self.column(column)
+        if isinstance(found, Values | Range):
+            return found
+        raise Misfit(f"'{column}' is declared with limits, not cells; declare its values or its range to count by it")
+
+    def limits(self, column: str) -> Limits:
+        """Give the limits of a column's numbers.
+
+        Raises:
+            Misfit: nothing is declared of it, or it has categories.
+        """
+        found = getattr(self.column(column), "limits", None)
+        if isinstance(found, Limits):
+            return found
+        raise Misfit(f"'{column}' is declared with categories, not limits; declare 'low' and 'high' to add it up")
+
+    def column(self, name: str) -> Cells | Limits:
+        """Give what is declared of a column.
+
+        Raises:
+            Misfit: nothing.
+        """
+        if name not in self.domain:
+            known = f"; declared: {', '.join(sorted(self.domain)) or 'none'}"
+            raise Misfit(f"column '{name}' has no declared domain{did_you_mean(name, self.domain) or known}")
+        return self.domain[name]

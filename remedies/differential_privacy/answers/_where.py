@@ -1,0 +1,112 @@
+"""Which rows are meant: declared columns compared with what the request says. No SQL comes from a person here."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from remedies._errors import Misfit
+from remedies.differential_privacy.answers._declared import Declared
+from remedies.differential_privacy.answers._domain import Cells, Limits, Value, Values
+from remedies.differential_privacy.answers._reading import Reader
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_FORM: Final = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
+_SIGNS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_TRUTHS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`age >= 18`, `sex = F`: of a declared column. A row whose value is NULL, or no such value, is never meant."""
+
+    column: str
+    sign: str
+    value: str
+
+    @classmethod
+    def parse(cls, said: object) -> Comparison:
+        """Read a comparison.
+
+        Raises:
+            ValueError: it has another form.
+        """
+        if isinstance(said, Comparison):
+            return said
+        found = _FORM.fullmatch(said) if isinstance(said, str) else None
+        if found is None or not found["value"]:
+            raise ValueError("a comparison such as 'age >= 18' or 'sex = F'; known: = != < <= > >=")
+        return cls(found["column"], found["sign"], found["value"])
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.sign} {self.value}"
+
+    def check(self, declared: Declared) -> None:
+        """See that the column and the value are declared.
+
+        Raises:
+            Misfit: they are not.
+        """
+        self._meant(declared.column(self.column))
+
+    def rows(self, reader: Reader, declared: Declared) -> ir.BooleanValue:
+        """Give the rows that are meant, as an expression."""
+        found = declared.column(self.column)
+        value = self._meant(found)
+        read: Any
+        if isinstance(value, bool):
+            read = reader.truth(self.column)
+        elif isinstance(value, str):
+            read = reader.text(self.column)
+        else:
+            read, value = reader.number(self.column), float(value)
+        meant: ir.BooleanValue = _SIGNS[self.sign](read, value)
+        return meant.fill_null(False)  # noqa: FBT003 - Ibis takes it so
+
+    def _meant(self, column: Cells | Limits) -> Value | Decimal:
+        if not isinstance(column, Values):
+            return self._number()
+        if self.sign not in {"=", "!="} and column.kind != "number":
+            raise Misfit(f"'{self}': '{self.column}' has categories, which are equal (=) or not (!=)")
+        value: Value | Decimal = self.value
+        if column.kind == "number":
+            value = self._number()
+        if column.kind == "truth value":
+            value = _TRUTHS.get(self.value.lower(), self.value)
+        if self.sign in {"=", "!="} and value not in column.values:
+            raise Misfit(f"'{self}': that is no declared value of '{self.column}'")
+        return value
+
+    def _number(self) -> Decimal:
+        try:
+            number = Decimal(self.value)
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite() or abs(number) > Decimal(2**53):
+            raise Misfit(f"'{self}': '{self.column}' is compared with a number, such as 18")
+        return number
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        as_text = core_schema.plain_serializer_function_ser_schema(str, return_schema=core_schema.str_schema())
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=as_text)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "examples": ["age >= 18", "sex = F"]}

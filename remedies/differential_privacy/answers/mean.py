@@ -1,0 +1,98 @@
+"""The mean of a column, of all rows or in each cell of other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from checks import Json
+from checks._columns import ColumnName
+from remedies.differential_privacy._mean import halves, mean_of
+from remedies.differential_privacy._sensitivity import (
+    Adjacency,
+    centred_sum_sensitivity,
+    count_sensitivity,
+    group_sum_sensitivity,
+    histogram_sensitivity,
+    sum_sensitivity,
+)
+from remedies.differential_privacy.answers._contract import Statistic, Terms
+from remedies.differential_privacy.answers._grid import CELL, Grid
+from remedies.differential_privacy.answers._noise import Noise, plain
+from remedies.differential_privacy.answers._reading import Reader
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+class Mean(Statistic):
+    """The mean of a column whose limits are declared.
+
+    Where the number of rows is public (`substitute`, each row a unit, all rows): the noisy sum divided by it. Otherwise
+    half of the price is for the sum of the distances from the middle of the limits, half for the count.
+    """
+
+    summary: ClassVar[str] = "The mean of a column."
+
+    statistic: Literal["mean"] = "mean"
+    column: ColumnName = Field(description="The column whose mean is wanted.")
+    by: tuple[ColumnName, ...] = Field((), description="Columns in whose cells it is wanted.")
+
+    def columns(self) -> Sequence[str]:
+        """Name the column, and those that it is grouped by."""
+        return (self.column, *self.by)
+
+    def noises(self, terms: Terms) -> Sequence[Noise]:
+        """Give the noise of the sum, and that of the count where it is not public."""
+        declared, price = terms.declared, self.nano(terms.accounting)
+        limits = declared.limits(self.column)
+        Grid.of(self.by, declared)
+        low, high, rows = limits.low_units, limits.high_units, declared.rows_per_unit
+        grid = Fraction(limits.grid)
+        if self._size_is_public(terms):
+            moved = sum_sensitivity(declared.adjacency, low=low, high=high, one_row_each=True)
+            return (Noise("sum", terms.accounting, price, moved, grid),)
+        if self.by:
+            around = group_sum_sensitivity(declared.adjacency, low=low - high, high=high - low, rows=rows)
+            counted = histogram_sensitivity(declared.adjacency, rows=rows)
+        else:
+            around = centred_sum_sensitivity(declared.adjacency, low=low, high=high, rows=rows)
+            counted = count_sensitivity(rows=rows)
+        of_sum, of_count = halves(price)
+        return (
+            Noise("sum of distances from the middle", terms.accounting, of_sum, around, grid / 2),
+            Noise("count", terms.accounting, of_count, counted),
+        )
+
+    def sums(self, rows: Reader, terms: Terms) -> ir.Table:
+        """Add up units of the grid, and count, by cell."""
+        units = rows.units(self.column, terms.declared.limits(self.column))
+        cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
+        return cells.group_by(CELL).aggregate(units=cells["units"].sum(), rows=cells.count())
+
+    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Give each mean, within the limits."""
+        grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
+        low, high = limits.low_units, limits.high_units
+        units, rows = grid.filled(found, "units"), grid.filled(found, "rows")
+        noises = self.noises(terms)
+        if self._size_is_public(terms):
+            (total,), size = noises[0].added(units), max(rows[0], 1)
+            means = [min(max(Fraction(total, size), Fraction(low)), Fraction(high))]
+        else:
+            centred = noises[0].added([2 * one - (low + high) * of for one, of in zip(units, rows, strict=True)])
+            counted = noises[1].added(rows)
+            means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counted, strict=True)]
+        values = [plain(mean * Fraction(limits.grid)) for mean in means]
+        said: dict[str, Json] = {"noise": [noise.as_json() for noise in noises]}
+        if not self.by:
+            return {"value": values[0], **said}
+        return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}
+
+    def _size_is_public(self, terms: Terms) -> bool:
+        declared = terms.declared
+        whole = not self.by and not self.where
+        return whole and not declared.unit and declared.adjacency is Adjacency.SUBSTITUTE

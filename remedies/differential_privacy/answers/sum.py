@@ -1,0 +1,63 @@
+"""What a column adds up to, of all rows or in each cell of other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from checks import Json
+from checks._columns import ColumnName
+from remedies.differential_privacy._sensitivity import group_sum_sensitivity, sum_sensitivity
+from remedies.differential_privacy.answers._contract import Statistic, Terms
+from remedies.differential_privacy.answers._grid import CELL, Grid
+from remedies.differential_privacy.answers._noise import Noise, plain
+from remedies.differential_privacy.answers._reading import Reader
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+class Sum(Statistic):
+    """The sum of a column whose limits are declared, with noise."""
+
+    summary: ClassVar[str] = "What a column adds up to."
+
+    statistic: Literal["sum"] = "sum"
+    column: ColumnName = Field(description="The column that is added up.")
+    by: tuple[ColumnName, ...] = Field((), description="Columns in whose cells it is added up.")
+
+    def columns(self) -> Sequence[str]:
+        """Name the column, and those that it is grouped by."""
+        return (self.column, *self.by)
+
+    def noises(self, terms: Terms) -> Sequence[Noise]:
+        """Give the noise of each sum."""
+        declared = terms.declared
+        limits = declared.limits(self.column)
+        Grid.of(self.by, declared)
+        low, high, rows = limits.low_units, limits.high_units, declared.rows_per_unit
+        if self.by:
+            moved = group_sum_sensitivity(declared.adjacency, low=low, high=high, rows=rows)
+        else:
+            each_has_one = not declared.unit and not self.where
+            moved = sum_sensitivity(declared.adjacency, low=low, high=high, rows=rows, one_row_each=each_has_one)
+        return (Noise("sum", terms.accounting, self.nano(terms.accounting), moved, Fraction(limits.grid)),)
+
+    def sums(self, rows: Reader, terms: Terms) -> ir.Table:
+        """Add up units of the grid by cell."""
+        units = rows.units(self.column, terms.declared.limits(self.column))
+        cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
+        return cells.group_by(CELL).aggregate(units=cells["units"].sum())
+
+    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Give each sum with noise."""
+        grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
+        (noise,) = self.noises(terms)
+        values = [plain(limits.number(units)) for units in noise.added(grid.filled(found, "units"))]
+        said: dict[str, Json] = {"noise": [noise.as_json()]}
+        if not self.by:
+            return {"value": values[0], **said}
+        return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}
