@@ -37,6 +37,7 @@ from store._notices import (
 )
 from store._open import open_store
 from store._rebuild import Discrepancy
+from store._release_events import ReleaseEvent, ReleaseEventKind
 from store._restore import Restored, restore
 from store._retention import Pruned
 from store._signature_key import signature_key
@@ -66,6 +67,8 @@ __all__ = [
     "NotRecorded",
     "Pruned",
     "Quarantine",
+    "ReleaseEvent",
+    "ReleaseEventKind",
     "Restored",
     "Result",
     "RowRefused",

@@ -1,4 +1,4 @@
-"""Earlier releases of tables: whom they held, and in which class, as signatures."""
+"""Earlier releases of tables: whom they held, and in which class, as signatures; and what was decided of them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,14 +7,14 @@ from sqlalchemy import delete, insert, literal_column, select, update
 
 from checks._counts import PersonPairs, Release
 from store._class_rows import ReleasedRowRow, ReleaseRow
-from store._connected import Connected
 from store._errors import NotRecorded, StoreConflict
+from store._release_events import ReleaseEventBook, ReleaseEventView
 
 _RELEASE: Final = ReleaseRow.__table__
 _ROW: Final = ReleasedRowRow.__table__
 
 
-class ReleaseView(Connected):
+class ReleaseView(ReleaseEventView):
     """What can be asked about releases."""
 
     def releases(self, subject: str) -> Sequence[Release]:
@@ -30,7 +30,7 @@ class ReleaseView(Connected):
         return PersonPairs(digest, people, classes, unnamed)
 
 
-class ReleaseBook(ReleaseView):
+class ReleaseBook(ReleaseEventBook, ReleaseView):
     """What can be written of releases."""
 
     def begin_release(self, subject: str, release: Release) -> int:

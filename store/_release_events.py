@@ -1,0 +1,79 @@
+"""What was decided of releases, and what was exported: facts, each with who and when."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import Index, insert, select
+
+from checks import Json
+from store._columns import STRICT, Row, columns_of, key, line, one_of, time, word
+from store._connected import Connected
+from store._json import from_text, to_text
+
+
+class ReleaseEventKind(StrEnum):
+    """What happened to a release: somebody approved it, somebody or something held it, a file was given out."""
+
+    APPROVED = "approved"
+    HELD = "held"
+    EXPORTED = "exported"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseEvent:
+    """A fact about a release. `body`: what it is about, as plain data; no value of the table is in it."""
+
+    release: str
+    kind: ReleaseEventKind
+    actor: str
+    note: str
+    body: Mapping[str, Json]
+    recorded_at: datetime
+    id: int = 0
+
+
+class ReleaseEventRow(Row, table=True):
+    """A fact about a release. Append-only: triggers refuse to change or remove it."""
+
+    __tablename__ = "release_event"
+    __table_args__ = (Index(None, "release", "id"), one_of("kind", ReleaseEventKind), STRICT)
+
+    id: int = key()
+    release: str = line()
+    kind: ReleaseEventKind = word(ReleaseEventKind)
+    actor: str = line()
+    note: str = line()
+    body: str = line()
+    recorded_at: datetime = time("recorded_us", "recorded_at")
+
+
+_EVENT: Final = ReleaseEventRow.__table__
+
+
+class ReleaseEventView(Connected):
+    """What can be asked about decisions and exports."""
+
+    def release_events(
+        self, release: str | None = None, kind: ReleaseEventKind | None = None
+    ) -> Sequence[ReleaseEvent]:
+        """Give the facts about a release, or about all, the oldest first."""
+        asked = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
+        if release is not None:
+            asked = asked.where(_EVENT.c.release == release)
+        if kind is not None:
+            asked = asked.where(_EVENT.c.kind == kind)
+        rows = self._connection.execute(asked).mappings()
+        return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
+
+
+class ReleaseEventBook(ReleaseEventView):
+    """What can be written of decisions and exports."""
+
+    def add_release_event(self, event: ReleaseEvent) -> int:
+        """Write a fact, and give its number."""
+        row: dict[str, object] = {"release": event.release, "kind": event.kind, "recorded_at": event.recorded_at}
+        row |= {"actor": event.actor, "note": event.note, "body": to_text(event.body)}
+        return int(self._connection.scalars(insert(_EVENT).values(row).returning(_EVENT.c.id)).one())
