@@ -15,11 +15,13 @@ from checks import Json
 from checks._columns import ColumnName
 from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
 from remedies._errors import Refused
+from remedies.differential_privacy.answers._domain import Range
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.differential_privacy import Mechanism, Randomised
+    from remedies.differential_privacy._epsilon import Loss
 
 Value: TypeAlias = bool | int | float | date | datetime | str
 Probability: TypeAlias = Annotated[float, Ge(0), Lt(1)]
@@ -47,8 +49,8 @@ class Randomise(RemedyParameters):
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
 
     type: Literal["randomise"] = "randomise"
-    domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)]], MinLen(1)] = Field(
-        description="Column: all values that it could have had, whether they occur or not."
+    domains: Annotated[Mapping[ColumnName, Annotated[tuple[Value, ...], MinLen(1)] | Range], MinLen(1)] = Field(
+        description="Column: all values that it could have had, whether they occur or not; or a range of numbers."
     )
     others: Mapping[ColumnName, Value] = Field(
         default_factory=dict, description="Column: the value of its domain that NULL and all others are taken for."
@@ -120,6 +122,7 @@ class Randomise(RemedyParameters):
         Raises:
             Refused: it has other columns or rows, or values outside a domain.
         """
+        from remedies.differential_privacy._randomise import INDEX
         from remedies.generalisation import text_of, texts_of
 
         if len(after) != mechanism.rows:
@@ -130,6 +133,10 @@ class Randomise(RemedyParameters):
             outside = set(texts_of(after[name])) - set(map(text_of, values))
             if outside:
                 raise Refused(f"column '{name}' of the output has values outside its declared domain")
+        known = {*mechanism.domains, *mechanism.unchanged} - {INDEX}
+        strange = sorted(set(map(str, after.columns)) - known)
+        if strange:
+            raise Refused(f"the output has a column '{strange[0]}' that the mechanism does not know")
         asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
         limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
@@ -162,6 +169,23 @@ class Randomise(RemedyParameters):
                 "seconds": seconds,
             },
         )
+
+
+def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
+    """See that a randomised table costs a person no more than a release allows.
+
+    Raises:
+        Refused: it costs more, or a column leaves unchanged, so that no epsilon holds of it.
+    """
+    from remedies.differential_privacy import nano
+    from remedies.differential_privacy._epsilon import decimal_of
+
+    allowed = decimal_of(nano(limit, name="the limit on epsilon"))
+    if mechanism.epsilon is None:
+        named = ", ".join(mechanism.unchanged)
+        raise Refused(f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {named}")
+    if mechanism.epsilon > allowed:
+        raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
 
 
 def _json(said: Decimal | float | Mapping[str, float]) -> Json:

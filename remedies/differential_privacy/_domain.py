@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
+from remedies.differential_privacy.answers._domain import Range
 from remedies.generalisation import text_of, texts_of
 
 if TYPE_CHECKING:
@@ -17,35 +21,46 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = npt.NDArray[np.int64]
 
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column as places in its domain, int64 (n,), and which cells were NULL or outside of it, bool (n,)."""
+    """A column as places in its domain, int64 (n,), and which cells do not hold what is there, bool (n,).
+
+    These were NULL, outside of the domain, or a number within a wider cell.
+    """
 
     places: Codes
-    outside: npt.NDArray[np.bool_]
+    respelled: npt.NDArray[np.bool_]
 
     def changed(self, drawn: Codes) -> npt.NDArray[np.bool_]:
         """Tell which cells hold another value than before, bool (n,)."""
-        return np.asarray(self.outside | (self.places != drawn))
+        return np.asarray(self.respelled | (self.places != drawn))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
-    """All values a column could have had. `other`: the place of what all else is taken for."""
+    """All values a column could have had. `other`: the place of what all else is taken for.
+
+    `range`: where it is one of numbers that are put into cells first, whose smallest numbers are what is declared.
+    """
 
     name: str
     declared: tuple[object, ...]
     places: Mapping[str, int]
     other: int | None
+    range: Range | None = None
 
     @classmethod
-    def read(cls, name: str, values: Sequence[object], others: Mapping[str, object]) -> Domain:
+    def read(cls, name: str, values: Sequence[object] | Range, others: Mapping[str, object]) -> Domain:
         """Look a declared domain through.
 
         Raises:
             Misfit: it is empty, holds NULL or a value twice, or does not have the value all others are taken for.
         """
+        if isinstance(values, Range):
+            return cls._of_range(name, values, others.get(name, values.other))
         said = f"the domain of column '{name}'"
         if isinstance(values, str | bytes) or not len(values):
             raise Misfit(f"{said} is to be a list of one or more values")
@@ -60,6 +75,16 @@ class Domain:
             raise Misfit(f"{said} does not have the value that all others are taken for; add it")
         return cls(name, tuple(values), places, None if other is None else places[other])
 
+    @classmethod
+    def _of_range(cls, name: str, values: Range, other: object) -> Domain:
+        labels = tuple(values.label(cell) for cell in range(values.size))
+        places = {str(label): place for place, label in enumerate(labels)}
+        text = text_of(other)
+        place = None if text is None else _cell(text, values)
+        if text is not None and place is None:
+            raise Misfit(f"the range of column '{name}' does not have the number that all others are taken for")
+        return cls(name, labels, places, place, values)
+
     @property
     def size(self) -> int:
         """How many values there are."""
@@ -72,7 +97,8 @@ class Domain:
             Misfit: some have none.
         """
         texts = texts_of(column)
-        found = np.array([-1 if text is None else self.places.get(text, -1) for text in texts], dtype=np.int64)
+        known = {text: self._place(text) for text in set(texts)}
+        found = np.array([known[text] for text in texts], dtype=np.int64)
         outside = found < 0
         if self.other is None and outside.any():
             count = int(outside.sum())
@@ -81,10 +107,29 @@ class Domain:
                 f"column '{self.name}' has {cells} outside its declared domain, NULL included; name a value of the "
                 "domain that they are taken for, with `others`"
             )
-        return Coded(np.where(outside, -1 if self.other is None else self.other, found), outside)
+        own = np.array([text in self.places for text in texts], dtype=np.bool_) if self.range else ~outside
+        return Coded(np.where(outside, -1 if self.other is None else self.other, found), ~own)
+
+    def _place(self, text: str | None) -> int:
+        """Find a value: -1 where it is NULL or none of the domain."""
+        if text is None:
+            return -1
+        place = self.places.get(text)
+        if place is None and self.range is not None:
+            place = _cell(text, self.range)
+        return -1 if place is None else place
 
     def column(self, codes: Codes, index: pd.Index[Any]) -> pd.Series[Any]:
         """Give a column of the domain's own type."""
         import pandas as pd
 
         return pd.Series(pd.Index(list(self.declared)).take(codes), index=index, name=self.name)
+
+
+def _cell(text: str, values: Range) -> int | None:
+    """Find the cell that a number is in; None where it is none, or outside."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return None
+    low, high = values.range
+    number = math.floor(Decimal(text.strip()))
+    return (number - low) // values.width if low <= number <= high else None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from checks import Json
+from remedies._errors import Misfit
 from remedies.differential_privacy._matrix import Replacement
+from remedies.differential_privacy._retention import exact_epsilon, stated_epsilon
 from remedies.generalisation import text_of
 
 CODE: Final = "randomise-1"
@@ -22,9 +24,10 @@ class Mechanism:
     """What a table was randomised with: the proof of its epsilon, as plain data, without anything of the table.
 
     `domains`: by column, what its value could have been; the order is that of the matrix. `others`: by column, what
-    values outside its domain and NULL were taken for, before anything was drawn. `retentions`: the exact probability
-    of keeping a value, one for each column, or one for the combination of all if `joint`. `epsilon_of_row`: what the
-    named columns of one row cost, never rounded down. `epsilon`: that times `rows_per_unit`, which is what the whole
+    values outside its domain and NULL were taken for, before anything was drawn. `ranges`: by column of numbers, the
+    smallest and largest of them and the width of the cells that they were put into, before that. `retentions`: the
+    exact probability of keeping a value, one for each column, or one for the combination of all if `joint`.
+    `epsilon_of_row`: what the named columns of one row cost, never rounded down. `epsilon`: that times `rows_per_unit`, which is what the whole
     table costs a person; None as soon as a column is `unchanged`, for then it bounds nothing. `shuffled`: rows came out
     in random order; they do wherever there is an epsilon.
 
@@ -44,6 +47,7 @@ class Mechanism:
     shuffled: bool
     adjacency: str = "substitute"
     code: str = CODE
+    ranges: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -70,6 +74,7 @@ class Mechanism:
             "mechanism": "joint" if self.joint else "attribute-wise",
             "domains": {name: [text_of(value) for value in values] for name, values in self.domains.items()},
             "others": {name: text_of(value) for name, value in self.others.items()},
+            "ranges": {name: list(one) for name, one in self.ranges.items()},
             "retentions": [str(rho) for rho in self.retentions],
             "epsilon_of_row": f"{self.epsilon_of_row:f}",
             "epsilon": None if self.epsilon is None else f"{self.epsilon:f}",
@@ -80,3 +85,47 @@ class Mechanism:
             "shuffled": self.shuffled,
             "code": self.code,
         }
+
+    @classmethod
+    def read(cls, record: object) -> Mechanism:
+        """Read what `as_json` gave; values of domains are their texts then.
+
+        Raises:
+            Misfit: it is not such a record, of another version, or its epsilon does not follow from its retentions.
+        """
+        said: Any = record
+        try:
+            found = cls(
+                domains={str(name): tuple(map(str, values)) for name, values in said["domains"].items()},
+                others={str(name): str(value) for name, value in said["others"].items()},
+                joint={"joint": True, "attribute-wise": False}[said["mechanism"]],
+                retentions=tuple(Fraction(one) for one in said["retentions"]),
+                epsilon_of_row=Decimal(said["epsilon_of_row"]),
+                epsilon=None if said["epsilon"] is None else Decimal(said["epsilon"]),
+                rows=int(said["rows"]),
+                rows_per_unit=int(said["rows_per_unit"]),
+                unchanged=tuple(map(str, said["unchanged"])),
+                shuffled=bool(said["shuffled"]),
+                adjacency=str(said["adjacency"]),
+                code=str(said["code"]),
+                ranges={str(name): (int(a), int(b), int(c)) for name, (a, b, c) in said["ranges"].items()},
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError):
+            raise Misfit("expected the record of a mechanism, as a randomised table's bill has it") from None
+        if found.code != CODE:
+            raise Misfit(f"the record is of version '{found.code[:40]}', expected '{CODE}'")
+        if not found._follows():
+            raise Misfit("the epsilon of the record does not follow from its domains and retentions")
+        return found
+
+    def _follows(self) -> bool:
+        """Say whether epsilon is what the retentions cost, and stated only where nothing leaves unchanged."""
+        sizes = (math.prod(self.sizes),) if self.joint else self.sizes
+        if not sizes or 0 in sizes or len(sizes) != len(self.retentions) or self.rows_per_unit < 1:
+            return False
+        if not all(0 <= rho < 1 for rho in self.retentions):
+            return False
+        spent = exact_epsilon(self.retentions, sizes)
+        if spent is None or stated_epsilon(spent) != self.epsilon_of_row:
+            return False
+        return self.epsilon == (None if self.unchanged else stated_epsilon(spent, self.rows_per_unit))

@@ -27,6 +27,7 @@ from remedies.differential_privacy._retention import (
     largest_retention,
     stated_epsilon,
 )
+from remedies.differential_privacy.answers._domain import Range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,7 @@ class Randomised:
 
 def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which one is taken
     table: pd.DataFrame,
-    domains: Mapping[str, Sequence[object]],
+    domains: Mapping[str, Sequence[object] | Range],
     *,
     epsilon: Loss | None = None,
     pk: float | None = None,
@@ -75,7 +76,8 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
 
     Args:
         table: any frame.
-        domains: by column to randomise, all values it could have had. Declared, never taken from the table.
+        domains: by column to randomise, all values it could have had. Declared, never taken from the table. Numbers of
+            a `Range` are put into its cells first, each of which is its smallest number.
         epsilon: what the whole table may cost a unit, above 0, a decimal of at most nine places; or else:
         pk: the k of Pk-anonymity each row shall have at least; or else:
         retention: the probability of keeping a value, for all columns or by column.
@@ -194,6 +196,7 @@ def _mechanism(
         unchanged = (INDEX, *unchanged)
     return Mechanism(
         domains={one.name: one.declared for one in domains},
+        ranges={one.name: (*one.range.range, one.range.width) for one in domains if one.range is not None},
         others={one.name: one.declared[one.other] for one in domains if one.other is not None},
         joint=asked.joint,
         retentions=retentions,

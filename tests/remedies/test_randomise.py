@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from remedies import Misfit, Refused, Treatment
-from remedies.randomise import Randomise
+from remedies.differential_privacy import Mechanism
+from remedies.randomise import Randomise, keep_to_epsilon
 from tests.remedies.people import people
 
 GRADES, CITIES = ("low", "mid", "high"), ("Oslo", "京都", "São Paulo", "elsewhere")
@@ -154,3 +155,45 @@ def test_progress_ends_at_one() -> None:
     told: list[float] = []
     Randomise(domains={"grade": GRADES}, epsilon=1).apply(people(), progress=told.append)
     assert told == [1.0]
+
+
+def test_a_range_is_declared_as_in_a_budget() -> None:
+    """With its smallest and largest number, the width of its cells, and what all others are taken for."""
+    domains = {"age": {"range": [0, 99], "width": 10, "other": 0}}
+    remedy = Randomise.model_validate({"domains": domains, "epsilon": 100})
+    treated = remedy.apply(pd.DataFrame({"age": [17, 99, None]}))
+    assert sorted(treated.frame["age"]) == [0, 10, 90]
+    assert Randomise.model_validate_json(remedy.model_dump_json()) == remedy
+    assert treated.bill.figures["unchanged"] == []
+
+
+def test_an_output_has_no_column_that_was_not_declared() -> None:
+    """It would not be covered by epsilon."""
+    frame = two_columns()
+    remedy = Randomise.model_validate({"domains": {"grade": GRADES}, "epsilon": 1})
+    mechanism = _mechanism(frame[["grade"]])
+    with pytest.raises(Refused, match="the output has a column 'city' that the mechanism does not know"):
+        remedy.guarantee(mechanism, frame)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [("1", None), (2, None), ("0.999999999", "the table costs epsilon 1; the release allows 0.999999999")],
+)
+def test_a_release_limits_epsilon(limit: Any, said: str | None) -> None:
+    """What costs more is refused."""
+    mechanism = _mechanism(two_columns()[["grade"]])
+    if said is None:
+        keep_to_epsilon(mechanism, limit)
+        return
+    with pytest.raises(Refused, match=said):
+        keep_to_epsilon(mechanism, limit)
+
+
+def test_no_epsilon_is_above_every_limit() -> None:
+    """A column that leaves unchanged costs whatever it says; one of which nothing is left costs nothing."""
+    with pytest.raises(Refused, match="no epsilon holds: unchanged leave city"):
+        keep_to_epsilon(_mechanism(two_columns()), 1000)
+    remedy = Randomise.model_validate({"domains": {"grade": GRADES}, "retention": 0})
+    nothing = Mechanism.read(remedy.apply(two_columns()[["grade"]]).bill.guarantee.reached)
+    keep_to_epsilon(nothing, "0.000000001")

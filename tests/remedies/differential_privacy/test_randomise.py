@@ -1,5 +1,6 @@
 """A randomised table: what it may cost is exact, what comes out lies in the domain, what is not covered is named."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from decimal import Context, Decimal
@@ -20,6 +21,7 @@ from remedies.differential_privacy._bytes import ONE
 from remedies.differential_privacy._randomise import INDEX, Mechanism, random_order, randomise, redrawn
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
+from remedies.differential_privacy.answers import Range
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS, SIZES
 
@@ -231,6 +233,7 @@ def test_mechanism_is_plain_data() -> None:
         "mechanism": "attribute-wise",
         "domains": {"a": ["true", "false"]},
         "others": {},
+        "ranges": {},
         "retentions": ["1/2"],
         "epsilon_of_row": "1.098612289",
         "epsilon": "1.098612289",
@@ -301,3 +304,64 @@ def test_columns_too_wide_to_be_joint_are_refused() -> None:
     table = pd.DataFrame({name: [1] for name in "abcdefg"})
     with pytest.raises(Misfit, match="more combinations than can be numbered"):
         randomise(table, {name: range(1000) for name in "abcdefg"}, epsilon=1, joint=True)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_record_is_read_again(joint: bool) -> None:
+    """As it was written, but for the types of values, which it does not have."""
+    domains: dict[str, Any] = {"gender": ("F", "M"), "age": Range(range=(0, 99), width=10)}
+    frame = pd.DataFrame({"gender": ["F", "M"], "age": [17, 99]})
+    written = randomise(frame, domains, epsilon=1, joint=joint, rows_per_unit=2).mechanism
+    read = Mechanism.read(json.loads(json.dumps(written.as_json())))
+    assert read.as_json() == written.as_json()
+    assert (read.retentions, read.factors) == (written.retentions, written.factors)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"retentions": ["1/3"]}, "epsilon of the record does not follow"),
+        ({"retentions": ["1"]}, "epsilon of the record does not follow"),
+        ({"retentions": []}, "epsilon of the record does not follow"),
+        ({"domains": {"a": []}}, "epsilon of the record does not follow"),
+        ({"epsilon": "0.5"}, "epsilon of the record does not follow"),
+        ({"unchanged": ["b"]}, "epsilon of the record does not follow"),
+        ({"rows_per_unit": 0}, "epsilon of the record does not follow"),
+        ({"code": "randomise-0"}, "the record is of version 'randomise-0', expected 'randomise-1'"),
+        ({"retentions": ["1/0"]}, "expected the record of a mechanism"),
+        ({"ranges": {"a": [1]}}, "expected the record of a mechanism"),
+        ({"mechanism": "other"}, "expected the record of a mechanism"),
+        ({"epsilon_of_row": "many"}, "expected the record of a mechanism"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(changed: dict[str, Any], said: str) -> None:
+    """Epsilon is computed anew from the retentions."""
+    record = randomise(pd.DataFrame({"a": [True]}), {"a": (True, False)}, retention=0.5).mechanism.as_json()
+    with pytest.raises(Misfit, match=said):
+        Mechanism.read({**record, **changed})
+    with pytest.raises(Misfit, match="expected the record of a mechanism"):
+        Mechanism.read([record])
+
+
+def test_numbers_of_a_range_are_put_into_cells() -> None:
+    """Each is its cell's smallest number, however it is spelled; what is none is what is declared for it."""
+    column = pd.Series(["1930", "1939.9", " 1940", "2009", "2.009e3", "2010", "no", None], name="born")
+    declared = Range(range=(1930, 2009), width=10, other=1975)
+    found = randomise(column.to_frame(), {"born": declared}, epsilon=100)
+    assert sorted(found.frame["born"]) == [1930, 1930, 1940, 1970, 1970, 1970, 2000, 2000]
+    assert found.frame["born"].dtype == np.dtype("int64")
+    assert found.mechanism.domains == {"born": (1930, 1940, 1950, 1960, 1970, 1980, 1990, 2000)}
+    assert found.mechanism.ranges == {"born": (1930, 2009, 10)}
+    assert found.mechanism.others == {"born": 1970}
+    assert found.cells_changed == {"born": 7}
+
+
+def test_numbers_outside_a_range_are_counted() -> None:
+    """Unless one is named that they are taken for; it has to be in the range."""
+    frame = pd.DataFrame({"age": [-1, 0, 120, 121]})
+    with pytest.raises(Misfit, match="column 'age' has 2 cells outside its declared domain"):
+        randomise(frame, {"age": Range(range=(0, 120))}, epsilon=1)
+    with pytest.raises(Misfit, match="the range of column 'age' does not have the number"):
+        randomise(frame, {"age": Range(range=(0, 120))}, epsilon=1, others={"age": 121})
+    found = randomise(frame, {"age": Range(range=(0, 120))}, epsilon=100, others={"age": "7"})
+    assert sorted(found.frame["age"]) == [0, 7, 7, 120]
