@@ -28,8 +28,8 @@ class Mechanism:
     smallest and largest of them and the width of the cells that they were put into, before that. `retentions`: the
     exact probability of keeping a value, one for each column, or one for the combination of all if `joint`.
     `epsilon_of_row`: what the named columns of one row cost, never rounded down. `epsilon`: that times `rows_per_unit`,
-    which is what the whole table costs a person; None as soon as a column is `unchanged`, for then it bounds nothing. `shuffled`: rows came out
-    in random order; they do wherever there is an epsilon.
+    which is what the whole table costs a person; None as soon as a column is `unchanged`, for then it bounds nothing.
+    `shuffled`: rows came out in random order; they do wherever there is an epsilon.
 
     Neighbouring tables have as many rows, in any order, and differ in what is in those of one unit (adjacency
     `substitute`); where a column has no value in `others`, both have only values of its domain.
