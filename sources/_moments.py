@@ -120,8 +120,9 @@ def _hash(*values: object) -> int:
 
 
 def _md5(text: object) -> str:
-    """Hash a text as other engines' `md5` does; it puts rows into an order and guards nothing."""
-    return md5(str(text).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    """Hash a text, or its bytes, as other engines' `md5` does; it puts rows into an order and guards nothing."""
+    read = text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogatepass")
+    return md5(read, usedforsecurity=False).hexdigest()
 
 
 def _of_sqlite(column: ir.Column) -> Moment:

@@ -12,7 +12,6 @@ class CsvOptions:
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
     `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
-    `texts`: columns are texts, whatever is in them: their types then tell nothing of a value.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -20,7 +19,6 @@ class CsvOptions:
     header: bool | None = None
     null_values: tuple[str, ...] = ()
     quoted_nulls: bool = True
-    texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,8 @@ class SourceSpec:
     """A source as declared: exactly one of `files` (a file or glob), `url`, `spark` (a master or a Connect address).
 
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
+    `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
+    declared or that the header shows, and a column of SQLite without a declared type has none.
     `memory_limit` and `threads` bound DuckDB. Neither `url` nor `spark` is in the repr: they may hold a password.
 
     Raises:
@@ -41,6 +41,7 @@ class SourceSpec:
     spark: str | None = field(default=None, repr=False)
     table: str | None = None
     csv: CsvOptions = CsvOptions()
+    blind: bool = False
     query_timeout: timedelta = timedelta(seconds=60)
     connect_timeout: timedelta = timedelta(seconds=10)
     lock_timeout: timedelta = timedelta(seconds=5)

@@ -18,6 +18,7 @@ from ibis.backends.duckdb import Backend
 from sqlglot.errors import SqlglotError
 
 from sources._contract import QueryFailed, Source, SourceError, TableNotFound, Unreachable
+from sources._csv_dialect import Dialect, together_by_name
 from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
@@ -87,7 +88,9 @@ class Files(DuckdbSource):
         if _kind(files[0]) == _PARQUET:
             return self._backend.read_parquet(paths, table_name=name, hive_partitioning=hive, **together)
         options = {**self._csv_options(), "hive_partitioning": hive, **together}
-        types = {} if self._spec.csv.texts else dict(self._spec.csv.types)
+        if self._spec.blind:
+            return self._blind(name, options)
+        types = dict(self._spec.csv.types)
         if types:
             types = self._fitting(types, self._backend.read_csv(paths, table_name=name, **options).columns)
         return self._backend.read_csv(paths, table_name=name, types=types or None, **options)
@@ -99,11 +102,24 @@ class Files(DuckdbSource):
             options["delim"] = csv.delimiter
         if csv.null_values:
             options["nullstr"] = ["", *csv.null_values]
-        if csv.texts:
-            options["all_varchar"] = True
         if not csv.quoted_nulls:
             options["allow_quoted_nulls"] = False
         return options
+
+    def _blind(self, name: str, options: Mapping[str, Any]) -> ir.Table:
+        """Read cells as texts, in a dialect that is found in no row: of each header there is one statement."""
+        kept = {key: value for key, value in options.items() if key not in {"header", "delim", "union_by_name"}}
+        alike: dict[Dialect, list[str]] = {}
+        for path in self._files[name]:
+            alike.setdefault(Dialect.of(path, self._spec.csv), []).append(glob.escape(realpath(path)))
+        if len(alike) == 1:
+            ((dialect, paths),) = alike.items()
+            return self._backend.read_csv(paths, table_name=name, **kept, **dialect.options)
+        parts = [
+            self._backend.read_csv(paths, table_name=f"{name}\x1f{place}", **kept, **dialect.options)
+            for place, (dialect, paths) in enumerate(alike.items())
+        ]
+        return together_by_name(parts)
 
     def _fitting(self, types: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
         """Keep the types of columns that this file has; the others belong to the source's other files."""

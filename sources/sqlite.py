@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
@@ -63,13 +64,18 @@ class Sqlite(EngineSource):
         return (Entry("", "main", name, bare=True) for (name,) in found.cells)
 
     def _describe(self, entry: Entry) -> ir.Table:
+        if self._spec.blind:  # Ibis finds the type of a column without a declared one in its values
+            return self._as_declared(entry, without_type=dt.unknown)
         try:
             return self._backend.table(entry.table, database=entry.schema)
         except IbisError:  # columns without a declared type, and no row to infer one from
-            columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table])
-            read = self._backend.compiler.type_mapper.from_string
-            schema = {name: read(kind) if kind else "null" for name, kind in columns}
-            return ibis.table(schema, name=entry.table, database=entry.schema)
+            return self._as_declared(entry, without_type=dt.null)
+
+    def _as_declared(self, entry: Entry, *, without_type: dt.DataType) -> ir.Table:
+        columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", [entry.table])
+        read = self._backend.compiler.type_mapper.from_string
+        schema = {name: read(kind) if kind else without_type for name, kind in columns}
+        return ibis.table(schema, name=entry.table, database=entry.schema)
 
     def _run(self, sql: str) -> Rows:
         refuse_other_words(sql, self.name)  # the driver takes a single statement, and the session only reads

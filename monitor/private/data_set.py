@@ -37,7 +37,7 @@ class DataSet:
         (target,) = project.targets([table])
         declared = budgets[table]
         key = _row_order(project.signature_key()) if declared.unit else ""
-        return cls(table, target.subject.relation, _without_types(target.source), declared, key)
+        return cls(table, target.subject.relation, replace(target.source, blind=True), declared, key)
 
     @property
     def terms(self) -> Terms:
@@ -48,11 +48,6 @@ class DataSet:
     def budget(self) -> LedgerBudget:
         """Give its budget as the ledger keeps it."""
         return self.declared.in_ledger(self.table)
-
-
-def _without_types(spec: SourceSpec) -> SourceSpec:
-    """Read the cells of CSV as texts: the type that DuckDB finds for a column depends on every value in it."""
-    return spec if spec.files is None else replace(spec, csv=replace(spec.csv, texts=True))
 
 
 def _row_order(key: bytes) -> str:

@@ -82,6 +82,7 @@ class Statistic(Declaration, ABC):
             **{name: said for name, said in self.as_json().items() if said is not None},
             "unit": terms.declared.unit_name,
             "rows_per_unit": terms.declared.rows_per_unit,
+            "pairs": None if terms.declared.pairs is None else sorted(terms.declared.pairs),
             "domain": read,
         }
 

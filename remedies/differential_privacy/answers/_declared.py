@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import Field, model_validator
 
 from checks import did_you_mean
@@ -13,8 +13,10 @@ from remedies._errors import Misfit
 from remedies.differential_privacy._sensitivity import Adjacency
 from remedies.differential_privacy.answers._domain import Cells, Declaration, Domain, Limits, Range, Values
 
-ROW = "row"
+ROW: Final = "row"
 """The privacy unit where each row is protected by itself."""
+
+_MOST_ROWS: Final = 1_000_000
 
 
 class Declared(Declaration):
@@ -23,7 +25,7 @@ class Declared(Declaration):
     unit: tuple[ColumnName, ...] = Field(
         (), description="The column, or columns, that say whose a row is; without, each row is protected by itself."
     )
-    rows_per_unit: Annotated[int, Ge(1)] = Field(
+    rows_per_unit: Annotated[int, Ge(1), Le(_MOST_ROWS)] = Field(
         1, description="How many rows of a unit count; of more, so many are taken, in an order that nobody can choose."
     )
     pairs: tuple[ColumnName, ColumnName] | None = Field(
@@ -48,6 +50,10 @@ class Declared(Declaration):
     def _unit_makes_sense(self) -> Self:
         if not self.unit and self.rows_per_unit > 1:
             raise ValueError("'rows_per_unit' goes with 'unit', the column that says whose a row is")
+        if len(set(self.unit)) < len(self.unit) or (self.pairs and self.pairs[0] == self.pairs[1]):
+            raise ValueError("'unit' and 'pairs' name each column once")
+        if any("," in name for name in self.unit) or self.unit == (ROW,):
+            raise ValueError(f"'unit' cannot be a column named '{ROW}', or one with a comma in its name")
         if self.pairs and self.unit and set(self.unit) != set(self.pairs):
             raise ValueError(
                 "'unit' of a table of pairs is the pair (both columns) or the row: a member is in either column, so "
@@ -57,8 +63,8 @@ class Declared(Declaration):
 
     @property
     def unit_name(self) -> str:
-        """Name the privacy unit: `row`, or the columns that say whose a row is."""
-        return ", ".join(self.unit) or ROW
+        """Name the privacy unit: `row`, or the columns that say whose a row is, however they are ordered."""
+        return ", ".join(sorted(self.unit)) or ROW
 
     def cells(self, column: str) -> Cells:
         """Give the cells of a column.

@@ -27,6 +27,8 @@ Number: TypeAlias = Annotated[
 _MOST_VALUES: Final = 10_000
 _MOST_CELLS: Final = 100_000
 _EXACT: Final = 2**53
+_MOST_GRID: Final = 10**15
+"""A grid is no coarser, and no finer than one through it: numbers stay where floats are exact enough."""
 _MOST_UNITS: Final = 2**31
 """Sums of so many units over four milliards of rows fit into 64 bits: an overflow would tell of the data."""
 
@@ -100,7 +102,7 @@ class Range(Declaration):
 
     range: tuple[int, int] = Field(description="The smallest and the largest number that it can have.")
     width: Annotated[int, Ge(1)] = Field(1, description="How many numbers a cell has, from the smallest one on.")
-    other: int | None = Field(None, description="The number that NULL and all outside are taken for.")
+    other: int | None = Field(None, description="The number that NULL, and in cells all outside, are taken for.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -157,11 +159,13 @@ class Limits(Declaration):
     def _on_the_grid(self) -> Self:
         if self.low >= self.high:
             raise ValueError("'low' is not below 'high'")
+        if not 1 <= Fraction(self.grid) * _MOST_GRID <= _MOST_GRID**2:
+            raise ValueError(f"'grid' is not between {1 / _MOST_GRID:g} and {_MOST_GRID:g}")
+        if max(abs(self.low), abs(self.high)) > self.grid * _MOST_UNITS:
+            raise ValueError(f"'grid' is too fine: the limits are more than {_MOST_UNITS:,} times as large")
         for name, given in (("low", self.low), ("high", self.high), ("missing", self.missing)):
             if given is not None and (Fraction(given) / Fraction(self.grid)).denominator != 1:
                 raise ValueError(f"'{name}' is not a multiple of 'grid', expected one, such as {self.grid:f} times 100")
-        if max(abs(self.low_units), abs(self.high_units)) > _MOST_UNITS:
-            raise ValueError(f"'grid' is too fine: the limits are more than {_MOST_UNITS:,} times as large")
         if self.missing is not None and not self.low <= self.missing <= self.high:
             raise ValueError("'missing' is not within the limits")
         return self

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 _TRIES: Final = frozenset({"duckdb", "spark", "databricks"})
 """Dialects of engines that can try to read a text as a number."""
-_NO_NAN: Final = frozenset({"sqlite"})
+_NO_NAN: Final = frozenset({"mysql", "sqlite"})
+_ANY_KIND: Final = frozenset({"sqlite"})
+"""Dialects of engines where a column can hold values of any type, whatever is declared of it."""
+_STRICT: Final = frozenset({"postgres"})
+"""Dialects of engines that fail where a number is too large or too small for a float, instead of taking the nearest."""
+_FAR: Final = 10**30
+_FINE: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,18 @@ class Reader:
         """
         column = self.column(name)
         kind = column.type()
-        if not (kind.is_string() or kind.is_integer() or kind.is_date()):
+        untyped = self.dialect in _ANY_KIND and kind.is_unknown()
+        if not (kind.is_string() or kind.is_integer() or kind.is_date() or untyped):
             raise Misfit(f"column '{name}' is of type {kind}; its declared values are texts")
-        read: ir.StringValue = column.cast("string")
+        return self.written(name)
+
+    def written(self, name: str) -> ir.StringValue:
+        """Give the values of a column as texts, whatever they are; some that differ may be written alike."""
+        import ibis
+
+        read: ir.StringValue = self.column(name).cast("string")
+        if self.dialect in _ANY_KIND:  # a cast that Ibis holds for needless: a number in a column of texts stays one
+            read = ibis.literal("") + read
         return read
 
     def number(self, name: str) -> ir.FloatingValue:
@@ -57,14 +72,25 @@ class Reader:
         Raises:
             Misfit: it holds no numbers, or texts where the engine cannot try to read them.
         """
+        import ibis
+
         column = self.column(name)
         kind = column.type()
-        if kind.is_numeric() or kind.is_boolean():
-            read: ir.FloatingValue = column.cast("float64")
-            return self._nan_is_null(read) if kind.is_floating() else read
-        if kind.is_string() and self.dialect in _TRIES:
-            return self._nan_is_null(column.try_cast("float64"))
-        raise Misfit(f"column '{name}' is of type {kind}; numbers are declared of it")
+        if self.dialect in _ANY_KIND and (kind.is_numeric() or kind.is_boolean() or kind.is_unknown()):
+            is_number = column.typeof().isin(["integer", "real"])
+            read: ir.FloatingValue = is_number.ifelse(column.cast("float64"), ibis.null("float64"))
+        elif kind.is_boolean():
+            read = column.cast("int32").cast("float64")
+        elif kind.is_decimal() and self.dialect in _STRICT:
+            near = ibis.greatest(ibis.least(column.round(_FINE), _FAR), -_FAR).cast("float64")
+            read = (column.cast("string") == "NaN").ifelse(ibis.null("float64"), near)
+        elif kind.is_numeric():
+            read = self._nan_is_null(column.cast("float64"))
+        elif kind.is_string() and self.dialect in _TRIES:
+            read = self._nan_is_null(column.try_cast("float64"))
+        else:
+            raise Misfit(f"column '{name}' is of type {kind}; numbers are declared of it")
+        return read
 
     def truth(self, name: str) -> ir.BooleanValue:
         """Give the truth values of a column; NULL where there is none.
@@ -88,7 +114,9 @@ class Reader:
         read = self.number(name)
         # Within the limits before it is rounded: rounding something enormous would fail.
         within = ibis.greatest(ibis.least(read, float(limits.high)), float(limits.low))
-        rounded = (within / float(limits.grid)).round().cast("int64")
+        grid = float(limits.grid)
+        # What is nearly nothing is nothing before it is divided: the quotient may be too small for a strict engine.
+        rounded = (within.abs() < grid / 4).ifelse(0.0, within / grid).round().cast("int64")
         again = ibis.greatest(ibis.least(rounded, limits.high_units), limits.low_units)
         found: ir.IntegerValue = read.isnull().ifelse(limits.missing_units, again)
         return found
@@ -111,7 +139,5 @@ class Reader:
     def _nan_is_null(self, read: ir.FloatingValue) -> ir.FloatingValue:
         import ibis
 
-        if self.dialect in _NO_NAN:
-            return read
-        found: ir.FloatingValue = read.isnan().ifelse(ibis.null("float64"), read)
+        found: ir.FloatingValue = read if self.dialect in _NO_NAN else read.isnan().ifelse(ibis.null("float64"), read)
         return found

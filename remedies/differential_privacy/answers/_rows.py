@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from remedies.differential_privacy.answers._declared import Declared
 from remedies.differential_privacy.answers._reading import Reader
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BETWEEN: Final = "\x1f"
 _NOTHING: Final = "\x1e"
+_IS: Final = "="
 _PLACE: Final = "tablewatch_place"
 
 
@@ -35,26 +36,42 @@ def meant_rows(
 
 
 def _cut(reader: Reader, declared: Declared, *, columns: Sequence[str], key: str) -> ir.Table:
-    """Keep so many rows of each unit, by the order of a keyed hash, which nobody who writes rows can foresee."""
+    """Keep so many rows of each unit, by the order of a keyed hash, which nobody who writes rows can foresee.
+
+    Rows whose hashes are equal follow the order of their values, so that no other row can decide between them.
+    """
     import ibis
 
-    units = [reader.column(name) for name in declared.unit]
-    if declared.pairs:  # a pair is the same from either side
-        one, other = (unit.cast("string").fill_null(_NOTHING) for unit in units)
-        units = [ibis.least(one, other), ibis.greatest(one, other)]
-    read = [reader.column(name).cast("string").fill_null(_NOTHING) for name in dict.fromkeys(columns)]
-    order = _md5()(ibis.literal(_BETWEEN).join([ibis.literal(key), *read]))
-    place = ibis.row_number().over(group_by=units, order_by=order)
+    read = list(dict.fromkeys(columns))
+    written = [reader.written(name).fill_null(_NOTHING) for name in read]
+    order = _hash(reader, ibis.literal(_BETWEEN).join([ibis.literal(key), *written]))
+    place = ibis.row_number().over(group_by=_units(reader, declared), order_by=[order, *map(reader.column, read)])
     placed = reader.table.mutate(**{_PLACE: place})
     return placed.filter(placed[_PLACE] < declared.rows_per_unit).drop(_PLACE)
 
 
-def _md5() -> Any:
-    """Give the engine's own function. It orders; that equal hashes could be found for it is no harm."""
+def _units(reader: Reader, declared: Declared) -> Sequence[ir.Column]:
+    if not declared.pairs:
+        return [reader.column(name) for name in declared.unit]
+    import ibis
+
+    # A pair is the same from either side. No text that a member can be is taken for none.
+    one, other = ((ibis.literal(_IS) + reader.written(name)).fill_null(_NOTHING) for name in declared.pairs)
+    return [ibis.least(one, other), ibis.greatest(one, other)]
+
+
+def _hash(reader: Reader, text: ir.StringValue) -> ir.StringValue:
+    """Hash with the engine's own function. It orders; that equal hashes could be found for it is no harm."""
     import ibis
 
     @ibis.udf.scalar.builtin(signature=(("string",), "string"))
     def md5(text):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - the engine's
         ...
 
-    return md5
+    @ibis.udf.scalar.builtin(name="md5", signature=(("binary",), "string"))
+    def md5_of_bytes(text):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - as above
+        ...
+
+    # To SQLite's function, which is ours, a text that is no UTF-8 does not come through.
+    found: ir.StringValue = md5_of_bytes(text.cast("binary")) if reader.dialect == "sqlite" else md5(text)
+    return found

@@ -34,7 +34,12 @@ _TRUTHS: Final = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`age >= 18`, `sex = F`: of a declared column. A row whose value is NULL, or no such value, is never meant."""
+    """`age >= 18`, `sex = F`: of a declared column.
+
+    Of categories, rows are compared by their cell: what is taken for `other` is, here too; without one, a value that is
+    not declared is unequal to all that are, and NULL is never meant. Numbers are compared as they are, and a row
+    without a number is never meant.
+    """
 
     column: str
     sign: str
@@ -69,22 +74,19 @@ class Comparison:
         """Give the rows that are meant, as an expression."""
         found = declared.column(self.column)
         value = self._meant(found)
-        read: Any
-        if isinstance(value, bool):
-            read = reader.truth(self.column)
-        elif isinstance(value, str):
-            read = reader.text(self.column)
-        else:
-            read, value = reader.number(self.column), float(value)
-        meant: ir.BooleanValue = _SIGNS[self.sign](read, value)
+        sign = _SIGNS[self.sign]
+        if isinstance(found, Values) and self.sign in {"=", "!="}:
+            meant: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
+            return meant if found.other is not None else meant & reader.column(self.column).notnull()
+        meant = sign(reader.number(self.column), value)
         return meant.fill_null(False)  # noqa: FBT003 - Ibis takes it so
 
-    def _meant(self, column: Cells | Limits) -> Value | Decimal:
+    def _meant(self, column: Cells | Limits) -> Value:
         if not isinstance(column, Values):
             return self._number()
         if self.sign not in {"=", "!="} and column.kind != "number":
             raise Misfit(f"'{self}': '{self.column}' has categories, which are equal (=) or not (!=)")
-        value: Value | Decimal = self.value
+        value: Value = self.value
         if column.kind == "number":
             value = self._number()
         if column.kind == "truth value":
@@ -93,14 +95,14 @@ class Comparison:
             raise Misfit(f"'{self}': that is no declared value of '{self.column}'")
         return value
 
-    def _number(self) -> Decimal:
+    def _number(self) -> float:
         try:
             number = Decimal(self.value)
         except InvalidOperation:
             number = Decimal("nan")
         if not number.is_finite() or abs(number) > Decimal(2**53):
             raise Misfit(f"'{self}': '{self.column}' is compared with a number, such as 18")
-        return number
+        return float(number)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

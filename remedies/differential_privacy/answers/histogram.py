@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from annotated_types import MinLen
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnName
+from checks._columns import ColumnNames
 from remedies.differential_privacy._sensitivity import histogram_sensitivity
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._grid import CELL, Grid
@@ -26,7 +25,7 @@ class Histogram(Statistic):
     summary: ClassVar[str] = "How many rows there are in each cell of some columns."
 
     statistic: Literal["histogram"] = "histogram"
-    by: Annotated[tuple[ColumnName, ...], MinLen(1)] = Field(description="Columns whose cells are counted.")
+    by: ColumnNames = Field(description="Columns whose cells are counted.")
 
     def columns(self) -> Sequence[str]:
         """Name the columns that are counted by."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnName
+from checks._columns import ColumnName, ColumnNames
 from remedies.differential_privacy._mean import halves, mean_of
 from remedies.differential_privacy._sensitivity import (
     Adjacency,
@@ -39,7 +39,7 @@ class Mean(Statistic):
 
     statistic: Literal["mean"] = "mean"
     column: ColumnName = Field(description="The column whose mean is wanted.")
-    by: tuple[ColumnName, ...] = Field((), description="Columns in whose cells it is wanted.")
+    by: ColumnNames | tuple[()] = Field((), description="Columns in whose cells it is wanted.")
 
     def columns(self) -> Sequence[str]:
         """Name the column, and those that it is grouped by."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from checks import Json
-from checks._columns import ColumnName
+from checks._columns import ColumnName, ColumnNames
 from remedies.differential_privacy._sensitivity import group_sum_sensitivity, sum_sensitivity
 from remedies.differential_privacy.answers._contract import Statistic, Terms
 from remedies.differential_privacy.answers._grid import CELL, Grid
@@ -27,7 +27,7 @@ class Sum(Statistic):
 
     statistic: Literal["sum"] = "sum"
     column: ColumnName = Field(description="The column that is added up.")
-    by: tuple[ColumnName, ...] = Field((), description="Columns in whose cells it is added up.")
+    by: ColumnNames | tuple[()] = Field((), description="Columns in whose cells it is added up.")
 
     def columns(self) -> Sequence[str]:
         """Name the column, and those that it is grouped by."""

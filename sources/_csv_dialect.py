@@ -1,0 +1,95 @@
+"""How a CSV file is read when no value in it may decide that: neither a type, nor what parts cells or ends lines.
+
+DuckDB finds the dialect of a file in its first rows: a cell with a quote or a semicolon can change how all others are
+read, and an error can tell of a value. Here the delimiter is declared, or found in the header, which is no data; quotes
+are doubled inside quotes (RFC 4180); a row with too few cells has NULL in the others, one with too many loses them.
+"""
+
+import csv
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import ibis
+import ibis.expr.types as ir
+
+from sources._spec import CsvOptions
+
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_LONGEST_LINE: Final = 1 << 24
+"""Bytes; longer rows fail to be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What parts the cells of a file, whether its first line is a header, and what its columns are called."""
+
+    delimiter: str
+    header: bool
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: Path, declared: CsvOptions) -> "Dialect":
+        """Find the dialect of a file: where there is a header nothing else is looked at.
+
+        Without one and without a declared delimiter it is the comma; the first row says how many columns there are.
+
+        Raises:
+            duckdb.InvalidInputException: the file does not begin as a CSV file does.
+        """
+        header = declared.header is not False
+        known = None if declared.delimiter is None else (declared.delimiter,)
+        tried = known or (_DELIMITERS if header else _DELIMITERS[:1])
+        delimiter, cells = max(((one, _first(path, one)) for one in tried), key=lambda found: len(found[1]))
+        return cls(delimiter, header, _names(cells) if header else tuple(f"column{i}" for i in range(len(cells))))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Give it as DuckDB takes it. A single thread reads, since several guess where a quoted line begins."""
+        return {
+            "auto_detect": False,
+            "columns": dict.fromkeys(self.columns, "VARCHAR"),
+            "delim": self.delimiter,
+            "escape": '"',
+            "header": self.header,
+            "max_line_size": _LONGEST_LINE,
+            "null_padding": True,
+            "parallel": False,
+            "quote": '"',
+            "strict_mode": False,
+        }
+
+
+def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:
+    """Put files with other columns into one table: what a file does not have is NULL there."""
+    names = list(dict.fromkeys(name for part in parts for name in part.columns))
+    whole = [
+        part.select(**{name: part[name] if name in part.columns else ibis.null("string") for name in names})
+        for part in parts
+    ]
+    return reduce(lambda one, other: one.union(other), whole)
+
+
+def _first(path: Path, delimiter: str) -> Sequence[str]:
+    """Give the cells of a file's first line."""
+    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+            return next(csv.reader(lines, delimiter=delimiter), [])
+    except (csv.Error, EOFError, gzip.BadGzipFile, TypeError):
+        raise duckdb.InvalidInputException("no CSV") from None
+
+
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    """Name columns as DuckDB does: one without a name by its place, a name that comes again by how often it did."""
+    seen: dict[str, int] = {}
+    names = []
+    for place, cell in enumerate(cells):
+        name = cell.strip() or f"column{place}"
+        again = seen[name.casefold()] = seen.get(name.casefold(), -1) + 1
+        names.append(f"{name}_{again}" if again else name)
+    return tuple(names)
