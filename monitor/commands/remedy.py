@@ -7,6 +7,7 @@ from monitor.commands import (
     _remedy_generalise,
     _remedy_lattice,
     _remedy_microaggregate,
+    _remedy_randomise,
     _remedy_suppress,
 )
 
@@ -27,3 +28,4 @@ _remedy_lattice.add_to(app)
 _remedy_microaggregate.add_to(app)
 _remedy_suppress.add_to(app)
 _remedy_code.add_to(app)
+_remedy_randomise.add_to(app)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _DAY: Final = timedelta(days=1)
 
 
-def read(place: Place) -> "pd.DataFrame":
-    """Read a table into memory, with Arrow's types.
+def read(place: Place, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Read a table, or some of its columns, into memory, with Arrow's types.
 
     Raises:
         Stop: the source or the table cannot be read.
     """
     with reading(place) as (source, table):
-        return _frame(source, table)
+        return _frame(source, table if columns is None else table.select(list(columns)))
 
 
 def columns_in(place: Place) -> Sequence[str]:

@@ -1,0 +1,179 @@
+"""`tablewatch remedy randomise`: each value is kept with a probability, else drawn from all that it could have been."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._remedy_words import Force, Given, Out, ReleaseName, each_once, release_of, told
+from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.config import Release
+    from monitor.disclosure.place import Place
+    from monitor.treatment.randomised import Asked
+    from remedies import Bill
+    from remedies.randomise import Randomise
+
+Domains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--domain",
+        metavar="A=F,M",
+        help="All values that column A could have had; A=1930..2010 whole numbers, A=1930..2009:10 in cells of ten. "
+        "Repeat it.",
+    ),
+]
+Others = Annotated[
+    list[str] | None,
+    typer.Option("--other", metavar="A=F", help="What NULL and values outside A's domain are taken for. Repeat it."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(randomise)
+
+
+def randomise(
+    ctx: typer.Context,
+    given: Given,
+    out: Out,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Columns to randomise; by default those of --domain.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="1.0", help="What the table may cost a person: at most nine places.")
+    ] = None,
+    pk: Annotated[float | None, typer.Option(metavar="K", help="Instead: Pk-anonymity of each row, at least.")] = None,
+    retention: Annotated[
+        str | None, typer.Option(metavar="RHO", help="Instead: the probability of keeping a value; or A=0.5,B=0.1.")
+    ] = None,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Keep or draw a row's columns together: better for reconstructed cells.")
+    ] = False,
+    domain: Domains = None,
+    other: Others = None,
+    drop: Annotated[str | None, typer.Option(metavar="A,B,...", help="Leave these columns out.")] = None,
+    drop_rest: Annotated[
+        bool,
+        typer.Option("--drop-rest", help="Leave out all columns that are not randomised; else no epsilon holds."),
+    ] = False,
+    rows_per_unit: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows one person has at most; 1 by default.")
+    ] = None,
+    release: ReleaseName = None,
+    force: Force = False,
+) -> None:
+    """Keep each value with a probability, else draw it anew from all values that it could have been.
+
+    Domains are declared, never taken from the table. An epsilon holds only if no column leaves unchanged.
+
+    Example: tablewatch remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10 --epsilon 1
+    --drop-rest
+    """
+    from monitor.disclosure.place import place_of
+    from monitor.pages.randomised import draw_randomisation
+    from monitor.treatment.output import check_not_read, check_place
+    from monitor.treatment.randomised import randomise_into
+
+    invocation: Invocation = ctx.obj
+    check_place(out, given=given, force=force)
+    place = place_of(given, invocation)
+    check_not_read(out, place)
+    found = release_of(place, release, invocation)
+    words = {
+        "epsilon": epsilon,
+        "pk": pk,
+        "retention": _retention(retention),
+        "joint": joint or None,
+        "rows_per_unit": rows_per_unit,
+    }
+    remedy = _remedy(place, names_in(columns), domain, other, release=found, words=words, invocation=invocation)
+    asked = _asked(place, remedy, found, drop=names_in(drop), drop_rest=drop_rest)
+    bill = told("randomise", lambda tell: randomise_into(asked, out, tell))
+    invocation.emit(_result(given, out, bill), lambda console: draw_randomisation(console, bill, out))
+
+
+def _remedy(
+    place: "Place",
+    columns: "Any",
+    inline: list[str] | None,
+    others: list[str] | None,
+    *,
+    release: "Release | None",
+    words: dict[str, Any],
+    invocation: Invocation,
+) -> "Randomise":
+    """Put together what was said, and what the release says where nothing was said."""
+    from monitor.disclosure.place import project_of
+    from monitor.treatment.domains import declared_in, domains_for, labels_of, recipe_of
+    from remedies.differential_privacy.answers import Range
+    from remedies.randomise import Randomise
+
+    project, recipe = project_of(invocation), recipe_of(release)
+    declared = declared_in(None if project is None else project.config, place.name, release)
+    by_release = {} if recipe is None else recipe.words
+    asked = columns or tuple(by_release.get("domains") or ()) * (not inline)
+    cells = domains_for(asked, inline=inline or (), others=others or (), declared=declared)
+    price = {name: by_release.get(name) for name in ("epsilon", "pk", "retention")}
+    if all(words[name] is None for name in price):
+        words = {**words, **price}
+    for name in ("joint", "rows_per_unit"):
+        words[name] = by_release.get(name) if words[name] is None else words[name]
+    if not any(words[name] is not None for name in price):
+        hint = "--epsilon 1, --pk 900 or --retention 0.1"
+        message = "say how much is kept: what the table may cost a person, a Pk or a retention"
+        raise Stop(ExitCode.USAGE, Problem("remedy.limit", message, hint=hint))
+    with limits_in_words(""):
+        return Randomise.model_validate(
+            {
+                "domains": {name: one if isinstance(one, Range) else labels_of(one) for name, one in cells.items()},
+                "others": {name: one.other for name, one in cells.items() if one.other is not None},
+                **{name: said for name, said in words.items() if said is not None},
+            }
+        )
+
+
+def _asked(place: "Place", remedy: "Randomise", release: "Release | None", *, drop: "Any", drop_rest: bool) -> "Asked":
+    from monitor.treatment.domains import recipe_of
+    from monitor.treatment.randomised import Asked, blind, kept_columns
+
+    recipe = recipe_of(release)
+    if recipe is not None and not drop and not drop_rest:
+        drop_rest = recipe.drop == "rest"
+        drop = () if drop_rest else recipe.drop
+    source = blind(place)
+    kept = kept_columns(source, remedy.columns, drop=drop, drop_rest=drop_rest)
+    return Asked(source, remedy, kept, None if release is None else release.limits.epsilon)
+
+
+def _retention(said: str | None) -> Any:
+    """Read `0.13`, or `a=0.5,b=0.1`."""
+    if said is None or "=" not in said:
+        return said
+    pairs = (one.partition("=") for one in names_in(said))
+    return each_once((name.strip(), number_in(kept.strip())) for name, _, kept in pairs)
+
+
+def _result(given: str, out: Path, bill: "Bill") -> dict[str, Any]:
+    """Give the published shape: of the bill only what does not come from the table that was given."""
+    from monitor.treatment.randomised import ASIDE
+
+    figures = bill.figures
+    return {
+        "schema": "tablewatch.remedy/1",
+        "ok": True,
+        "input": given,
+        "output": str(out),
+        "columns": list(bill.guarantee.columns),
+        "unchanged": figures["unchanged"],
+        "epsilon": figures["epsilon"],
+        "pk": figures["pk"],
+        "retention": figures["retention"],
+        "records": bill.rows,
+        "seconds": figures["seconds"],
+        "bill": {name: value for name, value in bill.as_json().items() if name not in ASIDE},
+    }

@@ -1,0 +1,61 @@
+"""Say to a person what was randomised, what that is worth, and what it is not."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.frame.console import visible
+from monitor.frame.tables import draw_table
+from remedies import Bill
+from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy._sentence import times
+
+_NOT_PROTECTED: Final = (
+    "Not protected: what holds of many. Rows that are alike are no crowd to hide in: k by counting them proves\n"
+    "nothing of this file. Give it out once: of a second randomisation the epsilons add up."
+)
+
+
+def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
+    """Print whether an epsilon holds and what it means, then the retention of each column."""
+    figures: Mapping[str, Any] = bill.figures
+    mechanism: Mapping[str, Any] = bill.guarantee.reached
+    place = visible(str(out))
+    if figures["epsilon"] is None:
+        unchanged = f"  {place}: unchanged leave {visible(', '.join(figures['unchanged']))}"
+        console.print(Text.assemble(("NO EPSILON", "yellow"), unchanged), soft_wrap=True)
+        cost = mechanism["epsilon_of_row"]
+        console.print(Text(f"What was randomised of a row costs epsilon {cost}; of the whole row nothing holds."))
+        console.print(Text("--drop-rest leaves out all columns that are not randomised.", "dim"))
+    else:
+        held = f"  {place}: epsilon {figures['epsilon']} for {bill.rows:,} rows"
+        console.print(Text.assemble(("PROVED", "green"), held, _pk(figures["pk"])), soft_wrap=True)
+        console.print(Text(meaning(mechanism)))
+    console.print()
+    how = "together" if figures["joint"] else "each by itself"
+    draw_table(
+        console,
+        (f"column ({how})", ">values it could have", ">kept with probability"),
+        [
+            (visible(name), f"{len(values):,}", f"{figures['retention'][name]:.10f}")
+            for name, values in mechanism["domains"].items()
+        ],
+    )
+    console.print()
+    console.print(Text(_NOT_PROTECTED, "dim"))
+
+
+def meaning(mechanism: Mapping[str, Any]) -> str:
+    """Say what the epsilon of a mechanism means for whom it protects."""
+    rows = int(mechanism["rows_per_unit"])
+    who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
+    factor = times(int(Decimal(mechanism["epsilon"]) * NANO))
+    return f"If {who} were different, no file would become more than {factor} times as likely (rounded up)."
+
+
+def _pk(pk: float | None) -> str:
+    return "" if pk is None else f" (Pk {pk:,.4f})"

@@ -1,0 +1,103 @@
+"""Randomise a table, and give out a file whose very bytes were read again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.given import columns_in, read
+from monitor.treatment.output import write_proved
+from monitor.treatment.proved import Written
+from sources import did_you_mean
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from remedies import Bill, Guarantee, Progress
+    from remedies.differential_privacy import Mechanism
+    from remedies.randomise import Randomise
+
+ASIDE = ("rows_changed", "cells_changed", "cells_blanked", "cells_filled")
+"""What a bill says of the table that was given: it does not go with the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A table, how it is randomised, and which of its columns leave. `limit`: the release's on epsilon."""
+
+    place: Place
+    remedy: "Randomise"
+    kept: Sequence[str]
+    limit: "Decimal | None" = None
+
+
+def blind(place: Place) -> Place:
+    """Give a table so that how a value is read does not depend on the others: cells of CSV are texts."""
+    return Place(replace(place.target, source=replace(place.target.source, blind=True)))
+
+
+def kept_columns(place: Place, named: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
+    """Name the columns that leave, in the order of the table.
+
+    Raises:
+        Stop: a column is not there, or is both randomised and left out, or the table cannot be read.
+    """
+    there = tuple(columns_in(place))
+    problems = [
+        Problem("remedy.misfit", f"column '{name}' not found{did_you_mean(name, there)}")
+        for name in dict.fromkeys((*named, *drop))
+        if name not in there
+    ]
+    both = [name for name in named if name in drop]
+    if both:
+        problems.append(Problem("remedy.misfit", f"column '{both[0]}' is both randomised and left out"))
+    if problems:
+        raise Stop(ExitCode.USAGE, *problems)
+    return tuple(name for name in there if name in named or not (drop_rest or name in drop))
+
+
+def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
+    """Randomise a table, write it, and give the bill, with the guarantee of what was read again from the file.
+
+    Raises:
+        Stop: the table cannot be read, or the file not be written.
+        Misfit: the table does not fit the declarations.
+        Refused: the file is not as it was randomised, or the release does not allow it; nothing is left behind.
+    """
+    from remedies.differential_privacy import Mechanism
+
+    treated = asked.remedy.apply(read(asked.place, asked.kept), progress=progress)
+    mechanism = Mechanism.read(treated.bill.guarantee.reached)
+    frame = treated.frame if out.suffix == ".parquet" else _spelled(treated.frame, asked.remedy.columns)
+    guarantee = write_proved(frame, out, _prove(asked, mechanism))
+    return replace(treated.bill, guarantee=guarantee)
+
+
+def _prove(asked: Asked, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
+    def prove(draft: Path) -> "Guarantee":
+        from remedies.randomise import keep_to_epsilon
+
+        if asked.limit is not None:
+            keep_to_epsilon(mechanism, asked.limit)
+        written = Written().exactly(asked.remedy.columns)
+        return asked.remedy.guarantee(mechanism, read(written.place(draft)))
+
+    return prove
+
+
+def _spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
+    """Give the frame with the texts of values that a CSV file would spell otherwise, such as times."""
+    from pandas.api.types import is_bool_dtype, is_integer_dtype, is_string_dtype
+
+    from remedies.generalisation import texts_of
+
+    plain = (is_bool_dtype, is_integer_dtype, is_string_dtype)
+    odd = [name for name in columns if not any(test(frame[name].dtype) for test in plain)]
+    spelled = frame.copy(deep=False)
+    for name in odd:
+        spelled[name] = texts_of(frame[name])
+    return spelled
