@@ -123,9 +123,7 @@ def _inline(inline: Iterable[str]) -> "tuple[dict[str, Cells], list[Problem]]":
     for said in inline:
         name, sign, words = (part.strip() for part in said.partition("="))
         if not (name and sign and words):
-            problems.append(
-                Problem("remedy.domain", f"--domain '{said}': expected a column, '=' and values", hint=_FORMS)
-            )
+            problems.append(Problem("remedy.domain", f"--domain '{said}': expected column=values", hint=_FORMS))
         elif name in found:
             problems.append(Problem("remedy.domain", f"--domain names '{name}' twice; expected each column once"))
         else:
