@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from checks import Check, Earlier, Measurement, Message, Outcome, UnknownReason, unknown
+from checks import Check, Earlier, Json, Measurement, Message, Outcome, UnknownReason, unknown
 from monitor.target import Target
 from sources import PermissionDenied, QueryFailed, SourceError, TableNotFound, TimedOut, Unreachable
 
@@ -31,12 +31,17 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A table that was looked at: when, and what came back for each check."""
+    """A table that was looked at: when, and what came back for each check.
+
+    `told`: what came back for the target's question; an outcome says why that cannot be asked. None without a question,
+    and where one that is paid for brought nothing: why may tell of the data.
+    """
 
     target: Target
     started_at: datetime
     ended_at: datetime
     measured: Sequence[Measured]
+    told: Mapping[str, Json] | Outcome | None = None
 
 
 def not_evaluated(error: SourceError) -> Outcome:
@@ -51,5 +56,10 @@ def misconfigured(error: Exception) -> Outcome:
 
 def not_looked(target: Target, outcome: Outcome, now: datetime) -> Looked:
     """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
-    checks = target.subject.checks
-    return Looked(target, now, now, [Measured(check_id, check, outcome) for check_id, check in checks])
+    measured = [Measured(check_id, check, outcome) for check_id, check in target.subject.checks]
+    return Looked(target, now, now, measured, told=not_told(target, outcome))
+
+
+def not_told(target: Target, outcome: Outcome) -> Outcome | None:
+    """Give what may be heard of a question that was not answered."""
+    return None if target.question is None or target.question.charged else outcome

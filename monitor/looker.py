@@ -1,18 +1,20 @@
 """Look at tables of one source: open it once, plan or take the kept plan, measure. Never raises."""
 
 from collections import deque
-from collections.abc import Callable, Generator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 
-from checks import Outcome, UnknownReason
+from checks import Json, Outcome, UnknownReason
 from monitor.boundary import attempt
 from monitor.clock import Clock
 from monitor.holes import Literals
-from monitor.looked import Looked, Measured, not_looked
+from monitor.looked import Looked, Measured, misconfigured, not_looked, not_told
 from monitor.measure import measure
 from monitor.planner import Plan, plan
+from monitor.private.question import Question
 from monitor.target import Subject, Target
+from remedies import Misfit
 from sources import Source, open_source
 
 Plans = MutableMapping[str, tuple[Subject, Plan]]
@@ -66,6 +68,8 @@ class _Looker:
 
     def look_at(self, target: Target) -> Looked | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
+        if target.question is not None:
+            return self._ask(target, target.question)
         started_at = self._clock.now()
         measured = attempt(lambda: self._measure(target, started_at))
         if not isinstance(measured, Outcome):
@@ -74,6 +78,12 @@ class _Looker:
             return measured
         self._plans.pop(target.subject.name, None)
         return not_looked(target, measured, self._clock.now())
+
+    def _ask(self, target: Target, question: Question) -> Looked:
+        started_at = self._clock.now()
+        told = attempt(lambda: _put(question, self._source))
+        heard = not_told(target, told) if isinstance(told, Outcome) else told
+        return Looked(target, started_at, self._clock.now(), (), heard)
 
     def _measure(self, target: Target, now: datetime) -> Sequence[Measured]:
         subject, keeper = target.subject, target.keeper
@@ -85,6 +95,13 @@ class _Looker:
         fresh = plan(subject, self._source)  # also when the table no longer fits the plan that was kept
         self._plans[subject.name] = (subject, fresh)
         return measure(fresh, self._source, now, self._literals, keeper)
+
+
+def _put(question: Question, source: Source) -> Mapping[str, Json] | Outcome:
+    try:
+        return question.put_to(source)
+    except Misfit as error:
+        return misconfigured(error)
 
 
 def _is_misconfigured(measured: Measured) -> bool:

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from checks import Check, ColumnClass, Zones
 from checks._counts import KnownCounts
 from sources import SourceSpec
+
+if TYPE_CHECKING:
+    from monitor.private.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ class Target:
     """A table to look at in a pass, where it lives and who answers for it.
 
     `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
-    counts are kept; None where nothing is kept: then they count everything, and keep nothing.
+    counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
+    about a protected table, which has no checks here then.
     """
 
     subject: Subject
@@ -52,3 +57,4 @@ class Target:
     owner: str | None = None
     period: timedelta | None = None
     keeper: Keeper | None = field(default=None, compare=False, repr=False)
+    question: "Question | None" = field(default=None, compare=False, repr=False)

@@ -22,6 +22,7 @@ from store._failpoint import FailPoint, reached
 from store._histories import History
 from store._ledger import StoredLedger
 from store._ledger_anchor import anchor_file
+from store._ledger_book import Tries
 from store._lock import DaemonLock, daemon_lock, lock_holder
 from store._notices import (
     Changed,
@@ -95,6 +96,7 @@ __all__ = [
     "Subject",
     "Told",
     "Transition",
+    "Tries",
     "View",
     "anchor_file",
     "backup",

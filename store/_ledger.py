@@ -39,7 +39,7 @@ from store._failpoint import FailPoint, reached
 from store._json import from_text, to_text
 from store._ledger_anchor import Anchor, AnchorFile
 from store._ledger_audit import audit, disagreement
-from store._ledger_book import LedgerView, StoredBudget
+from store._ledger_book import LedgerView, StoredBudget, Tries
 from store._ledger_chain import Entry, EntryKind, Fact
 from store._ledger_resume import carry_over, described, resumed_already
 from store._store import Store
@@ -141,6 +141,11 @@ class StoredLedger:
         """
         with self._store.reading() as view:
             return [_given(*pair) for pair in view.answers(_budget(view, data_set, unit).id, limit)]
+
+    def tries(self, prefix: str, request_id: str) -> Tries:
+        """Say what became of a request, and of the series of requests whose ids begin with a prefix."""
+        with self._store.reading() as view:
+            return view.tries(prefix, request_id)
 
     def verify(self) -> Audit:
         """Walk the whole chain, add up every charge, and compare with the budgets and with the anchor."""

@@ -29,6 +29,19 @@ class StoredBudget:
     spent: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """What became of a request of a series: how often it was charged, and whether its answer is stored.
+
+    `lost`: how many charges of the series brought no answer since one did; `lost_at`: when the last of them was made.
+    """
+
+    charged: int
+    answered: bool
+    lost: int
+    lost_at: datetime | None
+
+
 class LedgerView(Connected):
     """What can be asked about the ledger."""
 
@@ -82,6 +95,17 @@ class LedgerView(Connected):
         this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
         found: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
         return found
+
+    def tries(self, prefix: str, request: str) -> Tries:
+        """Say what became of a request, and of the series of requests whose ids begin with a prefix."""
+        reserved, answered = (_ENTRY.c.kind == literal_column(f"'{kind}'") for kind in ("reserved", "answered"))
+        these = func.substr(_ENTRY.c.request, 1, len(prefix)) == prefix
+        last = select(func.coalesce(func.max(_ENTRY.c.number), 0)).where(these, answered).scalar_subquery()
+        lost = select(func.count(), func.max(_ENTRY.c.recorded_at)).where(these, reserved, _ENTRY.c.number > last)
+        number, lost_at = self._connection.execute(lost).one()
+        this_one = select(func.count()).where(_ENTRY.c.request == request, reserved)
+        charged = self._connection.scalar(this_one) or 0
+        return Tries(charged, self.stored_answer(request) is not None, number, lost_at)
 
     def answers(self, budget: int, limit: int) -> Sequence[tuple[Entry, Entry]]:
         """Give the last answers of a budget, newest first, each with the charge that it was stored for."""

@@ -43,6 +43,12 @@ class SlotView(TimetableView):
         rows = self._connection.execute(select(*columns_of(SlotRow)).where(IS_RUNNING).order_by(_SLOT.c.table_name))
         return [Slot(*row) for row in rows]
 
+    def last_ended(self, table: str) -> Slot | None:
+        """Give the slot of a table that was begun last of those that have ended."""
+        ended = select(*columns_of(SlotRow)).where(_SLOT.c.table_name == table, ~IS_RUNNING)
+        row = self._connection.execute(ended.order_by(_SLOT.c.started_at.desc(), _SLOT.c.id.desc()).limit(1)).first()
+        return None if row is None else Slot(*row)
+
 
 class SlotBook(TimetableBook, SlotView):
     """What can be written about slots."""

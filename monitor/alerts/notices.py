@@ -22,8 +22,8 @@ from store import Delivery, Subject
 if TYPE_CHECKING:
     from monitor.reports.value import Figures, WeeklyReport
 
-SAID_LATELY: Final = timedelta(hours=1)
-"""How long operators do not hear the same thing again, unless they heard something else about it meanwhile."""
+_SAID_LATELY: Final = timedelta(hours=1)
+_SAID_OF_STATISTICS: Final = timedelta(days=366)
 _LONGEST_WHY: Final = 1_000
 _ROWS: Final = 10
 
@@ -37,6 +37,8 @@ class Operation(StrEnum):
     SOURCE_REACHABLE = "source-reachable"
     CHECK_QUARANTINED = "check-quarantined"
     CHECK_RELEASED = "check-released"
+    STATISTIC_HELD = "statistic-held"
+    STATISTIC_ANSWERED = "statistic-answered"
 
 
 _TITLES: Final[Mapping[Operation, Message]] = {
@@ -46,10 +48,13 @@ _TITLES: Final[Mapping[Operation, Message]] = {
     Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} can be reached again"),
     Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes again and again; it is left out"),
     Operation.CHECK_RELEASED: Message("[tablewatch] check {name} works again"),
+    Operation.STATISTIC_HELD: Message("[tablewatch] statistic {name} is not answered"),
+    Operation.STATISTIC_ANSWERED: Message("[tablewatch] statistic {name} is answered again"),
 }
 _ADVICE: Final[Mapping[Operation, Message]] = {
     Operation.CONFIG_FAILED: Message("tablewatch config check says what is wrong, and where."),
     Operation.SOURCE_UNREACHABLE: Message("Its tables are not watched meanwhile: that opens no incident."),
+    Operation.STATISTIC_HELD: Message("You hear of it once; tablewatch status shows how it is."),
     Operation.CHECK_QUARANTINED: Message("Its table is not watched by it meanwhile; it is tried again now and then."),
 }
 
@@ -67,15 +72,24 @@ class Happened:
     since: datetime | None = None
     until: datetime | None = None
 
+    @property
+    def is_news_after(self) -> timedelta:
+        """Give how long operators do not hear the same again, unless they heard something else about it meanwhile.
+
+        A budget that is spent stays so, and a statistic may be due every minute.
+        """
+        return _SAID_OF_STATISTICS if _family(self.operation) == "statistic" else _SAID_LATELY
+
 
 def operations(
     project: Project, happened: Happened, *, now: datetime, said: Sequence[Delivery] = ()
 ) -> Sequence[Delivery]:
     """Give the messages that tell the operators: one for each of their channels; none if nobody is named.
 
-    Several daemons notice the same thing. `said` are the messages of the last `SAID_LATELY`, newest first: a channel
-    whose newest one about this source, check or the configuration says the same gets none. Whoever finds the same
-    messages gives his own the same ids, so two who write at the same moment do not both succeed.
+    Several daemons notice the same thing. `said` are the messages of as long as this is no news (`is_news_after`),
+    newest first: a channel whose newest one about this source, check, statistic or the configuration says the same gets
+    none. Whoever finds the same messages gives his own the same ids, so two who write at the same moment do not both
+    succeed.
     """
     writer = Writer(project, now)
     found = []

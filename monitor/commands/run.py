@@ -9,6 +9,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Mapping
 
     from checks import Status
 
@@ -26,7 +27,8 @@ def run(
     has errors, the old one stays in use.
 
     With --once, for cron or Airflow: leaves with 1 if a check failed, with 3 if one could not be evaluated; with
-    --format json the standard output is the count of how checks came out.
+    --format json the standard output is the count of how checks came out. Standing statistics that are due are answered
+    too: leaves with 3 if one could not be, but not if its budget is spent.
 
     Example: tablewatch run
     """
@@ -36,6 +38,7 @@ def run(
     from monitor.daemon.daemon import Daemon
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import AddressRefused
+    from monitor.private.series import Series
     from monitor.wiring import Project
     from store import StoreError, StoreHeld, daemon_lock
 
@@ -43,7 +46,8 @@ def run(
     path = invocation.config_path or find(Path.cwd())
     project = Project.of(invocation)
     keep_journal(invocation.redactor, as_json=invocation.as_json)
-    if once and not any(table.schedule is not None and table.checks for table in project.config.tables):
+    scheduled = any(table.schedule is not None and table.checks for table in project.config.tables)
+    if once and not scheduled and not Series.configured(project.config):
         why = "no table has a schedule, so none is ever due; give tables one, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
     try:
@@ -53,20 +57,23 @@ def run(
                 daemon.run()
                 return
             counted = daemon.run_once()
+            statistics = daemon.statistics
     except StoreHeld as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("daemon.held", str(error))) from None
     except StoreError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
     except AddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
-    _conclude(invocation, project.config.project, counted)
+    _conclude(invocation, project.config.project, counted, statistics)
 
 
-def _conclude(invocation: Invocation, project: str, counted: "Counter[Status]") -> None:
+def _conclude(
+    invocation: Invocation, project: str, counted: "Counter[Status]", statistics: "Mapping[str, int]"
+) -> None:
     """Say what came out of one pass over what was due, and leave with its exit code."""
     from checks import Status
 
-    failed, unknown = counted[Status.FAIL], counted[Status.UNKNOWN]
+    failed, unknown = counted[Status.FAIL], counted[Status.UNKNOWN] + statistics["not_answered"]
     code = ExitCode.FAILED if failed else ExitCode.NOT_EVALUATED if unknown else ExitCode.OK
     result = {
         "schema": "tablewatch.run/1",
@@ -74,7 +81,11 @@ def _conclude(invocation: Invocation, project: str, counted: "Counter[Status]") 
         "exit_code": int(code),
         "project": project,
         "summary": {**{status.value: counted[status] for status in Status}, "total": counted.total()},
+        "statistics": dict(statistics),
     }
     tally = "  ".join(f"{status.value.upper()} {counted[status]}" for status in Status)
-    invocation.emit(result, lambda console: console.print(f"{tally}  of {counted.total()} that were due"))
+    said = f"{tally}  of {counted.total()} that were due"
+    if any(statistics.values()):
+        said += f"; statistics: {statistics['answered']} answered, {statistics['not_answered']} not"
+    invocation.emit(result, lambda console: console.print(said))
     raise Stop(code)

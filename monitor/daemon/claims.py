@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.slots import Timetable
+from monitor.private.series import Series
 from monitor.wiring import Project
 from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, reached
 
@@ -122,8 +123,16 @@ class Claims:
         Raises:
             StoreError: it cannot be written.
         """
+        self.end(lease, SlotState.GIVEN_UP)
+
+    def end(self, lease: Lease, state: SlotState) -> None:
+        """End a slot of which no run came.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
         with self._store.writing() as book:
-            book.finish([lease], now=book.clock(self._clock.now()), state=SlotState.GIVEN_UP)
+            book.finish([lease], now=book.clock(self._clock.now()), state=state)
 
     def give_back(self, leases: Iterable[Lease]) -> None:
         """Let others take slots at once.
@@ -150,11 +159,31 @@ def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
     daemon, zone = project.config.daemon, project.config.timezone
     jitter = timedelta() if at_once else daemon.jitter
     catch_up = "latest" if at_once and daemon.catch_up == "none" else daemon.catch_up
-    return {
+    tables = {
         table.name: Timetable.of(table, zone=table.schedule_timezone or zone, jitter=jitter, catch_up=catch_up)
         for table in project.config.tables
         if table.schedule is not None and table.checks
     }
+    return {**tables, **_of_statistics(project, jitter=jitter, catch_up=catch_up)}
+
+
+def _of_statistics(
+    project: Project, *, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
+) -> dict[str, Timetable]:
+    """Give when standing statistics are due. Each answer is paid for: of those missed, the newest is enough."""
+    budgets, zone = project.config.budgets, project.config.timezone
+    found = {}
+    for name, series in Series.configured(project.config).items():
+        table = project.config.table(series.table)
+        schedule = budgets[series.table].statistics[series.name].schedule
+        found[name] = Timetable.of_name(
+            name,
+            schedule,
+            zone=zone if table is None or table.schedule_timezone is None else table.schedule_timezone,
+            jitter=jitter,
+            catch_up="latest" if catch_up == "all" else catch_up,
+        )
+    return found
 
 
 def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:

@@ -7,7 +7,7 @@ store, so a crash at any moment costs nothing but time.
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -92,6 +92,15 @@ class Daemon:
     def project(self) -> Project:
         """Give the configuration in use."""
         return self._configured.project
+
+    @property
+    def statistics(self) -> Mapping[str, int]:
+        """Give how many slots of standing statistics were answered since the start, and how many were not.
+
+        What a spent budget does not cover is not counted: that is no failure.
+        """
+        questions = self._work.questions
+        return {"answered": questions.answered, "not_answered": questions.unanswered}
 
     @property
     def is_well(self) -> bool:

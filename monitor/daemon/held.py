@@ -30,6 +30,11 @@ class Held:
         return self.target.subject.name
 
     @property
+    def apart(self) -> bool:
+        """Say whether it goes to a worker by itself."""
+        return self.alone
+
+    @property
     def source(self) -> str:
         """Give the name of its source."""
         return self.target.source.name

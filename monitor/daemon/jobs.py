@@ -88,7 +88,7 @@ class Jobs:
         portion = [queue.popleft()]
         pace = self._pace.get(portion[0].source, _FIRST_GUESS_S)
         most = max(1, min(_MOST_IN_A_JOB, round(_JOB_S / pace), len(queue) // self._workers + 1))
-        while queue and len(portion) < most and not portion[0].alone and not queue[0].alone:
+        while queue and len(portion) < most and not portion[0].apart and not queue[0].apart:
             portion.append(queue.popleft())
         return portion
 

@@ -11,6 +11,7 @@ from monitor.daemon.signs import tell_systemd
 from monitor.daemon.watch import ConfigWatch, Refused
 from monitor.daemon.work import Work
 from monitor.frame.output import count
+from monitor.private.series import Series
 from monitor.retire import retire
 from monitor.wiring import Project
 from store import Store, StoreBusy, StoreUnavailable
@@ -114,7 +115,9 @@ class Reloader:
 
     def _size(self) -> str:
         workers = count(self.project.config.daemon.workers, "worker")
-        return f"{count(self._work.tables, 'table')} with {workers}"
+        statistics = len(self._work.questions)
+        more = f" and {count(statistics, 'standing statistic')}" if statistics else ""
+        return f"{count(self._work.tables, 'table')}{more} with {workers}"
 
 
 def check_ids(project: Project) -> Sequence[str]:
@@ -128,7 +131,7 @@ def unwatched(project: Project) -> Sequence[str]:
     idle = [table.name for table in checked if table.schedule is None]
     if not idle:
         return ()
-    if len(idle) == len(checked):
+    if len(idle) == len(checked) and not Series.configured(project.config):
         return ("no table has a schedule, so there is nothing to do; give tables one, such as 'schedule: every 1h'",)
     some = ", ".join(idle[:3]) + (", ..." if len(idle) > 3 else "")
     what = "has no schedule and is" if len(idle) == 1 else "have no schedule and are"

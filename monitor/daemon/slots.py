@@ -40,8 +40,15 @@ class Timetable:
         """
         if table.schedule is None:
             raise ValueError(f"table '{table.name}' has no schedule; expected one to make a timetable of")
-        most = min(jitter, table.schedule.longest_period() / 10)
-        return cls(table.name, table.schedule, zone, most * _share(table.name), catch_up)
+        return cls.of_name(table.name, table.schedule, zone=zone, jitter=jitter, catch_up=catch_up)
+
+    @classmethod
+    def of_name(
+        cls, name: str, schedule: Schedule, *, zone: str, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
+    ) -> Self:
+        """Give the timetable of what has a schedule, under a name that no other has."""
+        most = min(jitter, schedule.longest_period() / 10)
+        return cls(name, schedule, zone, most * _share(name), catch_up)
 
     @classmethod
     def of_row(cls, row: Scheduled) -> Self:

@@ -11,7 +11,7 @@ from typing import Final
 
 from monitor.alerts.announce import announce
 from monitor.alerts.dispatch import Dispatcher, dispatch
-from monitor.alerts.notices import SAID_LATELY, Happened, operations
+from monitor.alerts.notices import Happened, operations
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.reporting import report_if_due
@@ -127,7 +127,7 @@ class Speaker:
     def _tell_one(self, project: Project, happened: Happened) -> None:
         with self._store.writing() as book:
             now = book.clock(self._clock.now())
-            said = book.deliveries(now - SAID_LATELY, _MOST_SAID)
+            said = book.deliveries(now - happened.is_news_after, _MOST_SAID)
             book.add_deliveries(operations(project, happened, now=now, said=said))
 
 

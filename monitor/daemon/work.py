@@ -23,6 +23,7 @@ from monitor.daemon.crashes import Crashes
 from monitor.daemon.held import Held
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
+from monitor.daemon.questions import Asked, Questions
 from monitor.keeping import with_keepers
 from monitor.looked import Looked
 from monitor.target import Target
@@ -91,6 +92,14 @@ class Work:
         self._crashes = Crashes(store, project.clock, listener.on_happened)
         self._held_per_worker = _HELD_PER_WORKER if me.alone else _HELD_PER_WORKER_OF_SEVERAL
         self._jobs = Jobs(pool)
+        self.questions = Questions(
+            store,
+            project.clock,
+            jobs=self._jobs,
+            claims=self._claims,
+            tell=listener.on_happened,
+            once=me.only_until is not None,
+        )
         self._heard: deque[Event] = deque()
         self._held: dict[int, Held] = {}
         self._ended: list[tuple[Held, Looked]] = []
@@ -116,6 +125,7 @@ class Work:
         self._policy = project.policy
         self._key = project.signature_key
         self._targets: dict[str, Target] = targets
+        self.questions.adopt(project)
         self._jobs.adopt(project)
         self._concurrency = {name: source.concurrency for name, source in project.config.sources.items()}
         self._check_ids = {table.check_id(check) for table in project.config.tables for check in table.checks}
@@ -135,7 +145,7 @@ class Work:
     @property
     def at_work(self) -> bool:
         """Say whether workers are at something, or results wait to be remembered."""
-        return self._jobs.under_way or bool(self._ended)
+        return self._jobs.under_way or bool(self._ended) or self.questions.has_answers
 
     @property
     def exhausted(self) -> bool:
@@ -159,6 +169,7 @@ class Work:
         """
         try:
             self._claim()
+            self._answer()
             if not self._stopping:
                 self._jobs.hand_out()
             events = self._pool.events(min(longest_s, _PAUSE_S) if self._ended else longest_s)
@@ -179,6 +190,12 @@ class Work:
         """
         self._claims.give_back([held.lease for held in self._held.values()])
         self._held.clear()
+
+    def _answer(self) -> None:
+        if self._clock.monotonic() < self._resume_at:
+            return
+        for asked in self.questions.step(stopping=self._stopping):
+            self._held.pop(asked.lease.id, None)
 
     # --- claim --------------------------------------------------------------------------------------------------------
 
@@ -208,15 +225,23 @@ class Work:
         in_hand = Counter(held.source for held in self._held.values())
         most = {name: limit * self._held_per_worker // 2 for name, limit in self._concurrency.items()}
         full = {name for name, number in in_hand.items() if number > most.get(name, 0)}
-        return {name for name, target in self._targets.items() if target.source.name in full} if full else set()
+        if not full:
+            return set()
+        sources = {name: target.source.name for name, target in self._targets.items()} | self.questions.by_source
+        return {name for name, source in sources.items() if source in full}
 
     def _lose(self, leases: Iterable[int]) -> None:
         for lost in leases:
             held = self._held.pop(lost)
             self._jobs.drop(held)
+            self.questions.drop(held)
             LOG.warning("table %s: another daemon took it over", held.name)
 
     def _hold(self, lease: Lease) -> None:
+        asked = self.questions.hold(lease)
+        if asked is not None:
+            self._held[lease.id] = asked
+            return
         target = self._targets.get(lease.table)
         if target is None:  # left by a daemon with another configuration
             self._claims.give_up(lease)
@@ -252,14 +277,18 @@ class Work:
 
     def _found(self, job: int, looked: Looked) -> None:
         held = self._take_out(job, looked.target.subject.name)
-        if held is not None:
+        if isinstance(held, Asked):
+            self.questions.hear(held, looked.told)
+        elif held is not None:
             self._ended.append((held, held.whole(looked)))
             self._jobs.learn(held, looked)
 
     def _died(self, job: int, table: str, cause: str) -> None:
         """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
         held = self._take_out(job, table)
-        if held is None:
+        if isinstance(held, Asked):
+            self.questions.hear(held, None)
+        if held is None or isinstance(held, Asked):
             return
         LOG.warning("table %s: its worker ended (%s); its checks are run one by one", table, cause)
         held.alone = True

@@ -86,7 +86,7 @@ class Task:
             Measured(check_id, check, one.answer, one.duration_s, one.earlier)
             for (check_id, check), one in zip(checks, seen.answers, strict=True)
         ]
-        return self._take(Looked(target, seen.started_at, seen.ended_at, measured))
+        return self._take(Looked(target, seen.started_at, seen.ended_at, measured, seen.told))
 
     def died(self, cause: str, now: datetime) -> Sequence[Event]:
         """Say that the worker ended, and blame the check if it is known."""

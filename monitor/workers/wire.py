@@ -7,7 +7,7 @@ stopped, in the middle of a frame leaves a piece that nobody reads.
 
 import pickle
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from checks import Earlier, Measurement, Outcome
+from checks import Earlier, Json, Measurement, Outcome
 from monitor.target import Target
 
 MOST_BYTES: Final = 128 * 1024 * 1024  # four million classes with their counts
@@ -54,7 +54,7 @@ class Seen:
     """A table was looked at: its place in the job, when, and the answers in the order of its checks.
 
     `plan` is a plan that was made on the way, to be sent along the next time; empty if the sent one holds no more,
-    None if there is no news.
+    None if there is no news. `told`: what came back for a question.
     """
 
     place: int
@@ -62,6 +62,7 @@ class Seen:
     ended_at: datetime
     answers: tuple[Answer, ...]
     plan: bytes | None
+    told: Mapping[str, Json] | Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

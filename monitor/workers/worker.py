@@ -43,7 +43,7 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
             name = looked.target.subject.name
             answers = tuple(Answer(one.answer, one.duration_s, one.earlier) for one in looked.measured)
             plan = _plan_news(sent.get(name), plans.get(name))
-            _tell_seen(pipe, Seen(place, looked.started_at, looked.ended_at, answers, plan))
+            _tell_seen(pipe, Seen(place, looked.started_at, looked.ended_at, answers, plan, looked.told))
 
 
 def _tell(pipe: socket, told: Word) -> None:

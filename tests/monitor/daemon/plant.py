@@ -115,12 +115,14 @@ class Plant:
         self.configure({"orders": "every 15m"})
         self.store = open_store(f"sqlite:///{folder}/store.db", patience=timedelta(milliseconds=200))
 
-    def configure(self, schedules: dict[str, str], *, catch_up: str = "latest", checks: str = CHECKS) -> None:
-        """Write the configuration: tables with their schedules."""
+    def configure(
+        self, schedules: dict[str, str], *, catch_up: str = "latest", checks: str = CHECKS, more: str = ""
+    ) -> None:
+        """Write the configuration: tables with their schedules, and what comes after them."""
         tables = "".join(
             _TABLE.format(name=name, schedule=f"'{text}'", checks=checks) for name, text in schedules.items()
         )
-        text = _CONFIG.format(folder=self.folder, tables=tables, catch_up=catch_up)
+        text = _CONFIG.format(folder=self.folder, tables=tables, catch_up=catch_up) + more
         (self.folder / "tablewatch.yaml").write_text(text, encoding="utf-8")
 
     def project(self) -> Project:

@@ -1,0 +1,346 @@
+"""Answer standing statistics when they are due, each slot once, and never at a price that brings nothing for long.
+
+    claimed ──> may it be charged? ──> worker: can it be asked? ──> charge ──> worker: ask ──> store, slot ended
+
+A table that cannot be reached costs nothing, because only its catalogue is read before the charge. A charge that
+brought no answer is made again once for the slot; after that the statistic rests, each time twice as long. What cannot
+be answered is told once, until it is answered or the reason is another. Whatever the store, or the file that vouches
+for the ledger, does not take is tried again later, and holds up nothing but the statistics.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from checks import Json, Outcome
+from monitor.alerts.notices import Happened, Operation
+from monitor.boundary import attempt
+from monitor.clock import Clock
+from monitor.daemon.claims import Claims
+from monitor.daemon.held import Held
+from monitor.daemon.jobs import Jobs
+from monitor.daemon.journal import LOG
+from monitor.private.ask import charge_of
+from monitor.private.data_set import DataSet
+from monitor.private.question import Question
+from monitor.private.series import Series
+from monitor.target import Subject, Target
+from monitor.wiring import Project
+from remedies import Misfit
+from remedies.differential_privacy._epsilon import text_of
+from remedies.differential_privacy._ledger import Answered, Charge, Granted, Refusal, RefusalReason
+from store import (
+    Lease,
+    LedgerBroken,
+    NotRecorded,
+    SlotState,
+    Store,
+    StoreBusy,
+    StoreError,
+    StoreUnavailable,
+    Tries,
+)
+
+MOST_CHARGES: Final = 2
+"""How often a slot is charged at most."""
+PAUSE: Final = timedelta(minutes=1)
+"""How long after a charge that brought nothing the slot is charged again, and the first pause of what costs nothing."""
+MOST_FREE_TRIES: Final = 5
+"""How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8 and 16 minutes."""
+
+_MOST_DOUBLINGS: Final = 16
+_BUSY_S: Final = 5.0
+_ACTOR: Final = "daemon"
+_LOST: Final = (
+    "it was charged and could not be computed; 'tablewatch doctor' says whether its table can be reached; it is asked "
+    "again more and more rarely"
+)
+_NO_WORKER: Final = "the process that was to ask its table ended"
+_CHANGED: Final = (
+    "its slot was asked as another question under this name; from the next slot on it is asked as it is now"
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class Asked(Held):
+    """A standing statistic in hand.
+
+    `at`: when it goes on, in seconds of the clock. `told`: what a worker said last, once one was `heard`. `ends`: how
+    its slot ends, when that is known.
+    """
+
+    series: Series
+    at: float = 0.0
+    request: "_Request | None" = None
+    granted: Granted | None = None
+    heard: bool = False
+    told: Mapping[str, Json] | Outcome | None = None
+    free_tries: int = 0
+    ends: SlotState | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Say that it goes by itself: its source may be opened in another way than for checks."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked, of which data set, at which price."""
+
+    question: Question
+    charge: Charge
+    period: timedelta
+
+
+class Questions:
+    """The standing statistics that a daemon answers. Used by the thread that works."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        jobs: Jobs,
+        claims: Claims,
+        tell: Callable[[Happened], None],
+        once: bool = False,
+    ) -> None:
+        """`tell`: how operators are told. `once`: nothing is tried again."""
+        self.answered = self.unanswered = 0
+        """How many slots were answered since the start, and how many were not for another reason than the budget."""
+        self._store, self._clock = store, clock
+        self._jobs, self._claims, self._tell, self._once = jobs, claims, tell, once
+        self._waiting: list[Asked] = []
+        self._held_back: dict[Series, str] = {}
+        self._answered_before: set[Series] = set()
+        self._problem: str | None = None
+
+    def adopt(self, project: Project) -> None:
+        """Answer what a configuration declares from now on; what was charged already is finished as it was begun."""
+        self._project = project
+        self._series = Series.configured(project.config)
+        self._ledger = project.ledger(self._store)
+        gone = self._held_back.keys() - set(self._series.values())
+        self._held_back = {series: why for series, why in self._held_back.items() if series not in gone}
+
+    def __len__(self) -> int:
+        """Give how many are declared."""
+        return len(self._series)
+
+    @property
+    def by_source(self) -> dict[str, str]:
+        """Give the names of their slots with those of their sources."""
+        tables = {table.name: table.source for table in self._project.config.tables}
+        return {name: tables[series.table] for name, series in self._series.items()}
+
+    @property
+    def has_answers(self) -> bool:
+        """Say whether answers wait to be stored."""
+        return any(asked.granted is not None and asked.heard for asked in self._waiting)
+
+    def hold(self, lease: Lease) -> Asked | None:
+        """Take a slot in hand; None if it is not one of theirs."""
+        series = self._series.get(lease.table)
+        if series is None:
+            return None
+        (target,) = self._project.targets([series.table])
+        subject = Subject(lease.table, target.subject.relation, ())
+        asked = Asked(lease, Target(subject, target.source), series=series)
+        self._waiting.append(asked)
+        return asked
+
+    def drop(self, held: Held) -> None:
+        """Forget one that another daemon took over."""
+        self._waiting = [asked for asked in self._waiting if asked is not held]
+
+    def hear(self, asked: Asked, told: Mapping[str, Json] | Outcome | None) -> None:
+        """Take what a worker said."""
+        asked.heard, asked.told = True, told
+        self._waiting.append(asked)
+
+    def step(self, *, stopping: bool = False) -> Sequence[Asked]:
+        """Go on with those that can; give those whose slot has ended. When stopping, answers are stored, no more.
+
+        Raises:
+            StoreError: the store is damaged or not ours any more.
+        """
+        now = self._clock.monotonic()
+        ready = [asked for asked in self._waiting if asked.at <= now]
+        if stopping:
+            ready = [asked for asked in ready if asked.granted is not None and asked.heard]
+        return [asked for asked in ready if self._goes_to_its_end(asked)]
+
+    def _goes_to_its_end(self, asked: Asked) -> bool:
+        """Do what comes next, or let it wait while the store takes nothing; says whether its slot has ended."""
+        self._waiting.remove(asked)
+        try:
+            if asked.ends is None:
+                self._go_on(asked)
+            if asked.ends is not None:
+                self._claims.end(asked.lease, asked.ends)
+        except (StoreBusy, StoreUnavailable) as error:
+            if self._problem is None:
+                LOG.error("statistics wait: %s", error)
+            self._problem = str(error)
+            return self._waits_for_the_store(asked)
+        self._problem = None
+        return asked.ends is not None
+
+    def _waits_for_the_store(self, asked: Asked) -> bool:
+        """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
+        if self._once:
+            self.unanswered += 1
+        else:
+            self._wait(asked, timedelta(seconds=_BUSY_S))
+        return self._once
+
+    def _go_on(self, asked: Asked) -> None:
+        """Do what comes next; what we stumble over is given up, and holds up nobody."""
+        attempted = attempt(lambda: self._do_next(asked), passes_on=(StoreError, KeyboardInterrupt))
+        if isinstance(attempted, Outcome):
+            self._hold_back(asked, str(attempted.message))
+
+    def _do_next(self, asked: Asked) -> None:
+        try:
+            request = self._asked_now(asked)
+            if request is None:
+                asked.ends = SlotState.GIVEN_UP
+            elif not asked.heard:
+                self._begin(asked, request)
+            elif asked.granted is None:
+                self._charge(asked, request)
+            else:
+                self._keep(asked, asked.granted, request)
+        except (LedgerBroken, NotRecorded, Misfit) as error:
+            self._hold_back(asked, str(error))
+
+    def _asked_now(self, asked: Asked) -> _Request | None:
+        """Give what is asked; None where it left the configuration, or was changed, before it was charged."""
+        if asked.granted is not None:
+            return asked.request
+        if asked.series.slot_name not in self._series:
+            return None
+        declared = self._project.config.budgets[asked.series.table].statistics[asked.series.name]
+        data_set = DataSet.of(self._project, asked.series.table)
+        charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
+        if asked.request is not None and asked.request.charge != charge:
+            return None
+        asked.request = _Request(Question(data_set, declared.ask), charge, declared.schedule.longest_period())
+        return asked.request
+
+    # --- one slot -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, asked: Asked, request: _Request) -> None:
+        """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
+        charge = request.charge
+        tries = self._ledger.tries(asked.series.prefix, charge.request_id)
+        standing = self._ledger.standing(charge.data_set, charge.unit)
+        if tries.answered:
+            self._is_answered(asked, "was stored before")
+        elif standing.left < charge.nano:
+            self._hold_back(asked, _spent(charge, standing.budget.total), spent=True)
+        elif tries.charged >= MOST_CHARGES or self._rests(tries, request.period):
+            self._hold_back(asked, _LOST)
+        else:
+            self._send(asked, request.question)
+
+    def _charge(self, asked: Asked, request: _Request) -> None:
+        """Charge what can be asked, and ask it."""
+        if not isinstance(asked.told, Mapping):
+            self._try_again_for_free(asked)
+            return
+        charge = request.charge
+        asked.heard = False  # where it is not known whether a charge was made, all begins anew: it counts as one
+        found = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
+        match found:
+            case Granted():
+                asked.granted = found
+                self._send(asked, replace(request.question, charged=True))
+            case Answered():
+                self._is_answered(asked, "was stored before")
+            case Refusal(RefusalReason.SPENT):
+                total = self._ledger.standing(charge.data_set, charge.unit).budget.total
+                self._hold_back(asked, _spent(charge, total), spent=True)
+            case Refusal(RefusalReason.OTHER_CONTENT):
+                self._hold_back(asked, _CHANGED)
+
+    def _keep(self, asked: Asked, granted: Granted, request: _Request) -> None:
+        """Store the answer; where there is none, charge once more in a while."""
+        if isinstance(asked.told, Mapping):
+            self._ledger.store_answer(granted, asked.told, actor=_ACTOR, now=self._clock.now())
+            self._is_answered(asked, f"{text_of(granted.charge.nano)} charged")
+            return
+        tries = self._ledger.tries(asked.series.prefix, request.charge.request_id)
+        if self._once or tries.charged >= MOST_CHARGES or self._rests(tries, request.period):
+            self._hold_back(asked, _LOST)
+        else:
+            asked.granted, asked.heard = None, False
+            self._wait(asked, PAUSE)
+
+    def _try_again_for_free(self, asked: Asked) -> None:
+        why = str(asked.told.message) if isinstance(asked.told, Outcome) else _NO_WORKER
+        if self._once or asked.free_tries >= MOST_FREE_TRIES:
+            self._hold_back(asked, f"{why}; nothing was charged")
+        else:
+            asked.heard = False
+            self._wait(asked, PAUSE * 2**asked.free_tries)
+            asked.free_tries += 1
+
+    def _send(self, asked: Asked, question: Question) -> None:
+        asked.heard, asked.told = False, None
+        asked.target = replace(asked.target, source=question.data_set.source, question=question)
+        self._jobs.wait(asked, first=question.charged)
+
+    def _wait(self, asked: Asked, pause: timedelta) -> None:
+        asked.at = self._clock.monotonic() + pause.total_seconds()
+        self._waiting.append(asked)
+
+    def _rests(self, tries: Tries, period: timedelta) -> bool:
+        """Say whether so many charges brought nothing lately that it is too early for another one.
+
+        After two it is asked in the next slot, after three one slot is left out, then three, seven, ...
+        """
+        if tries.lost < MOST_CHARGES or tries.lost_at is None:
+            return False
+        since = self._clock.now() - tries.lost_at
+        rest = period * (1 << min(tries.lost - MOST_CHARGES, _MOST_DOUBLINGS)) - period / 2
+        return timedelta() <= since < rest
+
+    # --- what is said -------------------------------------------------------------------------------------------------
+
+    def _is_answered(self, asked: Asked, how: str) -> None:
+        asked.ends = SlotState.DONE
+        self.answered += 1
+        LOG.info("statistic %s answered for %s: %s", asked.series, f"{asked.lease.slot:%Y-%m-%d %H:%MZ}", how)
+        if self._was_held_back(asked.series):
+            self._tell(Happened(Operation.STATISTIC_ANSWERED, str(asked.series), until=self._clock.now()))
+
+    def _was_held_back(self, series: Series) -> bool:
+        """Say whether the slot before was not answered, as this daemon knows, or the store from before its start."""
+        if self._held_back.pop(series, None) is not None:
+            return True
+        if series in self._answered_before:
+            return False
+        self._answered_before.add(series)
+        with self._store.reading() as view:
+            before = view.last_ended(series.slot_name)
+        return before is not None and before.state is SlotState.GIVEN_UP
+
+    def _hold_back(self, asked: Asked, why: str, *, spent: bool = False) -> None:
+        """End a slot without an answer; say why, unless that was said."""
+        asked.ends = SlotState.GIVEN_UP
+        self.unanswered += not spent
+        if self._held_back.get(asked.series) == why:
+            return
+        self._held_back[asked.series] = why
+        LOG.warning("statistic %s is not answered: %s", asked.series, why)
+        self._tell(Happened(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))
+
+
+def _spent(charge: Charge, total: int) -> str:
+    return (
+        f"of the budget of {charge.data_set} ({text_of(total)} in all) less is left than the {text_of(charge.nano)} "
+        "that an answer costs"
+    )

@@ -1,0 +1,48 @@
+"""The answers of a standing statistic: a series with one request for each slot of its schedule.
+
+Two names for one thing: the slots of a series are kept under `slot_name`, beside those of tables; its requests in the
+ledger are `TABLE/NAME/SLOT`. A slot that is tried again is the same request, so what was answered is never charged
+twice; a statistic that is changed under its name asks something else from its next slot on, under another request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from monitor.config import Config
+
+_SLOTS: Final = "statistic:"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A standing statistic: `NAME` of a `TABLE` under `budgets`."""
+
+    table: str
+    name: str
+
+    def __str__(self) -> str:
+        """Name it to a person."""
+        return f"{self.table}/{self.name}"
+
+    @property
+    def slot_name(self) -> str:
+        """Give the name of its row in the schedule."""
+        return f"{_SLOTS}{self}"
+
+    @property
+    def prefix(self) -> str:
+        """Give what the ids of all its requests begin with."""
+        return f"{self}/"
+
+    def request_id(self, slot: datetime) -> str:
+        """Give the id of the request of a slot."""
+        return f"{self}/{slot.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    @classmethod
+    def configured(cls, config: "Config") -> Mapping[str, Self]:
+        """Give all that a configuration declares, by `slot_name`."""
+        found = [cls(table, name) for table, budget in config.budgets.items() for name in budget.statistics]
+        return {series.slot_name: series for series in found}
