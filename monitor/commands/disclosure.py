@@ -1,0 +1,99 @@
+"""`tablewatch disclosure`: compare the two ways to disclose, a randomised table and noisy answers."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._risk_verdict import names_in
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remedies.differential_privacy import Comparison
+    from remedies.differential_privacy.answers._domain import Cells
+
+app = typer.Typer(
+    help="Compare the two ways to disclose, a randomised table and noisy answers.",
+    no_args_is_help=True,
+    rich_help_panel="Disclosure",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Compare the two ways to disclose. What is said comes from the protected table: it is for its steward only."""
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    given: Annotated[str, typer.Argument(metavar="TABLE_OR_FILE", help="A configured table, or a file.")],
+    by: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns; by default those of --domain.")] = None,
+    epsilon: Annotated[str, typer.Option(metavar="0.1,1,4", help="What either way may cost, each.")] = "0.1,1,4",
+    queries: Annotated[
+        str, typer.Option(metavar="1,10,100", help="How many answers share an epsilon, each.")
+    ] = "1,10,100",
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A=F,M", help="All values that column A could have; A=1930..2009:10 whole numbers in cells of ten."
+        ),
+    ] = None,
+    other: Annotated[
+        list[str] | None, typer.Option(metavar="A=F", help="What NULL and values outside A's domain are taken for.")
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column that says how many records a row stands for.")
+    ] = None,
+    rows_per_unit: Annotated[int, typer.Option(min=1, metavar="N", help="Rows that one person has at most.")] = 1,
+    delta: Annotated[str, typer.Option(metavar="0.000001", help="Under zCDP, epsilon may fail so often.")] = "0.000001",
+    runs: Annotated[
+        int | None, typer.Option(min=0, help="Simulated tables; 0: only what has a formula. By default 10 to 100.")
+    ] = None,
+) -> None:
+    """Compare a randomised table, given once, with noisy answers at the same epsilon, on your own counts.
+
+    Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
+    --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
+    """
+    from monitor.disclosure.counted import count_cells
+    from monitor.disclosure.place import place_of, project_of
+    from monitor.pages.comparison import draw_comparison
+    from monitor.treatment.domains import declared_in, domains_for
+    from monitor.treatment.randomised import blind
+    from remedies import Misfit
+    from remedies.differential_privacy import compare as compare_counts
+
+    invocation: Invocation = ctx.obj
+    place = place_of(given, invocation)
+    project = project_of(invocation)
+    declared = declared_in(None if project is None else project.config, place.name, None)
+    domains = domains_for(names_in(by), inline=domain or (), others=other or (), declared=declared)
+    asked, epsilons = _numbers(queries), names_in(epsilon)
+    if not epsilons:
+        message = "--epsilon names nothing; expected decimals, such as 0.1,1,4"
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
+    counts = count_cells(blind(place), domains, weight=weight)
+    try:
+        found = compare_counts(counts, epsilons, queries=asked, delta=delta, rows_per_unit=rows_per_unit, runs=runs)
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
+    invocation.emit(_result(given, domains, found), lambda console: draw_comparison(console, found, domains))
+
+
+def _numbers(said: str) -> tuple[int, ...]:
+    """Read `1,10,100`."""
+    names = names_in(said)
+    if not names or not all(one.isascii() and one.isdigit() and int(one) for one in names):
+        message = f"--queries '{said}': expected numbers of answers, each 1 or more, such as 1,10,100"
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
+    return tuple(map(int, names))
+
+
+def _result(given: str, domains: "Mapping[str, Cells]", found: "Comparison") -> dict[str, Any]:
+    from monitor.disclosure.compared import comparison_json
+
+    named = {"schema": "tablewatch.disclosure-comparison/1", "ok": True, "table": given}
+    return {**named, **comparison_json(found, domains)}
