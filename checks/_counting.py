@@ -6,18 +6,16 @@ the next look, and never twice.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from typing import Any, Final
 
 import ibis
-import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
 from checks._columns import say_type
 from checks._contract import Context, Misconfigured
 from checks._names import did_you_mean
+from checks._row_hash import hash_sums, row_hash
 
 ROWS: Final = "rows"
 PART: Final = "part"
@@ -29,9 +27,6 @@ OPERATIONS: Final = ("insert", "update", "delete")
 
 _SKIPS_ROWS: Final = {"duckdb"}
 """Engines that keep the least and the greatest value of some thousand rows at a time, and pass over the others."""
-_HALF: Final = 0xFFFF_FFFF
-_SQLITE_HASH: Final = "tablewatch_hash"
-"""As `sources._moments.register` offers it."""
 
 
 def keys(quasi_identifiers: Sequence[str]) -> dict[str, str]:
@@ -162,49 +157,13 @@ def _partition(context: Context, name: str) -> ir.Column:
 
 
 def _prints(context: Context, hashed: ir.IntegerColumn) -> dict[str, ir.Value]:
-    """Add up a 64-bit hash per row in two halves, neither of which overflows below 2^31 rows."""
-    low, high = hashed & _HALF, (hashed >> 32) & _HALF
-    return {PRINT_LOW: _whole(context, low.sum()), PRINT_HIGH: _whole(context, high.sum())}
-
-
-def _whole(context: Context, total: ir.IntegerScalar) -> ir.Value:
-    """Take a sum as 8 bytes; Ibis takes it for such, where these engines have a wider type for it."""
-    wide = total.cast("decimal(38, 0)") if context.dialect in {"duckdb", "postgres"} else total
-    return wide.cast("int64")
+    low, high = hash_sums(hashed, context.dialect)
+    return {PRINT_LOW: low, PRINT_HIGH: high}
 
 
 def _hash(context: Context, names: Any) -> ir.IntegerColumn | None:
-    """Hash the quasi-identifiers of each row inside the engine; None where it is not known how.
-
-    Equal rows have equal hashes, for as long as the engine is not upgraded: then partitions are counted anew.
-    """
-    columns = [context.column(name) for name in names]
-    if context.dialect == "duckdb":
-        hashed = _function("hash", [column.type() for column in columns], dt.uint64)(*columns)
-        return (hashed >> 1).cast("int64")
-    if context.dialect == "sqlite":
-        return _function(_SQLITE_HASH, [column.type() for column in columns], dt.int64)(*columns)
-    if context.dialect == "postgres":
-        return reduce(_chained, columns, ibis.literal(0, "int64"))
-    return None
-
-
-def _chained(seed: ir.IntegerValue, column: ir.Column) -> ir.IntegerColumn:
-    chain = _function("hashtextextended", [dt.string, dt.int64], dt.int64)
-    return column.isnull().ifelse(chain(ibis.literal("NULL"), seed ^ 1), chain(column.cast("string"), seed))
-
-
-def _function(name: str, takes: Sequence[dt.DataType], gives: dt.DataType) -> Callable[..., Any]:
-    """Name a function that the engine has."""
-
-    def stand_in() -> None:
-        """Stand for it."""
-
-    places = [f"x{place}" for place in range(len(takes))]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    stand_in.__signature__ = inspect.Signature([inspect.Parameter(place, kind) for place in places])  # type: ignore[attr-defined] # the way to say how many arguments it takes
-    made: Callable[..., Any] = ibis.udf.scalar.builtin(stand_in, name=name, signature=(tuple(takes), gives))
-    return made
+    """Hash the quasi-identifiers of each row inside the engine; None where it is not known how."""
+    return row_hash([context.column(name) for name in names], context.dialect)
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------

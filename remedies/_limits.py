@@ -13,13 +13,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from checks import Json
 from checks._columns import ColumnName, ColumnNames
+from checks.risk import Hierarchy
 from remedies._contract import Guarantee, RemedyParameters, grouped_by
-from remedies._errors import Refused
+from remedies._errors import Misfit, Refused
+from remedies.generalisation import HierarchySpec, hierarchy_spec, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from remedies.generalisation._criteria import Criterion
+    from remedies.generalisation._frequencies import Frequencies
 
 _SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(%?)")
 
@@ -48,6 +51,22 @@ Share: TypeAlias = Annotated[
 ]
 
 
+def _declared(said: object) -> object:
+    return hierarchy_spec(said) if isinstance(said, Mapping) else said
+
+
+def _fits(said: object) -> object:
+    if not isinstance(said, HierarchySpec | Hierarchy):
+        raise Misfit("expected a hierarchy, or what declares one")
+    return said
+
+
+Declared: TypeAlias = Annotated[
+    Any, BeforeValidator(_fits), BeforeValidator(_declared), WithJsonSchema({"type": "object"})
+]
+"""A hierarchy, or what declares one."""
+
+
 class _Limit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,10 +87,39 @@ class Diversity(_Limit):
 
 
 class Closeness(_Limit):
-    """The sensitive values of each class are at most `t` away from those of the table that was given."""
+    """The sensitive values of each class are at most `t` away from those of the table that was given.
+
+    With a `hierarchy` two values are as far apart as the level is high at which they meet.
+    """
 
     t: Annotated[float, Interval(ge=0, le=1)]
     distance: Literal["equal", "ordered"] = "equal"
+    hierarchy: Declared | None = None
+
+    @model_validator(mode="after")
+    def _one_distance(self) -> Self:
+        if self.hierarchy is not None and self.distance == "ordered":
+            raise ValueError("a hierarchy is itself the distance between values; leave 'ordered' out")
+        return self
+
+    @property
+    def how(self) -> Literal["equal", "ordered", "hierarchical"]:
+        """Name the distance."""
+        return self.distance if self.hierarchy is None else "hierarchical"
+
+    def built(self, column: str, values: Sequence[Any]) -> Hierarchy | None:
+        """Give the hierarchy of the values of a column, if it is the distance.
+
+        Raises:
+            Misfit: values have no place in it, or it has faults.
+        """
+        if self.hierarchy is None or isinstance(self.hierarchy, Hierarchy):
+            return self.hierarchy
+        try:
+            made: Hierarchy = self.hierarchy.build(values)
+        except Misfit as error:
+            raise Misfit(f"column '{column}': {error}") from None
+        return made
 
 
 class Limited(RemedyParameters):
@@ -98,13 +146,18 @@ class Limited(RemedyParameters):
         """Name the columns that nobody should learn, each once."""
         return tuple(dict.fromkeys((*self.l, *self.t)))
 
-    @property
-    def criteria(self) -> Sequence[Criterion]:
-        """Give the limits on sensitive columns, as searches take them."""
+    def criteria(self, frequencies: Frequencies) -> Sequence[Criterion]:
+        """Give the limits on sensitive columns, as searches take them.
+
+        Raises:
+            Misfit: values of a sensitive column have no place in its hierarchy.
+        """
         from remedies.generalisation import LDiversity, TCloseness
 
         diverse = [LDiversity(name, one.l, one.kind, one.c) for name, one in self.l.items()]
-        return [*diverse, *(TCloseness(name, one.t, one.distance) for name, one in self.t.items())]
+        values = frequencies.sensitive_values
+        close = [TCloseness(name, one.t, one.distance, one.built(name, values[name])) for name, one in self.t.items()]
+        return [*diverse, *close]
 
     @property
     def limits(self) -> Mapping[str, Json]:
@@ -112,7 +165,7 @@ class Limited(RemedyParameters):
         return {
             "k": self.k,
             "l": {name: one.model_dump(exclude_none=True) for name, one in self.l.items()},
-            "t": {name: one.model_dump() for name, one in self.t.items()},
+            "t": {name: {"t": one.t, "distance": one.how} for name, one in self.t.items()},
         }
 
     def prove(self, before: pd.DataFrame, after: pd.DataFrame) -> Guarantee:
@@ -153,10 +206,21 @@ class Limited(RemedyParameters):
     def _closeness(self, before: pd.DataFrame, after: pd.DataFrame, name: str, wanted: Closeness) -> Mapping[str, Json]:
         from checks.risk import t_closeness
 
-        asked = partial(t_closeness, after, self.columns, name, distance=wanted.distance, t=wanted.t)
+        asked: Any = partial(t_closeness, after, self.columns, name, distance=wanted.distance, t=wanted.t)
+        if wanted.hierarchy is not None:  # which knows values by their texts
+            before, after = (_with_texts(frame, name) for frame in (before, after))
+            built = wanted.built(name, list(before[name]))
+            asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=wanted.t)
         found = asked(reference=before).columns[name]
         if found.above is not None and found.above.records:
             said = f"{found.above.records} records of the output are in groups whose values of '{name}' are too far"
             raise Refused(f"{said} from those of the input")
         own = asked().columns[name]
         return {"t": found.t, "t_of_output": own.t}
+
+
+def _with_texts(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Give a copy with the texts of a column in its place."""
+    import pandas as pd
+
+    return frame.assign(**{name: pd.Series(texts_of(frame[name]), index=frame.index, dtype=object)})

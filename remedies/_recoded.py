@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ class Chosen:
     figures: Mapping[str, Json]
 
 
-class Recodes(Limited):
+class Recodes(Limited, ABC):
     """A remedy whose cost is that of the distinct combinations, however many rows have them.
 
     `apply` treats a frame. Whoever has the counts alone, from a GROUP BY in an engine, calls `built`, `choose` and
@@ -55,6 +56,7 @@ class Recodes(Limited):
         every = with_plain(table, {}, self.columns)
         return {name: every[name] for name in self.columns}
 
+    @abstractmethod
     def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
         """Choose what becomes of a frequency table.
 
@@ -62,7 +64,6 @@ class Recodes(Limited):
             Misfit: it has fewer than k rows, or does not fit what is asked.
             Refused: nothing that holds was found.
         """
-        raise NotImplementedError
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Give a copy in which every combination of the columns belongs to at least k records, and the bill.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from checks import Json
 from checks._columns import ColumnName
@@ -16,9 +16,9 @@ from checks._scalars import PositiveDuration
 from checks.risk import Hierarchy
 from remedies._contract import Progress, Remedy
 from remedies._errors import Misfit, Refused
-from remedies._limits import Share
+from remedies._limits import Declared, Share
 from remedies._recoded import Chosen, Recodes, check_columns, plain_number
-from remedies.generalisation import By, HierarchySpec, hierarchy_spec
+from remedies.generalisation import By
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,21 +34,6 @@ class Search(StrEnum):
     INCOGNITO = "incognito"
     MONDRIAN = "mondrian"
     DATAFLY = "datafly"
-
-
-def _declared(said: object) -> object:
-    return hierarchy_spec(said) if isinstance(said, Mapping) else said
-
-
-def _fits(said: object) -> object:
-    if not isinstance(said, HierarchySpec | Hierarchy):
-        raise Misfit("expected a hierarchy, or what declares one")
-    return said
-
-
-Declared: TypeAlias = Annotated[
-    Any, BeforeValidator(_fits), BeforeValidator(_declared), WithJsonSchema({"type": "object"})
-]
 
 
 class Generalise(Recodes):
@@ -189,10 +174,11 @@ class Generalise(Recodes):
 
         budget = None if self.budget is None else self.budget.total_seconds()
         tell = None if progress is None else lambda share: progress(share / 2)
-        asked: dict[str, Any] = {"criteria": self.criteria, "budget": budget, "progress": tell}
+        criteria = self.criteria(frequencies)
+        asked: dict[str, Any] = {"criteria": criteria, "budget": budget, "progress": tell}
         found = generalisations(frequencies, self.k, self.suppress, **asked)
         tell = None if progress is None else lambda share: progress(0.5 + share / 2)
-        return choices(frequencies, found, self.k, by=self.by, every=every, criteria=self.criteria, progress=tell)
+        return choices(frequencies, found, self.k, by=self.by, every=every, criteria=criteria, progress=tell)
 
     def _fixed(self, frequencies: Frequencies) -> Recoding:
         from remedies.generalisation._criteria import check_k, rows_of
@@ -212,7 +198,7 @@ class Generalise(Recodes):
         from remedies.generalisation._optimal import optimum
 
         budget = None if self.budget is None else self.budget.total_seconds()
-        asked: dict[str, Any] = {"criteria": self.criteria, "budget": budget, "progress": progress}
+        asked: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
         found = optimum(frequencies, self.k, self.suppress, by=self.by, **asked)
         if found.levels is None:
             why = "holds what is asked for" if found.proved else "was found within the budget"
@@ -223,14 +209,14 @@ class Generalise(Recodes):
     def _raised(self, frequencies: Frequencies) -> Recoding:
         from remedies.generalisation._datafly import raise_until
 
-        return raise_until(frequencies, self.k, self.suppress, criteria=self.criteria).recoding
+        return raise_until(frequencies, self.k, self.suppress, criteria=self.criteria(frequencies)).recoding
 
     def _cut_apart(self, frequencies: Frequencies, progress: Progress | None) -> Recoding:
         from remedies.generalisation._mondrian import cut_apart
         from remedies.generalisation._representatives import is_numeric
 
         numeric = [one.column for one in frequencies.domains if one.column not in self.hierarchies and is_numeric(one)]
-        return cut_apart(frequencies, self.k, numeric=numeric, criteria=self.criteria, progress=progress)
+        return cut_apart(frequencies, self.k, numeric=numeric, criteria=self.criteria(frequencies), progress=progress)
 
     def _at(self, frequencies: Frequencies, levels: Any) -> Recoding:
         """Generalise to a node, and suppress what breaks a limit there."""
@@ -238,7 +224,7 @@ class Generalise(Recodes):
         from remedies.generalisation._judge import broken_combinations
 
         recoding = Recoding.of_node(frequencies, levels)
-        broken = broken_combinations(frequencies, recoding.levels or (), self.k, self.criteria)
+        broken = broken_combinations(frequencies, recoding.levels or (), self.k, self.criteria(frequencies))
         return Recoding(frequencies, recoding.columns, broken, recoding.levels)
 
     def _figures(self, recoding: Recoding, found: Optimum | None, seconds: float) -> Mapping[str, Json]:

@@ -50,11 +50,11 @@ class Suppress(Recodes):
         from remedies.generalisation import utilities
         from remedies.generalisation._suppression import blank_cells, without_broken
 
-        began = perf_counter()
+        began, criteria = perf_counter(), self.criteria(frequencies)
         if self.cells:
-            recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=self.criteria, progress=progress)
+            recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=criteria, progress=progress)
         else:
-            recoding = without_broken(frequencies, self.k, criteria=self.criteria)
+            recoding = without_broken(frequencies, self.k, criteria=criteria)
         if recoding.suppressed.all():
             raise Refused("no record would be left; name fewer columns, allow a smaller k, or generalise first")
         measured = utilities(recoding, k=self.k).as_json()

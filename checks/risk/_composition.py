@@ -97,6 +97,24 @@ def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
     return Composition(_groups(people[0], classes_before, people[1], classes_after), k)
 
 
+def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
+    """Count the persons that two releases single out by their difference: signatures as of `intersect_signed`.
+
+    Who knows which people are in each release subtracts: of a class, those remain who are in one release only. Fewer
+    than k of them, but some, are exposed; both directions are counted.
+    """
+    return _left_over(before, after, k) + _left_over(after, before, k)
+
+
+def _left_over(one: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:
+    people, there = _codes_of_signatures(one[0], other[0])
+    (classes,) = _codes_of_signatures(one[1])
+    pairs = np.unique(np.stack([people, classes], axis=1), axis=0)
+    alone = pairs[~np.isin(pairs[:, 0], there), 1]
+    left = np.bincount(alone) if len(alone) else np.zeros(0, dtype=np.int64)
+    return int(left[(left > 0) & (left < k)].sum())
+
+
 def _groups(
     people_before: npt.NDArray[np.int64],
     classes_before: npt.NDArray[np.int64],

@@ -30,7 +30,7 @@ Inline = Annotated[
     typer.Option(
         "--hierarchy",
         metavar="A=5,10,20",
-        help="Widths of intervals; or A=month,year, A=mask:1,2 (characters hidden), A=flat, A=FILE. Repeat it.",
+        help="Widths of intervals; or A=month,year, A=mask:1,2 (last characters hidden), A=flat, A=FILE. Repeat it.",
     ),
 ]
 Suppress = Annotated[str, typer.Option(metavar="2%", help="Share of the records that may be left out instead.")]

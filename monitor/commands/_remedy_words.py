@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from remedies import Bill, Progress
 
 _STEPS: Final = 200
+HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
 
 Done = TypeVar("Done")
 
@@ -47,7 +48,8 @@ Closeness = Annotated[
     typer.Option(
         "--t",
         metavar="A=0.2",
-        help="Distance of a group's sensitive values from the input's, at most; A=0.2:ordered for numbers. Repeat it.",
+        help="Distance of a group's sensitive values from the input's, at most; A=0.2:ordered for numbers, "
+        "A=0.2:a.csv by a hierarchy. Repeat it.",
     ),
 ]
 ReleaseName = Annotated[
@@ -142,9 +144,9 @@ def limits_said(
     default_l = {name: limits.l for name in secrets if limits is not None and limits.l is not None}
     default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
     return {
-        "k": k if k is not None else (limits.k if limits is not None else None) or 5,
+        "k": k if k is not None else (limits.least_k if limits is not None else None) or 5,
         "l": default_l if diversity is None else each_once(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
-        "t": default_t if closeness is None else each_once(_limit(one, ("t", "distance")) for one in _each(closeness)),
+        "t": default_t if closeness is None else each_once(map(_closeness, _each(closeness))),
     }
 
 
@@ -164,6 +166,17 @@ def each_once(said: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
 
 def _each(said: Iterable[str]) -> Sequence[str]:
     return [one for words in said for one in names_in(words)]
+
+
+def _closeness(said: str) -> tuple[str, Mapping[str, Any]]:
+    """Read `a=0.2`, `a=0.2:ordered` or `a=0.2:a.csv` as a limit on column a."""
+    from monitor.treatment.hierarchies import hierarchy_in
+
+    limit, _, distance = said.partition(":")
+    if not distance.strip().endswith(HIERARCHY_FILES):
+        return _limit(said, ("t", "distance"))
+    name, words = _limit(limit, ("t",))
+    return name, {**words, "hierarchy": hierarchy_in(distance.strip())}
 
 
 def _limit(said: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:

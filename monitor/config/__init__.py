@@ -16,7 +16,6 @@ from monitor.config._model import (
     Owner,
     Rate,
     Rates,
-    Release,
     Report,
     Role,
     Source,
@@ -24,6 +23,7 @@ from monitor.config._model import (
     Table,
     WeeklyReportPlan,
 )
+from monitor.config._release import Limits, Recipe, Release
 from monitor.config._scalars import Schedule, Weekdays
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "CsvFormat",
     "Daemon",
     "Domain",
+    "Limits",
     "Loaded",
     "Maintenance",
     "Match",
@@ -44,6 +45,7 @@ __all__ = [
     "QuietHours",
     "Rate",
     "Rates",
+    "Recipe",
     "Release",
     "Report",
     "Role",

@@ -88,7 +88,6 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
         *outside_references(tree, workshop.built),
         *_unpriced_tiers(config),
         *_unheard(config),
-        *_unevaluated(config),
     ]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
@@ -180,10 +179,3 @@ def _unheard(config: Config) -> Iterator[Problem]:
                 f"owner '{name}' hears nothing on {channel}: route {everything} has no match, so it always applies"
             )
             yield Problem("config.unheard_owner", message, hint=f"add a route with match: {{owner: {name}}}")
-
-
-def _unevaluated(config: Config) -> Iterator[Problem]:
-    if config.releases:
-        names = ", ".join(config.releases)
-        message = f"the limits of releases are checked; remedies and approval are for a later version: {names}"
-        yield Problem("config.not_evaluated", message)

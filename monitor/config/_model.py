@@ -7,15 +7,16 @@ a new check needs no change here.
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Gt, Le, MinLen
+from annotated_types import Ge, Le, MinLen
 from pydantic import Field, SerializeAsAny, model_validator
 
 from checks import Check, ColumnClass
 from monitor.config._alerts import Alerts
 from monitor.config._budgets import Budget
+from monitor.config._release import Release, ReleaseName
 from monitor.config._scalars import Clock, Cron, Duration, PositiveDuration, Schedule, Weekdays, Zone
 from monitor.config._section import Section
 
@@ -253,59 +254,6 @@ class Daemon(Section):
     metrics: Annotated[str, Field(pattern="^(off|[^ :]+:[0-9]{1,5}|\\[[0-9a-fA-F:]+\\]:[0-9]{1,5})$")] = Field(
         "127.0.0.1:9464", description="Address on which Prometheus finds /metrics, or off."
     )
-
-
-class Limits(Section):
-    """What a release must keep to; each limit becomes a check of its table."""
-
-    k: Annotated[int, Ge(2)] | None = Field(None, description="The smallest group of records that are alike.")
-    l: Annotated[float, Gt(1)] | None = Field(None, description="Distinct sensitive values in each group, at least.")
-    t: Annotated[float, Gt(0), Le(1)] | None = Field(
-        None, description="Distance of each group's sensitive values from those of the table, at most."
-    )
-    max_average_risk: Annotated[float, Gt(0), Le(1)] | None = Field(
-        None, description="Mean probability of finding a record again, at most."
-    )
-    max_population_unique_fraction: Annotated[float, Ge(0), Le(1)] | None = Field(
-        None, description="Share of the population that may be unique in it."
-    )
-    sampling_fraction: Annotated[float, Ge(1e-9), Le(1)] = Field(
-        1.0, description="Which share of the population the table is a sample of; 1, all of it, is the strictest."
-    )
-
-    @model_validator(mode="after")
-    def _fit_together(self) -> Self:
-        if self.max_average_risk is not None and self.k is None:
-            raise ValueError("'max_average_risk' goes with 'k'")
-        return self
-
-
-ReleaseName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
-
-
-class Release(Section):
-    """A table that is to be given to somebody: which columns, and within which limits."""
-
-    table: str
-    audience: str | None = None
-    columns: dict[str, ColumnClass] = Field(
-        {}, description="What each column says of persons; one that is left out breaks the release."
-    )
-    limits: Limits = Limits()
-    hierarchies: dict[str, SerializeAsAny[Any]] = Field(  # each a HierarchySpec; `load` builds them beforehand
-        {}, description="Column: what becomes of its values, level by level, when they are generalised."
-    )
-    person_key: str | None = None
-    legal_basis: str | None = None
-    remedies: tuple[dict[str, Any], ...] = ()
-    approvers: tuple[str, ...] = ()
-    expires_after: PositiveDuration | None = None
-
-    @model_validator(mode="after")
-    def _remedies_are_named(self) -> Self:
-        if any(not isinstance(remedy.get("remedy"), str) for remedy in self.remedies):
-            raise ValueError("each of 'remedies' names its 'remedy'")
-        return self
 
 
 class Config(Section):

@@ -7,7 +7,8 @@ from checks import Check, ColumnClass
 from checks._catalog import load_catalog
 from monitor.config._checks import child, entries
 from monitor.config._messages import problem_at
-from monitor.config._model import Config, Release
+from monitor.config._model import Config
+from monitor.config._release import Release
 from monitor.config._yaml import Node
 from monitor.frame.problem import Problem
 
@@ -38,12 +39,12 @@ def release_checks(name: str, release: Release) -> Sequence[Check]:
     """Give the checks that a release asks of its table: that each column is classified, and each limit."""
     if not release.columns:
         return ()
-    quasi = _classified(release, ColumnClass.QUASI_IDENTIFIER)
-    sensitive = _classified(release, ColumnClass.SENSITIVE)
+    quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)
+    sensitive = release.classified(ColumnClass.SENSITIVE)
     limits = release.limits
     wanted: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
-    if quasi and limits.k is not None:
-        wanted["k_anonymity"] = {"k": limits.k, "max_average_risk": limits.max_average_risk}
+    if quasi and limits.least_k is not None:
+        wanted["k_anonymity"] = {"k": limits.least_k, "max_average_risk": limits.max_average_risk}
     if quasi and sensitive and limits.l is not None:
         wanted["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
     if quasi and sensitive and limits.t is not None:
@@ -63,10 +64,6 @@ def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi:
     model: Any = load_catalog()[kind]
     made: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
     return made
-
-
-def _classified(release: Release, word: ColumnClass) -> tuple[str, ...]:
-    return tuple(column for column, found in release.columns.items() if found is word)
 
 
 def _checks_on(config: Config, table: str) -> Iterator[Check]:

@@ -1,7 +1,10 @@
-"""Say which releases are on hold, since when, and by which check; the others are clear.
+"""Say which releases are on hold, since when, and by which check; the others are clear, or approved with a remedy.
 
-hold    a disclosure check of the table fails or could not be evaluated, or a disclosure incident of it is open
-clear   every one of them was evaluated, and passes its limits: that, and no statement of law
+hold      a person or Tablewatch put it on hold; or a disclosure check of the table fails or could not be evaluated, or
+          a disclosure incident of it is open, and nobody has approved a remedy since
+clear     every one of them was evaluated, and passes its limits: that, and no statement of law
+approved  somebody approved a remedy, under which it may leave; whether the table is still the same is seen then
+expired   the approval was for so long
 
 A check that belongs to another release of the same table holds that one only.
 """
@@ -18,12 +21,16 @@ from monitor.config import Release, Table
 from monitor.config._releases import release_checks
 from monitor.figures.health import TableState
 from monitor.pages.incident import iso
+from monitor.releasing.case import digest_of, release_meant
+from monitor.releasing.standing import Decision, Standing, standing
 from monitor.wiring import Project
 from store import View
 
 INCIDENT: Final = "incident"
 NEVER_RAN: Final = "not-yet-checked"
 NOTHING_ASKED: Final = "no-limits"
+DECISION: Final = "decision"
+NOTHING_DECIDED: Final = Standing(Decision.NONE)
 
 
 class ReleaseWord(StrEnum):
@@ -31,14 +38,17 @@ class ReleaseWord(StrEnum):
 
     HOLD = "hold"
     CLEAR = "clear"
+    APPROVED = "approved"
+    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)
 class HeldBy:
     """What holds a release.
 
-    `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`, or why a
-    check could not be evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise.
+    `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
+    `decision` (somebody put it on hold, or what was approved is configured otherwise now), or why a check could not be
+    evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise.
     """
 
     check_id: str | None
@@ -55,10 +65,13 @@ class ReleaseState:
     release: Release
     since: datetime | None
     held_by: Sequence[HeldBy]
+    standing: Standing = NOTHING_DECIDED
 
     @property
     def said(self) -> str:
-        """Say in a few words what holds it."""
+        """Say in a few words what holds it, or who approved it."""
+        if self.standing.decision is not Decision.NONE:
+            return self.standing.said
         return ", ".join(
             " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
             for one in self.held_by
@@ -66,8 +79,16 @@ class ReleaseState:
 
     @property
     def word(self) -> ReleaseWord:
-        """Give `hold` or `clear`."""
-        return ReleaseWord.HOLD if self.held_by else ReleaseWord.CLEAR
+        """Give the word for it."""
+        match self.standing.decision:
+            case Decision.APPROVED:
+                return ReleaseWord.APPROVED
+            case Decision.EXPIRED:
+                return ReleaseWord.EXPIRED
+            case Decision.NONE:
+                return ReleaseWord.HOLD if self.held_by else ReleaseWord.CLEAR
+            case _:
+                return ReleaseWord.HOLD
 
     def to_json(self) -> dict[str, Any]:
         """Give the published form."""
@@ -77,6 +98,8 @@ class ReleaseState:
             "audience": self.release.audience,
             "state": self.word.value,
             "since": iso(self.since),
+            "approved_with": self.standing.remedy if self.word is ReleaseWord.APPROVED else None,
+            "expires_at": iso(self.standing.until),
             "held_by": [
                 {"check_id": one.check_id, "reason": one.reason, "since": iso(one.since), "incident": one.incident}
                 for one in self.held_by
@@ -93,8 +116,15 @@ def releases_of(project: Project, view: View, states: Sequence[TableState]) -> S
     asked = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
     watches = view.watches([check_id for gate in asked.values() for check_id in gate])
     return [
-        _state(name, release, _Gate(tables[release.table], asked[name], watches)) for name, release in releases.items()
+        _state(name, release, _Gate(tables[release.table], asked[name], watches), _decided(project, view, name))
+        for name, release in releases.items()
     ]
+
+
+def _decided(project: Project, view: View, name: str) -> Standing:
+    release = release_meant(project.config, name)
+    digest, now = digest_of(name, release), project.clock.now()
+    return standing(view.release_events(name), digest=digest, expires_after=release.expires_after, now=now)
 
 
 def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[str, Check]:
@@ -139,7 +169,14 @@ class _Gate:
                 yield one
 
 
-def _state(name: str, release: Release, gate: _Gate) -> ReleaseState:
+def _state(name: str, release: Release, gate: _Gate, decided: Standing) -> ReleaseState:
     held_by = list(gate.held_by())
     since = min((one.since for one in held_by if one.since is not None), default=None)
+    if decided.event is not None:
+        if decided.decision in {Decision.HELD, Decision.OTHERWISE}:
+            held_by = [HeldBy(None, DECISION, decided.event.recorded_at), *held_by]
+        elif decided.decision is Decision.APPROVED:
+            held_by = []
+        since = decided.until if decided.decision is Decision.EXPIRED else decided.event.recorded_at
+        return ReleaseState(name, release, since, held_by, decided)
     return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)

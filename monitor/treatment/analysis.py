@@ -1,6 +1,6 @@
 """Run a person's analysis on the table that was given and on the output, and say what has changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from checks._statement import select_sql
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import reading
-from sources import Source
+from sources import QueryFailed, Source, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,8 @@ class Analysis:
                 rows = source.fetch(self._sql(source, table))
             except Misconfigured as error:
                 raise _refused(f"the analysis cannot be asked of this source: {error}") from None
+            except QueryFailed as error:
+                raise _refused(f"the analysis: {self._unknown(table.columns) or error}") from None
         return pd.DataFrame(rows)
 
     def compared(self, place: Place) -> "Compared":
@@ -68,6 +70,12 @@ class Analysis:
             Stop: as `run`.
         """
         return Compared(self, self.run(place))
+
+    def _unknown(self, columns: Sequence[str]) -> str | None:
+        """Say which column the table has not; None if it is not that."""
+        named = {name.lower() for name in (*columns, *(one.alias for one in self._tree.find_all(exp.Alias)))}
+        strange = [one.name for one in self._tree.find_all(exp.Column) if one.name.lower() not in named]
+        return f"column '{strange[0]}' not found{did_you_mean(strange[0], columns)}" if strange else None
 
     def _tables(self) -> list[exp.Table]:
         return [table for table in self._tree.find_all(exp.Table) if table.name.lower() == DATA and not table.db]

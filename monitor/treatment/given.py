@@ -12,6 +12,7 @@ from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from ibis.expr import types as ir
 
 _DAY: Final = timedelta(days=1)
@@ -78,14 +79,35 @@ def _patient(spec: SourceSpec) -> SourceSpec:
     return spec if spec.files is None else replace(spec, query_timeout=_DAY)
 
 
+def pieces_of(source: Source, table: "ir.Table") -> "Iterator[pa.Table]":
+    """Give the rows of a table, some after others, with the types that the engine gives; a UUID is a text.
+
+    Raises:
+        SourceError: as `Source.columns`.
+        pyarrow.ArrowException: a column holds values of several types.
+    """
+    import pyarrow as pa
+
+    for piece in source.columns(source.compile(table)):
+        yield pa.table([_plain(column.arrow()) for column in piece], names=table.columns)
+
+
+def _plain(cells: "pa.Array") -> "pa.Array":
+    """Give UUIDs as texts: Arrow can neither tell them apart nor write them to a CSV file."""
+    import pyarrow as pa
+
+    if isinstance(cells.type, pa.UuidType):
+        return pa.array([None if cell is None else str(cell) for cell in cells.to_pylist()], pa.string())
+    return cells
+
+
 def _frame(source: Source, table: "ir.Table") -> "pd.DataFrame":
     import pandas as pd
     import pyarrow as pa
 
-    names, kinds = table.columns, table.schema()
-    pieces = [
-        pa.table([column.arrow() for column in piece], names=names) for piece in source.columns(source.compile(table))
-    ]
-    whole = pa.concat_tables(pieces, promote_options="permissive") if pieces else kinds.to_pyarrow().empty_table()
+    pieces = list(pieces_of(source, table))
+    whole = (
+        pa.concat_tables(pieces, promote_options="permissive") if pieces else table.schema().to_pyarrow().empty_table()
+    )
     frame: pd.DataFrame = whole.to_pandas(types_mapper=pd.ArrowDtype)
     return frame

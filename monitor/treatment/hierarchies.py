@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FILES: Final = (".csv", ".yaml", ".yml")
+_MASKS: Final = {"mask": "right", "mask-left": "left"}
 _FORMS: Final = "age=5,10,20 (widths), joined=month,year (dates), zip=mask:1,2,3 (hidden), sex=flat or city=city.csv"
 
 
@@ -46,6 +47,7 @@ def hierarchies_for(
             found[name] = read_spec(path)
         except Misfit as error:
             problems.append(Problem("remedy.hierarchy", str(error), file=str(path)))
+    said_of: set[str] = set()
     for said in inline:
         try:
             name, spec = _read(said)
@@ -54,10 +56,27 @@ def hierarchies_for(
             continue
         if name not in columns:
             problems.append(Problem("remedy.hierarchy", f"--hierarchy '{said}': '{name}' is no quasi-identifier here"))
+        if name in said_of:
+            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{said}': '{name}' has one already; keep one"))
+        said_of.add(name)
         found[name] = spec
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
     return found
+
+
+def hierarchy_in(path: str) -> "HierarchySpec":
+    """Give what a file declares.
+
+    Raises:
+        Stop: it cannot be read.
+    """
+    from remedies.generalisation._folder import read_spec
+
+    try:
+        return read_spec(Path(path))
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("remedy.hierarchy", str(error), file=path)) from None
 
 
 def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
@@ -106,9 +125,9 @@ def _read(said: str) -> "tuple[str, HierarchySpec]":
     parts = [part.strip() for part in words.split(",")]
     if words == "flat":
         return name, hierarchy_spec({"type": "flat"})
-    if kind == "mask":
+    if kind in _MASKS:
         hide = [part.strip() for part in rest.split(",")]
-        return name, hierarchy_spec({"type": "mask", "hide": hide})
+        return name, hierarchy_spec({"type": "mask", "hide": hide, "side": _MASKS[kind]})
     if all(_NUMBER.fullmatch(part) for part in parts):
         return name, hierarchy_spec({"type": "intervals", "widths": parts})
     if set(parts) <= {level.value for level in DateLevel}:

@@ -32,6 +32,8 @@ def check_place(out: Path, *, given: str, force: bool) -> None:
         raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
     if not out.parent.is_dir():
         raise _refused(f"the folder of '{out}' does not exist", "make it first")
+    if out.is_symlink() and not out.exists():
+        raise _refused(f"'{out}' is a link to a file that does not exist", "name the file itself")
     if Path(given).exists() and out.exists() and out.samefile(given):
         raise _refused(f"'{out}' is the file that is read", "write to another file")
     if out.exists() and not force:

@@ -1,10 +1,10 @@
 """Prove of a file that was written what a release promises: the engine groups it anew, exactly as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from checks import Check, Json, Status
 from checks._catalog import load_catalog
@@ -17,6 +17,7 @@ from sources import CsvOptions, SourceSpec
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from monitor.conclude import CheckResult
     from remedies import Guarantee
@@ -24,13 +25,31 @@ if TYPE_CHECKING:
     from remedies.code import Code
     from remedies.generalisation._frequencies import Frequencies
 
+_DIGITS: Final = 38
+"""Of the widest decimals that DuckDB has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How a file is read again. `texts`: columns of texts, whatever they look like: `01` and `1` are two of them."""
+    """How a file is read again. `texts`: columns of texts, whatever they look like: `01` and `1` are two of them.
+
+    `kinds`: columns of numbers that a reader of CSV would take for other ones, and DuckDB's types for them.
+    """
 
     texts: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
     memory_limit: str = "2GB"
+
+    @classmethod
+    def of(cls, schema: "pa.Schema") -> "Written":
+        """Read a file as it was written."""
+        import pyarrow as pa
+
+        kinds = {one.name: _duckdb_type(one.type) for one in schema}
+        return cls(
+            texts=[one.name for one in schema if pa.types.is_string(one.type)],
+            kinds={name: kind for name, kind in kinds.items() if kind is not None},
+        )
 
     def exactly(self, columns: Sequence[str]) -> "Written":
         """Read these columns of a CSV as the texts that stand there: as numbers, two long ones could become one."""
@@ -38,7 +57,7 @@ class Written:
 
     def place(self, path: Path) -> Place:
         """Give the file as a table."""
-        types = dict.fromkeys(self.texts, "VARCHAR") if path.suffix == ".csv" else {}
+        types = {**self.kinds, **dict.fromkeys(self.texts, "VARCHAR")} if path.suffix == ".csv" else {}
         csv = CsvOptions(types=types, quoted_nulls=False)  # "" was written for an empty text, nothing for NULL
         spec = SourceSpec(
             name="the output",
@@ -50,6 +69,15 @@ class Written:
             query_timeout=timedelta(days=1),  # nobody waits for this file but who has asked for it
         )
         return Place(Target(Subject("the output", "output", ()), spec))
+
+
+def _duckdb_type(kind: "pa.DataType") -> str | None:
+    """Name the type of numbers that would come back otherwise: rounded, or with other digits; None for all else."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})" if kind.precision <= _DIGITS else None
+    return {pa.uint64(): "UBIGINT", pa.float32(): "FLOAT"}.get(kind)
 
 
 def texts_in(frame: "pd.DataFrame") -> Sequence[str]:
@@ -178,7 +206,8 @@ def _t(
 
     counts = count(place, [*columns, name], called=count_name([*columns, name]))
     try:
-        found = farthest(counts, columns, name, distance=wanted.distance, reference=before)
+        built = wanted.built(name, before.sensitive_values[name])
+        found = farthest(counts, columns, name, distance=wanted.how, reference=before, hierarchy=built)
     except Misfit as error:
         raise not_proved(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
     if found.above(wanted.t):

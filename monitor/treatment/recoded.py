@@ -10,7 +10,7 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.enough import enough_on_interrupt
-from monitor.treatment.given import count, reading
+from monitor.treatment.given import count, pieces_of, reading
 from monitor.treatment.output import check_not_read, give_out, sink
 from monitor.treatment.proved import Written, count_name, prove
 
@@ -41,12 +41,14 @@ class Question:
     def of(cls, place: Place, remedy: "Recodes", every: Sequence[str]) -> "Question":
         """Count the combinations where the table lives: only they come, however many rows it has.
 
+        They are put in order, since engines group in any: sums of floats, and so ties, are then the same every time.
+
         Raises:
             Stop: it cannot be read, or has no such column.
         """
         names = (*remedy.columns, *remedy.sensitive)
         called = count_name(names)
-        return cls(place, remedy, every, count(place, names, called=called), called)
+        return cls(place, remedy, every, _ordered(count(place, names, called=called), names), called)
 
     def frequencies(self) -> "Frequencies":
         """Find the values in the remedy's hierarchies.
@@ -85,10 +87,9 @@ def recode(
     writer = _Writer(question.place, chosen, question.every)
 
     def looked(draft: Path) -> Mapping[str, Json]:
-        written = Written(texts=writer.texts)
-        reached = prove(remedy, question.every, frequencies, written=written, clock=clock)(draft)
+        reached = prove(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
         if look is not None:
-            look(written.place(draft))
+            look(writer.written.place(draft))
         return reached
 
     reached = give_out(out, writer.write, looked)
@@ -96,11 +97,11 @@ def recode(
 
 
 class _Writer:
-    """Writes a table as a recoding makes it. `texts`: the columns that were written as texts."""
+    """Writes a table as a recoding makes it. `written`: how the file is to be read again."""
 
     def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str]) -> None:
         self._place, self._recoding, self._every = place, chosen.recoding, every
-        self.texts: Sequence[str] = ()
+        self.written = Written()
 
     def write(self, draft: Path) -> None:
         """Read the table anew, piece by piece, and write what is left of it.
@@ -108,21 +109,16 @@ class _Writer:
         Raises:
             Stop: it cannot be read, or is not what it was when it was counted.
         """
-        import pyarrow as pa
-
         from remedies.generalisation._rows import Rows
 
         rows, before = Rows(self._recoding.frequencies), 0
         with reading(self._place) as (source, table):
-            kinds = table.schema().to_pyarrow()
-            pieces = (
-                pa.table([column.arrow() for column in piece], names=table.columns)
-                for piece in source.columns(source.compile(table))
-            )
+            pieces = pieces_of(source, table)
             first = next(pieces, None)
             if first is None:
                 raise _changed()
-            schema = self._schema(first, kinds)
+            schema = self._schema(first, table.schema().to_pyarrow())
+            self.written = Written.of(schema)
             with sink(draft, schema) as write:
                 piece: pa.Table | None = first
                 while piece is not None:
@@ -143,7 +139,6 @@ class _Writer:
             pa.field(name, pa.string() if name in labelled else _kind(first.schema.field(name).type, kinds.field(name)))
             for name in first.column_names
         ]
-        self.texts = [field.name for field in fields if pa.types.is_string(field.type)]
         return pa.schema(fields)
 
     def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
@@ -161,6 +156,18 @@ class _Writer:
             treated[name] = one_zero(treated[name])
         columns = [pa.array(treated[field.name], from_pandas=False).cast(field.type) for field in schema]
         return pa.table(columns, schema=schema)
+
+
+def _ordered(counts: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
+    """Put combinations in the order of their values, as far as these have one."""
+    import pyarrow as pa
+
+    kinds: Mapping[str, Any] = dict(counts.dtypes)
+    sortable = [name for name in names if not pa.types.is_nested(kinds[name].pyarrow_dtype)]
+    try:
+        return counts.sort_values(sortable, ignore_index=True) if sortable else counts
+    except OverflowError:  # days without end: whoever looks for them in a hierarchy refuses them
+        return counts
 
 
 def _kind(seen: "pa.DataType", told: "pa.Field") -> "pa.DataType":

@@ -112,7 +112,7 @@ class TCloseness:
             frequencies.sensitive[self.column], weights=frequencies.counts, minlength=len(values)
         ).astype(np.int64)
         if self.hierarchy is not None:
-            levels = _levels(self.column, self.hierarchy, values)
+            levels = levels_of(self.column, self.hierarchy, values)
             return lambda pairs: _far(class_distances(pairs, totals, how="hierarchical", levels=levels), self.t)
         if self.distance == "ordered":
             try:
@@ -126,8 +126,12 @@ def _far(distances: npt.NDArray[np.float64], t: float) -> npt.NDArray[np.bool_]:
     return distances > t + T_SLACK
 
 
-def _levels(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole:
-    """Give the node of each value at each level that tells values apart; NULL has its own."""
+def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole:
+    """Give the node of each value at each level that tells values apart: int64 (levels, values); NULL has its own.
+
+    Raises:
+        Misfit: there are values that the hierarchy does not know.
+    """
     lines = {text: place for place, text in enumerate(hierarchy.values)}
     texts = texts_of(values)
     lost = sum(text is not None and text not in lines for text in texts)

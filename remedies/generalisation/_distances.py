@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,11 +12,14 @@ import numpy.typing as npt
 from checks.risk._pairs import ClassPairs, class_numbers
 from checks.risk._t_closeness import T_SLACK, class_distances
 from remedies._errors import Misfit
+from remedies.generalisation._criteria import levels_of
 from remedies.generalisation._frequencies import Frequencies
 from remedies.generalisation._spell import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from checks.risk import Hierarchy
 
 Whole = npt.NDArray[np.int64]
 
@@ -41,8 +44,9 @@ def farthest(
     columns: Sequence[str],
     name: str,
     *,
-    distance: Literal["equal", "ordered"],
+    distance: Literal["equal", "ordered", "hierarchical"],
     reference: Frequencies,
+    hierarchy: Hierarchy | None = None,
 ) -> Farthest:
     """Measure t-closeness of an output, as `checks.risk.t_closeness` does.
 
@@ -51,16 +55,20 @@ def farthest(
         columns: the quasi-identifiers.
         name: the sensitive column.
         distance: between two values.
-        reference: the table that was given; values are matched by their text, whatever types a file gives them.
+        reference: the table that was given; values are matched by their text, whatever types a file gives them, and
+            numbers of 32 bits by these.
+        hierarchy: of the sensitive values, if it is the distance.
 
     Raises:
-        Misfit: the output has no row, or a sensitive value that the input has not.
+        Misfit: the output has no row, or a sensitive value that the input or the hierarchy has not.
     """
     if not len(counts):
         raise Misfit("the output has no row")
-    known = {value: place for place, value in enumerate(_named(reference.sensitive_values[name]))}
+    short = str(counts[name].dtype).startswith("float[")  # as Arrow names it; an engine may have given 64 bits of it
+    given = _named(reference.sensitive_values[name], short=short)
+    known = {value: place for place, value in enumerate(given)}
     missing = known.get(_NULL, -1)  # NaN too, where the table that was given does not tell them apart
-    found = [known.get(value, missing if value == _NAN else -1) for value in _named(list(counts[name]))]
+    found = [known.get(value, missing if value == _NAN else -1) for value in _named(counts[name], short=short)]
     values = np.array(found, dtype=np.int64)
     if (values < 0).any():
         raise Misfit(f"column '{name}' of the output has values that the input has not")
@@ -69,16 +77,22 @@ def farthest(
     of_input = _totals(reference.sensitive[name], reference.counts, len(known))
     present, own = np.unique(values, return_inverse=True)
     pairs, own_pairs = ClassPairs.of(classes, values, records), ClassPairs.of(classes, own, records)
+    levels = None if hierarchy is None else levels_of(name, hierarchy, reference.sensitive_values[name])
+    own_levels, of_output = None if levels is None else levels[:, present], _totals(own, records, len(present))
     return Farthest(
-        t=float(class_distances(pairs, of_input, how=distance).max()),
-        t_of_output=float(class_distances(own_pairs, _totals(own, records, len(present)), how=distance).max()),
+        t=float(class_distances(pairs, of_input, how=distance, levels=levels).max()),
+        t_of_output=float(class_distances(own_pairs, of_output, how=distance, levels=own_levels).max()),
     )
 
 
-def _named(values: Sequence[Any]) -> Sequence[tuple[str | None, bool]]:
-    """Give the text of each value, and whether it is NaN, which is a value of its own beside NULL."""
-    texts = texts_of(list(values))
-    return [(text, text is None and isinstance(value, float)) for value, text in zip(values, texts, strict=True)]
+def _named(values: Iterable[Any], *, short: bool) -> Sequence[tuple[str | None, bool]]:
+    """Give the text of each value, and whether it is NaN, which is a value of its own beside NULL.
+
+    `short`: numbers are taken with the 32 bits that a float of such a column has.
+    """
+    cells = [float(np.float32(value)) if short and isinstance(value, float) else value for value in values]
+    texts = texts_of(cells)
+    return [(text, text is None and isinstance(value, float)) for value, text in zip(cells, texts, strict=True)]
 
 
 def _totals(values: Whole, records: Whole, many: int) -> Whole:

@@ -1,9 +1,10 @@
-"""Texts of which less and less is left from the right, such as postcodes."""
+"""Texts of which less and less is left, such as postcodes, whose last characters are hidden first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from checks.risk import Hierarchy
 from remedies._errors import Misfit
@@ -17,9 +18,10 @@ def masks(
     keep: Sequence[int] = (),
     character: str = "*",
     length: int | None = None,
+    side: Literal["right", "left"] = "right",
     root: str | None = ROOT,
 ) -> Hierarchy:
-    """Give the hierarchy value, value masked from the right, masked further ..., root; values sorted.
+    """Give the hierarchy value, value masked from one side, masked further ..., root; values sorted.
 
     Labels are as long as the longest value, filled up with the mask: nothing tells how long a shorter one was. `hide`
     counts the characters that are lost of the longest value, `keep` those that are left of each, which is what to take
@@ -29,6 +31,7 @@ def masks(
         values: texts or numbers; NULL does no harm.
         hide: how many of the last characters are hidden at each level, ascending: `[1, 2]` is `5371*`, `537**`.
         keep: instead: how many of the first characters are left at each level, descending.
+        side: where characters are hidden; from the `left`, "last" and "first" change places: `*3715`, `**715`.
         character: what stands for a hidden character.
         length: how long labels are, where the longest value does not say so.
         root: what everything is at the last level; None for none.
@@ -41,7 +44,7 @@ def masks(
     leaves = leaves_of(values)
     longest = max(1, *map(len, leaves)) if length is None else length
     left = [max(0, longest - lost) for lost in hide] if hide else list(keep)
-    made = [[_masked(leaf, kept, longest, character) for leaf in leaves] for kept in left]
+    made = [[_masked(leaf, kept, longest, character=character, side=side) for leaf in leaves] for kept in left]
     return with_root(leaves, made, root)
 
 
@@ -63,5 +66,7 @@ def check_masks(hide: Sequence[int], keep: Sequence[int], *, character: str, len
         raise Misfit(f"a 'length' of {length} hides nothing where {max(keep)} characters are kept")
 
 
-def _masked(text: str, kept: int, longest: int, character: str) -> str:
+def _masked(text: str, kept: int, longest: int, *, character: str, side: str) -> str:
+    if side == "left":
+        return text[max(0, len(text) - kept) :].rjust(longest, character)
     return text[:kept].ljust(longest, character)

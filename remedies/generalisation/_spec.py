@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -32,18 +33,18 @@ _OF_BUILDERS: Final = frozenset({FaultKind.UNCHANGED, FaultKind.NO_ROOT})
 _OF_ROOT: Final = "What everything is at the last level; null for no such level."
 
 
-class HierarchySpec(BaseModel):
+class HierarchySpec(BaseModel, ABC):
     """What becomes of the values of a column, level by level."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @abstractmethod
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Give the hierarchy of the values of a column.
 
         Raises:
             Misfit: values have no place in it, or the declaration has fatal faults: all of them are named.
         """
-        raise NotImplementedError
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
         """Give all that is wrong, for the values of a column or without them.
@@ -142,7 +143,7 @@ class DatesSpec(HierarchySpec):
 
 
 class MaskSpec(HierarchySpec):
-    """Texts of which less and less is left from the right, such as postcodes."""
+    """Texts of which less and less is left, such as postcodes, whose last characters are hidden first."""
 
     type: Literal["mask"] = "mask"
     hide: tuple[int, ...] = Field((), description="How many of the longest value's last characters each level hides.")
@@ -150,6 +151,9 @@ class MaskSpec(HierarchySpec):
     character: Annotated[str, MinLen(1), MaxLen(1)] = Field("*", description="What stands for a hidden character.")
     length: Annotated[int, Ge(1)] | None = Field(
         None, description="How long a masked value is; as long as the longest by default."
+    )
+    side: Literal["right", "left"] = Field(
+        "right", description="Where characters are hidden; with `left` the first ones are, and the last ones kept."
     )
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
@@ -161,7 +165,13 @@ class MaskSpec(HierarchySpec):
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Give the hierarchy of the values, as `masks`."""
         return masks(
-            values, hide=self.hide, keep=self.keep, character=self.character, length=self.length, root=self.root
+            values,
+            hide=self.hide,
+            keep=self.keep,
+            character=self.character,
+            length=self.length,
+            side=self.side,
+            root=self.root,
         )
 
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,26 @@ def test_the_exact_texts_of_a_file_are_counted(
     """What two cells would be as numbers, or NULL, does not make them one."""
     pq.write_table(pa.table({"a": pa.array(values, kind), "b": [1] * len(values)}), "in.parquet")
     assert _value("suppress", "in.parquet", "safe.csv", "-q", "a", "--k", "2", capsys=capsys)["k"] == 2
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([2**64 - 1, 2**64 - 2, 2**63 + 1], pa.uint64()),
+        ([0.1, 0.2, 1e-7], pa.float32()),
+        ([Decimal("12345678901234567.89"), Decimal("12345678901234567.88"), Decimal(0)], pa.decimal128(30, 2)),
+    ],
+    ids=["64 bits", "32 bits", "decimals"],
+)
+def test_t_is_measured_whatever_numbers_a_csv_holds(
+    end: str, values: list[Any], kind: pa.DataType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a reader of CSV would round is read as what was written."""
+    pq.write_table(pa.table({"a": ["x"] * 9 + ["y"] * 3, "s": pa.array(values * 4, kind)}), "in.parquet")
+    for distance in ("", ":ordered"):
+        words = ("suppress", "in.parquet", f"safe.{end}", "-q", "a", "--k", "2", "--t", f"s=0{distance}", "--force")
+        assert _value(*words, capsys=capsys)["bill"]["guarantee"]["reached"]["t"]["s"] == {"t": 0, "t_of_output": 0}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.risk import t_closeness
+from checks.risk import Hierarchy, t_closeness
 from remedies import Misfit
 from remedies.generalisation._distances import farthest
 from remedies.generalisation._frequencies import read_table
@@ -43,3 +43,18 @@ def test_what_cannot_be_compared_is_told(rows: list[tuple[str, int, int]], said:
     frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])
     with pytest.raises(Misfit, match=said):
         farthest(pd.DataFrame(rows, columns=["a", "s", "n"]), ["a"], "s", distance="equal", reference=frequencies)
+
+
+@given(rows=ROWS, kept=st.integers(1, 30))
+def test_counts_say_what_rows_say_by_a_hierarchy(rows: list[tuple[str, int | None]], kept: int) -> None:
+    """Values are as far apart as the level is high at which they meet; NULL meets none."""
+    before = pd.DataFrame(rows, columns=["a", "s"])
+    before["s"] = before["s"].astype("Int64")
+    after = before.iloc[:kept]
+    tree = Hierarchy((("1", "2", "5"), ("low", "low", "high"), ("*", "*", "*")))
+    frequencies, _ = read_table(before, with_plain(before, {}, ["a"]), sensitive=["s"])
+    counts = after.groupby(["a", "s"], dropna=False).size().rename("n").reset_index()
+    found = farthest(counts, ["a"], "s", distance="hierarchical", reference=frequencies, hierarchy=tree)
+    wanted = t_closeness(after, ["a"], "s", hierarchy=tree, reference=before).columns["s"].t
+    own = t_closeness(after, ["a"], "s", hierarchy=tree).columns["s"].t
+    assert (found.t, found.t_of_output) == (pytest.approx(wanted), pytest.approx(own))

@@ -1,0 +1,174 @@
+"""`tablewatch release`: from the finding that a table is at risk to a file that is proved safe."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.commands._words import who
+from monitor.frame.output import Invocation
+from monitor.frame.problem import Stop
+
+if TYPE_CHECKING:
+    from monitor.releasing.decide import Decisions
+    from monitor.releasing.standing import Standing
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A release of the configuration.")]
+Remedy = Annotated[str, typer.Option(metavar="NAME", help="One of the release's remedies, or as-it-is.")]
+Note = Annotated[str, typer.Option(help="Why; it is kept.")]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
+
+app = typer.Typer(
+    help="Assess a release, compare remedies, approve one, and export what is proved.",
+    no_args_is_help=True,
+    rich_help_panel="Disclosure",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Assess a release, compare remedies, approve one, and export what is proved."""
+
+
+@app.command()
+def assess(ctx: typer.Context, name: Name) -> None:
+    """Judge the table of a release by its limits; opens or closes its incidents, as the daemon does.
+
+    Leaves with 0 if the release is clear or approved, with 1 if it is on hold, with 3 if it could not be evaluated.
+
+    Example: tablewatch release assess research-extract
+    """
+    from monitor.pages.release import draw_verdict
+    from monitor.releasing.assess import assess_release
+
+    invocation: Invocation = ctx.obj
+    with _decisions(invocation, name) as decisions:
+        found = assess_release(decisions)
+    invocation.emit(
+        found.to_json(),
+        lambda console: draw_verdict(console, word=found.word, why=found.why, found=found.assessment),
+    )
+    raise Stop(found.exit_code)
+
+
+@app.command()
+def compare(ctx: typer.Context, name: Name) -> None:
+    """Try every remedy on the table, side by side: what it reaches, what it costs, which one loses least.
+
+    Nothing is given out, and no budget is charged.
+
+    Example: tablewatch release compare research-extract
+    """
+    from monitor.frame.progress import progress
+    from monitor.pages.release import draw_comparison
+    from monitor.releasing.compare import compare as try_all
+    from monitor.releasing.plan import kinds_of, plans_of
+
+    invocation: Invocation = ctx.obj
+    with _decisions(invocation, name) as decisions:
+        case = decisions.case
+    plans = plans_of(case, kinds_of(case))
+    with progress("comparing", len(plans)) as advance:
+        found = try_all(case, plans, done=advance)
+    result = {
+        "schema": "tablewatch.release-comparison/1",
+        "ok": found.recommended is not None,
+        "release": name,
+        "table": case.release.table,
+        "rows": found.rows,
+        "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
+        "remedies": [one.as_json() for one in found.tried],
+        "recommended": found.recommended,
+        "reason": found.reason,
+    }
+    invocation.emit(result, lambda console: draw_comparison(console, name, found))
+
+
+@app.command()
+def approve(ctx: typer.Context, name: Name, remedy: Remedy, note: Note, by: By = None) -> None:
+    """Approve a remedy for the table as it is now; whoever owns the table cannot.
+
+    Example: tablewatch release approve research-extract --remedy generalise --by privacy-desk --note 'ticket 4711'
+    """
+    invocation: Invocation = ctx.obj
+    actor = who(by)
+    with _decisions(invocation, name) as decisions:
+        found = decisions.approve(remedy, by=actor, note=note)
+    _present(invocation, name, found)
+
+
+@app.command()
+def hold(ctx: typer.Context, name: Name, note: Note, by: By = None) -> None:
+    """Put a release on hold until somebody approves it again.
+
+    Example: tablewatch release hold research-extract --by privacy-desk --note 'the contract has ended'
+    """
+    invocation: Invocation = ctx.obj
+    actor = who(by)
+    with _decisions(invocation, name) as decisions:
+        found = decisions.hold(note=note, by=actor)
+    _present(invocation, name, found)
+
+
+@app.command()
+def export(
+    ctx: typer.Context,
+    name: Name,
+    remedy: Remedy,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .csv or .parquet file to write.")],
+    by: By = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write the file of an approved release, read it again, and give it out only if it keeps every limit.
+
+    Example: tablewatch release export research-extract --remedy generalise --out extract.csv
+    """
+    from monitor.commands._remedy_words import told
+    from monitor.pages.release import draw_exported
+    from monitor.releasing.export import export as export_release
+    from monitor.treatment.output import check_not_read, check_place
+
+    invocation: Invocation = ctx.obj
+    actor = who(by)
+    with _decisions(invocation, name) as decisions:
+        check_place(out, given=name, force=force)
+        check_not_read(out, decisions.case.place)
+        found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=actor, progress=tell))
+    result = {
+        "schema": "tablewatch.release-export/1",
+        "ok": True,
+        "release": name,
+        "out": str(out),
+        "export": found.event.body,
+        "notes": list(found.notes),
+    }
+    invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
+
+
+@contextmanager
+def _decisions(invocation: Invocation, name: str) -> "Iterator[Decisions]":
+    from monitor.desk.refusals import explained
+    from monitor.releasing.case import Case
+    from monitor.releasing.decide import Decisions
+    from monitor.wiring import Project
+
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        yield Decisions(Case.of(project, name), store)
+
+
+def _present(invocation: Invocation, name: str, found: "Standing") -> None:
+    from rich.text import Text
+
+    result: dict[str, Any] = {
+        "schema": "tablewatch.release-decision/1",
+        "ok": True,
+        "release": name,
+        "decision": found.decision.value,
+        "remedy": found.remedy,
+        "until": None if found.until is None else found.until.isoformat(),
+        "said": found.said,
+    }
+    invocation.emit(result, lambda console: console.print(Text(f"{name}: {found.said}")))

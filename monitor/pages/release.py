@@ -1,0 +1,132 @@
+"""Say to a person how a release stands, what each remedy would reach, and what left."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.disclosure.assess import Assessment
+from monitor.frame.console import visible
+from monitor.frame.tables import draw_table
+from monitor.pages.risk import draw_assessment
+from monitor.releasing.compare import ANSWERS, Comparison, Tried
+from monitor.releasing.export import Exported
+
+_COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "expired": "yellow"}
+_NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of anonymity, and no statement of law."
+
+
+def draw_verdict(console: Console, *, word: str, why: str, found: Assessment | None) -> None:
+    """Print the verdict first, then what it rests on."""
+    console.print(Text.assemble((word.upper(), _COLOURS[word]), f": {visible(why)}"), soft_wrap=True)
+    if found is not None:
+        console.print()
+        draw_assessment(console, found)
+
+
+def draw_comparison(console: Console, name: str, found: Comparison) -> None:
+    """Print what each way would reach and cost, and which one is recommended."""
+    console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
+    console.print()
+    tables = [one for one in found.tried if one.status != ANSWERS]
+    rows = [
+        (
+            visible(one.name),
+            one.status,
+            *_reached(one),
+            _count(one.suppressed),
+            "" if one.mean_loss is None else f"{one.mean_loss:.1f} %",
+            "" if one.seconds is None else f"{one.seconds:.1f}",
+        )
+        for one in tables
+    ]
+    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">left out", ">lost", ">s")
+    draw_table(console, heads, rows)
+    for one in tables:
+        if one.why:
+            console.print(Text(f"  {visible(one.name)}: {visible(one.why)}", "dim"), soft_wrap=True)
+    _draw_changes(console, tables)
+    _draw_answers(console, [one for one in found.tried if one.status == ANSWERS])
+    console.print()
+    if found.recommended is None:
+        console.print(Text.assemble(("NONE", "bold red"), f": {found.reason}"))
+    else:
+        console.print(Text.assemble(("RECOMMENDED", "green"), f": {visible(found.recommended)}; {found.reason}"))
+        command = next((one.command for one in found.tried if one.name == found.recommended), None)
+        if command:
+            console.print(Text(f"  again: {visible(command)}", "dim"), soft_wrap=True)
+    console.print(Text(_NO_STATEMENT, "dim"))
+
+
+def draw_exported(console: Console, exported: Exported, out: str) -> None:
+    """Print what was given out, and what was proved of it."""
+    body: Mapping[str, Any] = exported.event.body
+    reached: Mapping[str, Any] = body["reached"]
+    said = f"  {visible(out)}: {body['rows']:,} rows, {len(body['columns'])} columns"
+    console.print(Text.assemble(("EXPORTED", "green"), said), soft_wrap=True)
+    if body["epsilon"] is not None:
+        console.print(Text(f"epsilon {body['epsilon']}, by the recorded mechanism"))
+    else:
+        figures = [
+            f"{name} {_number(reached[name])}" for name in ("k", "highest_risk", "l", "t") if _number(reached.get(name))
+        ]
+        grouped = visible(", ".join(body["quasi_identifiers"]))
+        console.print(Text(f"read again and proved: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
+    if body["columns_left_out"]:
+        console.print(Text(f"left out: {visible(', '.join(body['columns_left_out']))}"))
+    console.print(Text(f"sha256 {body['sha256']}", "dim"))
+    for note in exported.notes:
+        console.print(Text(f"note: {visible(note)}", "yellow"), soft_wrap=True)
+    console.print(Text(_NO_STATEMENT, "dim"))
+
+
+def _reached(one: Tried) -> Sequence[str]:
+    return (*(_number(one.reached.get(name)) for name in ("k", "l", "t")), one.epsilon or "")
+
+
+def _draw_changes(console: Console, tables: Sequence[Tried]) -> None:
+    """Print how far the audience's own questions are answered otherwise."""
+    lines = [(one.name, name, change) for one in tables for name, change in one.changes.items()]
+    if not lines:
+        return
+    console.print()
+    draw_table(
+        console,
+        ("remedy", "analysis", "change"),
+        [(visible(remedy), visible(name), visible(change_said(change))) for remedy, name, change in lines],
+    )
+
+
+def change_said(change: Any) -> str:
+    """Say how far an analysis moved."""
+    if change["failure"]:
+        return f"cannot be asked: {change['failure']}"
+    figures: Mapping[str, Any] = change["change"] or {}
+    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in figures.items() if _number(value))
+
+
+def _draw_answers(console: Console, answers: Sequence[Tried]) -> None:
+    if not answers:
+        return
+    console.print()
+    console.print(Text("noisy statistics in the place of records; nothing was asked, and nothing charged:"))
+    for one in answers:
+        for noise in one.noise:
+            shown: Any = noise
+            off = shown.get("within_95", shown.get("rank_within_95"))
+            said = f"  {visible(one.name)}: the {shown['of']} is off by at most {_number(off)} in 95 of 100 cases"
+            console.print(Text(f"{said}, for epsilon {one.epsilon}"))
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, Mapping):
+        numbers = [one for one in value.values() if isinstance(one, int | float)]
+        return _number(min(numbers)) if numbers else ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,121 @@
+"""A release, its table, and which of its columns leave as what."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+from checks import ColumnClass, did_you_mean
+from monitor.config import Config, Release
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.target import Target
+from monitor.wiring import Project
+
+_LEAVE = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE, ColumnClass.OTHER)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release of the configuration. `key`: of signatures; `folder`: where relative paths of the release begin."""
+
+    name: str
+    release: Release
+    target: Target
+    folder: Path
+    key: bytes = field(repr=False)
+    project: Project = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, project: Project, name: str) -> "Case":
+        """Find a release.
+
+        Raises:
+            Stop: there is none of that name, or its columns are not classified.
+        """
+        releases = project.config.releases
+        if name not in releases:
+            known = f"; known: {', '.join(releases)}" if releases else "; none is configured"
+            message = f"there is no release '{name}'{did_you_mean(name, releases) or known}"
+            raise Stop(
+                ExitCode.USAGE, Problem("release.unknown", message, hint="releases are declared under 'releases'")
+            )
+        release = release_meant(project.config, name)
+        (target,) = project.targets({release.table: ()})
+        if not release.columns:
+            message = f"release '{name}' does not say what its columns say of persons"
+            raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint="give it 'columns'"))
+        folder = Path(project.loaded.place("releases", name).file).parent
+        return cls(name, release, target, folder, project.signature_key(), project)
+
+    @property
+    def place(self) -> Place:
+        """Give the table that it is of."""
+        return Place(self.target)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Name the quasi-identifiers."""
+        return self.release.classified(ColumnClass.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Name the columns that nobody should learn."""
+        return self.release.classified(ColumnClass.SENSITIVE)
+
+    @property
+    def leaving(self) -> tuple[str, ...]:
+        """Name the columns that can leave: pseudonyms first; direct identifiers that have none stay."""
+        return (*self.release.pseudonyms, *self.release.classified(*_LEAVE))
+
+    @property
+    def k(self) -> int:
+        """Give the smallest group that it allows; without a limit, nobody may be alone."""
+        return self.release.limits.least_k or 2
+
+    @property
+    def owner(self) -> str | None:
+        """Name who owns the table."""
+        return self.target.owner
+
+    @cached_property
+    def digest(self) -> str:
+        """Fingerprint what the configuration says of it: an approval is of this, and of nothing else."""
+        return digest_of(self.name, self.release)
+
+    def secret(self, purpose: bytes) -> bytes:
+        """Derive a key of this release for one purpose, at most 16 bytes long."""
+        return blake2b(self.name.encode(), key=self.key, digest_size=32, person=purpose).digest()
+
+    def columns_of(self, place: Place) -> Sequence[str]:
+        """Name the columns that a table has.
+
+        Raises:
+            Stop: it cannot be read.
+        """
+        from monitor.treatment.given import columns_in
+
+        return columns_in(place)
+
+    def alone(self) -> "Case":
+        """Give it without the project: what a worker is handed."""
+        return replace(self, project=None)  # type: ignore[arg-type] # a worker asks nothing of it
+
+
+def release_meant(config: Config, name: str) -> Release:
+    """Give a release; where it classifies no column, as its table does."""
+    release = config.releases[name]
+    table = config.table(release.table)
+    if release.columns or table is None:
+        return release
+    return release.model_copy(update={"columns": table.columns})
+
+
+def digest_of(name: str, release: Release) -> str:
+    """Fingerprint all that the configuration says of a release."""
+    said = release.model_dump(mode="json")
+    content = json.dumps([name, said], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]

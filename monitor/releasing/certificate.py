@@ -1,0 +1,79 @@
+"""What the registry keeps of an export, for whoever asks later what left, why, and how it was proved."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checks import Json
+from monitor.releasing.case import Case
+from monitor.releasing.people import Exposure
+from monitor.releasing.plan import Plan
+from monitor.releasing.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found in the file, and what it lost. `earlier`: None where earlier exports cannot be compared."""
+
+    rows: int
+    suppressed: int
+    columns: tuple[str, ...]
+    reached: Mapping[str, Json]
+    question: str
+    lost: Mapping[str, float]
+    epsilon: str | None = None
+    earlier: Sequence[Exposure] | None = ()
+
+
+def certificate(
+    case: Case, plan: Plan, found: Standing, findings: Findings, *, draft: Path, name: str
+) -> dict[str, Json]:
+    """Give it as plain data; no value of the table is in it. `name`: that of the file."""
+    release, approval = case.release, found.event
+    return {
+        "table": release.table,
+        "file": name,
+        "sha256": _sha256(draft),
+        "bytes": draft.stat().st_size,
+        "rows": findings.rows,
+        "rows_suppressed": findings.suppressed,
+        "columns": list(findings.columns),
+        "columns_left_out": [column for column in release.columns if column not in plan.columns],
+        "pseudonyms": [column for column in release.pseudonyms if column in plan.columns],
+        "quasi_identifiers": [column for column in case.quasi if column in plan.columns],
+        "sensitive": [column for column in case.sensitive if column in plan.columns],
+        "remedy": plan.name,
+        "kind": plan.kind.value,
+        "parameters": _parameters(plan),
+        "limits": release.limits.model_dump(mode="json", exclude_none=True),
+        "reached": dict(findings.reached),
+        "question": findings.question,
+        "epsilon": findings.epsilon,
+        "information_lost": dict(findings.lost),
+        "audience": release.audience,
+        "purpose": release.purpose,
+        "legal_basis": release.legal_basis,
+        "approved_by": None if approval is None else approval.actor,
+        "approved_at": None if approval is None else approval.recorded_at.isoformat(),
+        "approval_note": None if approval is None else approval.note,
+        "expires_at": None if found.until is None else found.until.isoformat(),
+        "earlier": None if findings.earlier is None else [one.as_json() for one in findings.earlier],
+        "digest": case.digest,
+        "table_state": found.state,
+    }
+
+
+def _parameters(plan: Plan) -> Json:
+    """Give what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
+    model: Any = plan.remedy or plan.statistic
+    if model is None:
+        return None
+    found: Json = model.model_dump(mode="json", exclude_none=True, exclude={"hierarchies", "domains"})
+    return found
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

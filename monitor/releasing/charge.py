@@ -1,0 +1,101 @@
+"""What an export costs in epsilon, charged to the table's budget before the table is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from checks import Json
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.private.ask import NotAnswered, Teller
+from monitor.private.data_set import DataSet
+from monitor.releasing.decide import Decisions
+from monitor.releasing.plan import Plan
+from remedies import Misfit
+from remedies.differential_privacy import Accounting, nano, rho_of_pure
+from remedies.differential_privacy._ledger import Charge, Refusal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_REST = "(other)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that was charged. `epsilon`: what it cost, as it was said."""
+
+    request_id: str
+    answer: Mapping[str, Any]
+    epsilon: str
+
+
+def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
+    """Charge a randomised table to the table's budget, where one is declared.
+
+    Raises:
+        Stop: the budget does not cover it, or what it costs cannot be said beforehand.
+    """
+    case = decisions.case
+    if case.release.table not in case.project.config.budgets:
+        return
+    data_set = DataSet.of(case.project, case.release.table)
+    remedy: Any = plan.remedy
+    if remedy.epsilon is None:
+        message = f"'{plan.name}' does not say its epsilon beforehand, so it cannot be charged; give it 'epsilon'"
+        raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
+    price = nano(remedy.epsilon)
+    terms = data_set.terms
+    charge = Charge(
+        data_set=data_set.table,
+        unit=terms.declared.unit_name,
+        request_id=uuid4().hex,
+        accounting=terms.accounting,
+        adjacency=terms.declared.adjacency,
+        nano=price if terms.accounting is Accounting.PURE else rho_of_pure(price),
+        request={"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)},
+    )
+    ledger = case.project.ledger(decisions.store)
+    found = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
+    if isinstance(found, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
+
+
+def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.DataFrame, Answer]":
+    """Ask a statistic, and give its cells as a table.
+
+    Raises:
+        Stop: the release does not allow so much epsilon, the budget does not cover it, or the table cannot be read.
+    """
+    import pandas as pd
+
+    case, statistic = decisions.case, plan.statistic
+    assert statistic is not None  # noqa: S101 - what the kind means
+    _check_limit(decisions, plan)
+    data_set = DataSet.of(case.project, case.release.table)
+    teller = Teller(case.project.ledger(decisions.store), case.project.clock, actor)
+    try:
+        told = teller.tell(data_set, statistic)
+    except NotAnswered as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
+    if isinstance(told, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{told.reason.value}", str(told)))
+    answer: Any = told.answer
+    groups = answer.get("groups", [{"by": {}, "value": answer.get("value")}])
+    cells = [{**{name: _label(one) for name, one in group["by"].items()}, "value": group["value"]} for group in groups]
+    price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
+    return pd.DataFrame(cells), Answer(told.request_id, answer, f"{price:f}")
+
+
+def _check_limit(decisions: Decisions, plan: Plan) -> None:
+    limit = decisions.case.release.limits.epsilon
+    epsilon = None if plan.statistic is None else plan.statistic.epsilon
+    if limit is None or epsilon is None or epsilon > limit:
+        message = f"'{plan.name}' costs more epsilon than the release allows, or says none; its limit is {limit}"
+        raise Stop(ExitCode.FAILED, Problem("release.not_proved", message))
+
+
+def _label(value: Json) -> str:
+    return _REST if value is None else str(value)

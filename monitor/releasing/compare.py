@@ -1,0 +1,216 @@
+"""Try every way to treat a release on its own table, side by side, and say which one loses least.
+
+Each way is tried in a process of its own, on the same copy of the columns that may leave. Nothing is given out, nothing
+is charged to a budget: of noisy answers the error is known without asking.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, Final
+
+from checks import Json
+from monitor.clock import SystemClock
+from monitor.frame.problem import Stop
+from monitor.releasing.case import Case
+from monitor.releasing.commands import command_for
+from monitor.releasing.leaving import read_columns
+from monitor.releasing.plan import AS_IT_IS, Kind, NoPlan, Plan
+from monitor.treatment.proved import Written
+
+HOLDS: Final = "holds"
+REFUSED: Final = "refused"
+NOT_TRIED: Final = "not-tried"
+ANSWERS: Final = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of one way. `status`: `holds`, `refused`, `not-tried` (with `why`), or `answers`, which has no records.
+
+    `reached`: what was proved of the output, by name; of a randomised table `epsilon` instead. `lost`: by column, in
+    per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or why it cannot be asked.
+    """
+
+    name: str
+    kind: str
+    status: str
+    why: str | None = None
+    reached: Mapping[str, Json] = field(default_factory=dict)
+    epsilon: str | None = None
+    records: int | None = None
+    suppressed: int | None = None
+    lost: Mapping[str, float] = field(default_factory=dict)
+    changes: Mapping[str, Json] = field(default_factory=dict)
+    noise: Sequence[Json] = ()
+    seconds: float | None = None
+    command: str | None = None
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Give the mean of what the columns lose, in per cent, suppressed records included."""
+        return mean(self.lost.values()) if self.lost else (0.0 if self.status == HOLDS else None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain data."""
+        return {
+            "remedy": self.name,
+            "kind": self.kind,
+            "status": self.status,
+            "why": self.why,
+            "reached": dict(self.reached),
+            "epsilon": self.epsilon,
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "information_lost": dict(self.lost),
+            "mean_information_lost": self.mean_loss,
+            "analyses": dict(self.changes),
+            "noise": list(self.noise),
+            "seconds": self.seconds,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All ways, in the order of the release. `recommended`: the one that loses least, with the reason."""
+
+    rows: int
+    tried: Sequence[Tried]
+    recommended: str | None
+    reason: str
+
+
+def compare(case: Case, plans: Sequence[Plan | NoPlan], *, done: Callable[[], None]) -> Comparison:
+    """Try all plans. `done`: is called after each.
+
+    Raises:
+        Stop: the table cannot be read.
+    """
+    found: dict[str, Tried] = {}
+    with TemporaryDirectory(prefix="tablewatch-") as name:
+        folder = Path(name)
+        columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
+        frame = read_columns(case, columns)
+        frame.to_parquet(folder / "data.parquet")
+        context = multiprocessing.get_context("spawn")  # a fork would share what the random bytes are drawn from
+        workers = max(1, min(os.cpu_count() or 1, len(plans)))
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            waiting = {pool.submit(_try, case.alone(), plan, folder): plan for plan in _tables(plans)}
+            for plan in plans:
+                if isinstance(plan, NoPlan):
+                    found[plan.name] = Tried(plan.name, Kind.TABLE.value, NOT_TRIED, plan.why)
+                    done()
+                elif plan.kind is Kind.ANSWERS:
+                    found[plan.name] = _answered(case, plan)
+                    done()
+            for one in as_completed(waiting):
+                found[waiting[one].name] = one.result()
+                done()
+    tried = [found[plan.name] for plan in plans]
+    return Comparison(len(frame), tried, *_recommended(tried))
+
+
+def _tables(plans: Sequence[Plan | NoPlan]) -> Sequence[Plan]:
+    return [plan for plan in plans if isinstance(plan, Plan) and plan.kind is not Kind.ANSWERS]
+
+
+def _try(case: Case, plan: Plan, folder: Path) -> Tried:
+    """Treat the table one way, in a worker, and prove what came out."""
+    import pandas as pd
+
+    from monitor.frame.discreet import be_discreet
+    from monitor.releasing.treat import prove, treat, write
+    from remedies import Misfit, Refused
+
+    be_discreet()
+    begun = perf_counter()
+    frame = pd.read_parquet(folder / "data.parquet", dtype_backend="pyarrow")
+    own = folder / plan.name
+    own.mkdir()
+    draft = own / "output.parquet"
+    treated = None
+    try:
+        treated = treat(plan, frame)
+        written = write(case, treated, draft)
+        proof = prove(case, plan, treated, draft, written, SystemClock())
+    except Misfit as error:
+        return Tried(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
+    except (Refused, Stop) as error:
+        said = "; ".join(one.message for one in error.problems) if isinstance(error, Stop) else str(error)
+        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said)
+    reached = {} if plan.kind is Kind.RANDOMISED else proof.reached
+    return _row(
+        case,
+        plan,
+        treated,
+        perf_counter() - begun,
+        reached=reached,
+        epsilon=proof.epsilon,
+        changes=_changes(case, folder / "data.parquet", draft, written),
+    )
+
+
+def _row(case: Case, plan: Plan, treated: Any, seconds: float, *, status: str = HOLDS, **said: Any) -> Tried:
+    if treated is None:
+        return Tried(plan.name, plan.kind.value, status, seconds=seconds, **said)
+    return Tried(
+        plan.name,
+        plan.kind.value,
+        status,
+        records=len(treated.frame),
+        suppressed=treated.suppressed,
+        lost=treated.lost,
+        seconds=seconds,
+        command=command_for(case, plan, treated.bill),
+        **said,
+    )
+
+
+def _changes(case: Case, before: Path, after: Path, written: Written) -> Mapping[str, Json]:
+    """Ask the audience's questions of both tables."""
+    from monitor.treatment.analysis import Analysis
+
+    said: dict[str, Json] = {}
+    for name, query in case.release.analyses.items():
+        try:
+            compared = Analysis(query).compared(Written().place(before))
+        except Stop as error:
+            said[name] = {"failure": "; ".join(one.message for one in error.problems), "change": None}
+            continue
+        compared(written.place(after))
+        said[name] = compared.as_json()
+    return said
+
+
+def _answered(case: Case, plan: Plan) -> Tried:
+    """Say how noisy the answers would be; that does not depend on the table."""
+    budget = case.project.config.budgets[case.release.table]
+    statistic = plan.statistic
+    if statistic is None:
+        return Tried(plan.name, plan.kind.value, NOT_TRIED, "no statistic is named")
+    price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
+    noise = [dict(one.as_json()) for one in statistic.noises(budget.terms)]
+    return Tried(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
+
+
+def _recommended(tried: Sequence[Tried]) -> tuple[str | None, str]:
+    """Choose among the tables that hold every limit."""
+    holding = [one for one in tried if one.status == HOLDS and one.kind == Kind.TABLE.value]
+    if not holding:
+        return (
+            None,
+            "no remedy keeps every limit of the release; allow suppression, declare hierarchies, or ask for less",
+        )
+    as_it_is = next((one for one in holding if one.name == AS_IT_IS), None)
+    if as_it_is is not None:
+        return AS_IT_IS, "the table keeps every limit as it is"
+    best = min(holding, key=lambda one: (one.mean_loss or 0.0, one.suppressed or 0))
+    reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.1f} % on average"
+    return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"

@@ -1,0 +1,101 @@
+"""Approve a release, or put it on hold: who, why, and of which state of which table."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from checks import Json
+from monitor.conclude import AGENT
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.case import Case
+from monitor.releasing.plan import Kind, find_plan, kinds_of
+from monitor.releasing.standing import Standing, standing
+from monitor.releasing.state import state_of
+from store import ReleaseEvent, ReleaseEventKind, Store
+
+_LONGEST: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The decisions about a release, and the store that keeps them."""
+
+    case: Case
+    store: Store
+
+    def standing(self) -> Standing:
+        """Give what they amount to now."""
+        with self.store.reading() as view:
+            events = view.release_events(self.case.name)
+        release = self.case.release
+        now = self.case.project.clock.now()
+        return standing(events, digest=self.case.digest, expires_after=release.expires_after, now=now)
+
+    def approve(self, remedy: str, *, by: str, note: str) -> Standing:
+        """Approve a remedy, for the table as it is now.
+
+        Raises:
+            Stop: there is no such remedy, this person may not approve, or the table cannot be read.
+        """
+        case = self.case
+        _check_note(note)
+        self._check_approver(by)
+        kinds = kinds_of(case)
+        plan = find_plan(case, remedy, kinds)
+        if plan.kind is not Kind.TABLE and case.release.limits.epsilon is None:
+            message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
+            raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
+        columns = sorted(name for name in case.release.columns if name in kinds)
+        state = state_of(case.place, columns, key=case.secret(b"state"))
+        body: dict[str, Json] = {
+            "remedy": remedy,
+            "digest": case.digest,
+            "table_state": state,
+            "columns": columns,
+            "table_columns": sorted(kinds),
+        }
+        return self._write(ReleaseEventKind.APPROVED, by, note, body)
+
+    def hold(self, *, note: str, by: str = AGENT) -> Standing:
+        """Put it on hold until somebody approves it again.
+
+        Raises:
+            Stop: no note.
+        """
+        _check_note(note)
+        return self._write(ReleaseEventKind.HELD, by, note, {"digest": self.case.digest})
+
+    def _write(self, kind: ReleaseEventKind, actor: str, note: str, body: dict[str, Json]) -> Standing:
+        now = self.case.project.clock.now()
+        event = ReleaseEvent(self.case.name, kind, actor, " ".join(note.split()), body, now)
+        with self.store.writing() as book:
+            book.add_release_event(event)
+        return self.standing()
+
+    def _check_approver(self, by: str) -> None:
+        """See that somebody may approve: named in `approvers`, if there are any, and never the table's owner."""
+        case, owners = self.case, self.case.project.config.owners
+        known = {name: {name.casefold(), *_also_called(owners.get(name))} for name in case.release.approvers}
+        said = by.casefold()
+        owner = case.owner
+        if owner is not None and said in {owner.casefold(), *_also_called(owners.get(owner))}:
+            message = f"'{by}' owns '{case.release.table}', and nobody approves a release of a table of his own"
+            raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(known)))
+        if known and not any(said in names for names in known.values()):
+            message = f"'{by}' is not one of the approvers of release '{case.name}'"
+            raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(known)))
+
+
+def _also_called(owner: object) -> set[str]:
+    names = (getattr(owner, "name", None), getattr(owner, "email", None))
+    return {name.casefold() for name in names if isinstance(name, str)}
+
+
+def _whom(known: object) -> str:
+    return (
+        f"approvers: {', '.join(known)}" if isinstance(known, dict) and known else "declare 'approvers' of the release"
+    )
+
+
+def _check_note(note: str) -> None:
+    if not note.strip() or len(note) > _LONGEST:
+        raise Stop(ExitCode.USAGE, Problem("release.no_note", "--note is empty or too long; write why"))

@@ -1,0 +1,177 @@
+"""Export an approved release: treat, write, read again, prove, compare with earlier exports, remember, give out.
+
+    approved? ─> the table is what was approved? ─> charge, if it costs epsilon ─> treat ─> write a draft ─> prove it
+    ─> whom does it expose, together with what was given out before? ─> is the table still the same? ─> remember
+    ─> the file gets its name
+
+Whatever fails leaves no file behind. It is remembered before the file gets its name: a crash in between leaves an
+export on record that nobody has, never a file that nobody knows of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks._counts import PersonPairs
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.certificate import Findings, certificate
+from monitor.releasing.charge import charge_randomised, told_as_table
+from monitor.releasing.decide import Decisions
+from monitor.releasing.gate import Passed, let_pass
+from monitor.releasing.leaving import read_columns
+from monitor.releasing.people import compared, pairs_of, remember
+from monitor.releasing.plan import Kind, Plan
+from monitor.releasing.treat import Proof, Treated, prove, treat, write
+from monitor.treatment.output import give_out
+from monitor.treatment.proved import Written
+from remedies import Misfit, Refused
+from store import ReleaseEvent, ReleaseEventKind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file that was given out. `event`: what the registry keeps of it; `notes`: what a person should know."""
+
+    event: ReleaseEvent
+    notes: Sequence[str]
+
+
+def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress: "Progress") -> Exported:
+    """Write the file of an approved release.
+
+    Raises:
+        Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
+            somebody together with an earlier one.
+    """
+    passed = let_pass(decisions, remedy)
+    work = _Answers(passed, actor) if passed.plan.kind is Kind.ANSWERS else _Records(passed, actor, progress)
+    made: list[ReleaseEvent] = []
+
+    def proved(draft: Path) -> None:
+        findings, pairs = work.found(draft)
+        passed.check_state()
+        body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
+        now = decisions.case.project.clock.now()
+        event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
+        _remember(decisions, event, pairs)
+        made.append(event)
+
+    give_out(out, work.write, proved)
+    if passed.notes:
+        decisions.hold(note="; ".join(passed.notes))
+    return Exported(made[0], [*passed.notes, *_worth_knowing(made[0])])
+
+
+class _Records:
+    """Records that were treated."""
+
+    def __init__(self, passed: Passed, actor: str, progress: "Progress") -> None:
+        """Treat the table.
+
+        Raises:
+            Stop: it cannot be read, or does not fit the remedy, or the budget does not cover what it costs.
+        """
+        self._passed = passed
+        case, plan = passed.decisions.case, passed.plan
+        if plan.kind is Kind.RANDOMISED:
+            charge_randomised(passed.decisions, plan, actor=actor)
+        self._frame = read_columns(case, plan.columns, blind=plan.kind is Kind.RANDOMISED)
+        self._treated = _treated(plan, self._frame, progress)
+        self._written = Written()
+
+    def write(self, draft: Path) -> None:
+        """Write them."""
+        self._written = write(self._passed.decisions.case, self._treated, draft)
+
+    def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
+        """Prove them, and compare them with earlier exports."""
+        case, plan = self._passed.decisions.case, self._passed.plan
+        proof = self._proof(draft)
+        pairs = None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._frame, self._treated)
+        earlier = () if plan.kind is Kind.RANDOMISED else compared(self._passed.decisions, pairs)
+        findings = Findings(
+            rows=proof.rows,
+            suppressed=self._treated.suppressed,
+            columns=proof.columns,
+            reached=proof.reached,
+            question=proof.question,
+            lost=self._treated.lost,
+            epsilon=proof.epsilon,
+            earlier=earlier,
+        )
+        return findings, pairs
+
+    def _proof(self, draft: Path) -> Proof:
+        case = self._passed.decisions.case
+        try:
+            return prove(case, self._passed.plan, self._treated, draft, self._written, case.project.clock)
+        except Refused as error:
+            raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
+
+
+class _Answers:
+    """Noisy answers in the place of records: a table of cells, each with its noise."""
+
+    def __init__(self, passed: Passed, actor: str) -> None:
+        """Ask, and be charged.
+
+        Raises:
+            Stop: the budget does not cover it, or the limits of the release do not allow it.
+        """
+        self._passed = passed
+        self._frame, self._told = told_as_table(passed.decisions, passed.plan, actor=actor)
+
+    def write(self, draft: Path) -> None:
+        """Write the cells."""
+        case = self._passed.decisions.case
+        write(case, Treated(self._frame, self._frame, None), draft)
+
+    def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
+        """Say with which noise they were made: that is the proof, whatever the numbers are."""
+        del draft
+        findings = Findings(
+            rows=len(self._frame),
+            suppressed=0,
+            columns=tuple(map(str, self._frame.columns)),
+            reached={"noise": self._told.answer["noise"], "request_id": self._told.request_id},
+            question="none: no question to the file proves its noise, which the ledger has on record",
+            lost={},
+            epsilon=self._told.epsilon,
+        )
+        return findings, None
+
+
+def _treated(plan: Plan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
+    try:
+        return treat(plan, frame, progress=progress)
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
+    except Refused as error:
+        raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
+
+
+def _remember(decisions: Decisions, event: ReleaseEvent, pairs: PersonPairs | None) -> None:
+    if pairs is not None:
+        name = f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
+        remember(decisions.case, decisions.store, name=name, at=event.recorded_at, pairs=pairs)
+    with decisions.store.writing() as book:
+        book.add_release_event(event)
+
+
+def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
+    """Say what is allowed, and a person should know."""
+    earlier: Any = event.body["earlier"]
+    if earlier is None:
+        return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
+    return [
+        f"together with export {one['export']}: {one['persons_exposed'] or 0:,} persons in small groups, "
+        f"{one['persons_left_over'] or 0:,} singled out by whom the two do not share"
+        for one in earlier
+        if one["persons_exposed"] or one["persons_left_over"]
+    ]

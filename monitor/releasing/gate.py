@@ -1,0 +1,76 @@
+"""Let an export begin only if it was approved, by this configuration, of the table as it still is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.decide import Decisions
+from monitor.releasing.plan import Plan, find_plan, kinds_of
+from monitor.releasing.standing import Decision, Standing
+from monitor.releasing.state import state_of
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """An export that may go on. `notes`: what a person should know."""
+
+    decisions: Decisions
+    found: Standing
+    plan: Plan
+    notes: Sequence[str]
+
+    def check_state(self) -> None:
+        """See that the table is still the one that was approved.
+
+        Raises:
+            Stop: it is not; the release is on hold then.
+        """
+        check_same_table(self.decisions)
+
+
+def check_same_table(decisions: Decisions) -> None:
+    """See that the table is the one that was approved; else put the release on hold.
+
+    Raises:
+        Stop: it is not, or cannot be read.
+    """
+    case, found = decisions.case, decisions.standing()
+    columns = _of_approval(found, "columns")
+    if state_of(case.place, columns, key=case.secret(b"state")) == found.state:
+        return
+    note = "the table is not what it was when it was approved"
+    decisions.hold(note=note)
+    hint = "look at it again: 'tablewatch release compare', then approve"
+    raise _held("release.table_changed", f"'{case.name}' is on hold: {note}", hint)
+
+
+def let_pass(decisions: Decisions, remedy: str) -> Passed:
+    """Look whether an export may begin.
+
+    Raises:
+        Stop: it may not; a release whose table has changed is put on hold.
+    """
+    case, found = decisions.case, decisions.standing()
+    if found.decision is not Decision.APPROVED:
+        hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
+        raise _held("release.not_approved", f"'{case.name}' is not approved: {found.said}", hint)
+    if found.remedy != remedy:
+        seen = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
+        raise _held("release.not_approved", seen, "approve this remedy, or export with the other")
+    kinds = kinds_of(case)
+    plan = find_plan(case, remedy, kinds)
+    new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
+    notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
+    passed = Passed(decisions, found, plan, notes)
+    passed.check_state()
+    return passed
+
+
+def _of_approval(found: Standing, name: str) -> Sequence[str]:
+    said: Any = () if found.event is None else found.event.body.get(name, ())
+    return tuple(said)
+
+
+def _held(code: str, message: str, hint: str) -> Stop:
+    return Stop(ExitCode.FAILED, Problem(code, message, hint=hint))

@@ -1,0 +1,75 @@
+"""Make a table ready to leave: only what may, pseudonyms for names, rows in random order, cells that run nowhere."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from monitor.releasing.case import Case
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_RUNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
+
+
+def read_columns(case: Case, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
+    """Read some columns of the table, and the person key where the release has one, with Arrow's types.
+
+    `blind`: so that how a value is read does not depend on the others.
+
+    Raises:
+        Stop: it cannot be read.
+    """
+    from monitor.treatment.given import read
+    from monitor.treatment.randomised import blind as blinded
+
+    wanted = [*columns, *([case.release.person_key] if case.release.person_key else [])]
+    return read(blinded(case.place) if blind else case.place, tuple(dict.fromkeys(wanted)))
+
+
+def with_pseudonyms(frame: "pd.DataFrame", case: Case) -> "pd.DataFrame":
+    """Give a copy in which direct identifiers are pseudonyms: keyed hashes that mean nothing in any other release."""
+    named = [name for name in case.release.pseudonyms if name in frame.columns]
+    if not named:
+        return frame
+    key = case.secret(b"pseudonyms")
+    return frame.assign(**{name: _hashed(frame[name], key + name.encode()) for name in named})
+
+
+def shuffled(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Give the rows in random order, without an index: a place in a sorted table tells of values."""
+    from remedies.differential_privacy._randomise import random_order
+
+    return frame.iloc[random_order(len(frame))].reset_index(drop=True)
+
+
+def harmless(frame: "pd.DataFrame", out: Path) -> "pd.DataFrame":
+    """Give a copy whose texts no spreadsheet runs: in CSV, an apostrophe stands before what looks like a formula."""
+    from pandas.api.types import is_string_dtype
+
+    if out.suffix != ".csv":
+        return frame
+    texts = [name for name in frame.columns if is_string_dtype(frame[name].dtype)]
+    safe = {name: _quoted(frame[name]) for name in texts}
+    return frame.assign(**safe).rename(columns=lambda name: f"'{name}" if str(name).startswith(_RUNS) else name)
+
+
+def _quoted(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    risky = column.str.startswith(_RUNS).fillna(value=False).astype(bool)
+    return column.where(~risky, "'" + column) if risky.any() else column
+
+
+def _hashed(column: "pd.Series[Any]", key: bytes) -> "pd.Series[Any]":
+    import pandas as pd
+    import pyarrow as pa
+
+    from remedies.generalisation import texts_of
+
+    made = blake2b(key, digest_size=32).digest()
+    cells = [
+        None if text is None else blake2b(text.encode("utf-8", "surrogatepass"), key=made, digest_size=12).hexdigest()
+        for text in texts_of(column)
+    ]
+    return pd.Series(cells, index=column.index, name=column.name, dtype=pd.ArrowDtype(pa.string()))

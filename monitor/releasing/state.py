@@ -1,0 +1,39 @@
+"""Fingerprint the columns of a table that are to leave, so that an approval is of what somebody has seen."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from monitor.disclosure.place import Place
+from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.given import reading
+
+
+def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
+    """Give a keyed fingerprint of some columns of a table: their names and types, and the rows in any order.
+
+    The engine hashes and adds up; nothing but two sums and a count comes. The same table has another fingerprint after
+    an engine was upgraded that hashes otherwise: then it has to be approved again.
+
+    Raises:
+        Stop: a column is not there, the table cannot be read, or this engine has no hash.
+    """
+    from checks._row_hash import hash_sums, row_hash
+
+    with reading(place) as (source, table):
+        gone = [name for name in columns if name not in table.columns]
+        if gone:
+            message = f"'{place.name}' has no column {', '.join(gone)}, which the release classifies"
+            raise Stop(ExitCode.USAGE, Problem("release.column_gone", message, hint="mend the release's 'columns'"))
+        hashed = row_hash([table[name] for name in columns], source.dialect)
+        if hashed is None:
+            message = (
+                f"{source.dialect} has no hash of rows that Tablewatch knows, so no approval can be bound to a table"
+            )
+            raise Stop(ExitCode.NOT_EVALUATED, Problem("release.no_hash", message, hint="export the table to Parquet"))
+        rows = table.select(hashed=hashed)
+        low, high = hash_sums(rows["hashed"], source.dialect)
+        (sums,) = source.fetch(source.compile(rows.aggregate(rows=rows.count(), low=low, high=high)))
+        types = [[name, str(table.schema()[name])] for name in columns]
+    content = json.dumps([types, *(int(sums[name] or 0) for name in ("rows", "low", "high"))])
+    return blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
