@@ -16,6 +16,7 @@ _EXAMPLES: Final[tuple[tuple[str, tuple[Any, ...]], ...]] = (
     ("{type: dates, levels: [month, quarter, year, 5-year]}", ("2024-05-17",)),
     ("{type: dates, levels: [week]}", ("2024-12-30",)),
     ("{type: mask, hide: [1, 2]}", ("53715",)),
+    ("{type: mask, hide: [1, 4], side: left}", ("53715",)),
     ("{type: mask, keep: [4, 2]}", ("SW1A 1AA", "N1 9GU")),
     ("{type: tree, groups: {Europe: {West: [France]}, Asia: [Japan]}}", ("France", "Japan")),
     ("{type: coding, top: 80, bottom: 20}", (19, 50, 80)),

@@ -77,7 +77,10 @@ def _duckdb(rows: Rows) -> str:
     return "{url: 'duckdb:///people.db'}"
 
 
-@pytest.fixture(params=["sqlite", "duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.spark)])
+_SPARK = (pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning"))  # of its bridge to Java
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql", pytest.param("spark", marks=_SPARK)])
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Give what makes the table in each engine."""
     kind: str = request.param
