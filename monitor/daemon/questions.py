@@ -30,6 +30,7 @@ from monitor.wiring import Project
 from remedies import Misfit
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Answered, Charge, Granted, Refusal, RefusalReason
+from sources import SourceSpec
 from store import (
     Lease,
     LedgerBroken,
@@ -90,6 +91,7 @@ class _Request:
     """What is asked, of which data set, at which price."""
 
     question: Question
+    source: SourceSpec
     charge: Charge
     period: timedelta
 
@@ -227,7 +229,8 @@ class Questions:
         charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
         if asked.request is not None and asked.request.charge != charge:
             return None
-        asked.request = _Request(Question(data_set, declared.ask), charge, declared.schedule.longest_period())
+        question, period = Question.of(data_set, declared.ask), declared.schedule.longest_period()
+        asked.request = _Request(question, data_set.source, charge, period)
         return asked.request
 
     # --- one slot -----------------------------------------------------------------------------------------------------
@@ -244,7 +247,7 @@ class Questions:
         elif tries.charged >= MOST_CHARGES or self._rests(tries, request.period):
             self._hold_back(asked, _LOST)
         else:
-            self._send(asked, request.question)
+            self._send(asked, request, request.question)
 
     def _charge(self, asked: Asked, request: _Request) -> None:
         """Charge what can be asked, and ask it."""
@@ -257,7 +260,7 @@ class Questions:
         match found:
             case Granted():
                 asked.granted = found
-                self._send(asked, replace(request.question, charged=True))
+                self._send(asked, request, replace(request.question, charged=True))
             case Answered():
                 self._is_answered(asked, "was stored before")
             case Refusal(RefusalReason.SPENT):
@@ -288,9 +291,9 @@ class Questions:
             self._wait(asked, PAUSE * 2**asked.free_tries)
             asked.free_tries += 1
 
-    def _send(self, asked: Asked, question: Question) -> None:
+    def _send(self, asked: Asked, request: _Request, question: Question) -> None:
         asked.heard, asked.told = False, None
-        asked.target = replace(asked.target, source=question.data_set.source, question=question)
+        asked.target = replace(asked.target, source=request.source, question=question)
         self._jobs.wait(asked, first=question.charged)
 
     def _wait(self, asked: Asked, pause: timedelta) -> None:

@@ -6,18 +6,15 @@ stays charged, and is told in one fixed sentence: why a statement failed may tel
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from checks import Json
 from monitor.clock import Clock
 from monitor.private.data_set import DataSet
+from monitor.private.question import Question
 from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal
 from remedies.differential_privacy.answers import Statistic
-from sources import Source, open_source
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
+from sources import open_source
 
 
 class NotAnswered(Exception):
@@ -72,29 +69,9 @@ class Teller:
     def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:
         try:
             with open_source(data_set.source) as source:
-                return answer_of(source, data_set, statistic)
+                return Question.of(data_set, statistic, charged=True).put_to(source)
         except Exception:  # noqa: BLE001 - which error it is may tell of the data
             raise NotAnswered(granted.charge.request_id) from None
-
-
-def answer_of(source: Source, data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
-    """Look at the table, which was paid for, and give the noisy answer.
-
-    Raises:
-        Exception: of any class; which one it is may tell of the data.
-    """
-    asked = source.compile(statement_of(source, data_set, statistic))
-    return statistic.answer(source.fetch(asked), data_set.terms)
-
-
-def statement_of(source: Source, data_set: DataSet, statistic: Statistic) -> "ir.Table":
-    """Give the one statement of a statistic; only the table's catalogue is read.
-
-    Raises:
-        Misfit: the table does not have the declared columns. SourceError: the table cannot be reached.
-    """
-    table = source.table(data_set.relation)
-    return statistic.statement(table, source.dialect, data_set.terms, key=data_set.key)
 
 
 def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charge:

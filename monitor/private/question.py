@@ -1,38 +1,48 @@
-"""What a worker is asked about a protected table: a statistic, or whether that could be asked."""
+"""What is asked about a protected table: a statistic, or whether that could be asked. Importing this is cheap."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 from checks import Json
 
 if TYPE_CHECKING:
     from monitor.private.data_set import DataSet
-    from remedies.differential_privacy.answers import Statistic
+    from remedies.differential_privacy.answers import Statistic, Terms
     from sources import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A statistic of a data set.
+    """A statistic of a table, under the terms that are declared of it; as it goes to a worker.
 
-    `charged`: it was paid for, so the table may be looked at. Otherwise only its catalogue is read, to see that the
-    source answers and the table has the declared columns: what is not there need not be paid for.
+    `relation`, `key`: as in `DataSet`. `charged`: it was paid for, so the table may be looked at. Otherwise only its
+    catalogue is read, to see that the source answers and the table has the declared columns: what is not there need
+    not be paid for.
     """
 
-    data_set: "DataSet"
+    relation: str
     statistic: "Statistic"
+    terms: "Terms"
+    key: str = field(repr=False)
     charged: bool = False
+
+    @classmethod
+    def of(cls, data_set: "DataSet", statistic: "Statistic", *, charged: bool = False) -> Self:
+        """Give what is asked of a data set."""
+        from remedies.differential_privacy.answers import Declared, Terms
+
+        declared = data_set.declared
+        plain = Declared(**{name: getattr(declared, name) for name in Declared.model_fields})  # a worker knows no more
+        return cls(data_set.relation, statistic, Terms(plain, declared.accounting), data_set.key, charged)
 
     def put_to(self, source: "Source") -> Mapping[str, Json]:
         """Give the noisy answer; nothing where it is not charged.
 
         Raises:
-            SourceError, Misfit: it cannot be asked. Of a charged question nobody may hear why.
+            SourceError, Misfit: it cannot be asked. Where it is charged, an error of any class, and which one it is may
+                tell of the data.
         """
-        from monitor.private.ask import answer_of, statement_of
-
-        if self.charged:
-            return answer_of(source, self.data_set, self.statistic)
-        source.compile(statement_of(source, self.data_set, self.statistic))
-        return {}
+        table = source.table(self.relation)
+        asked = source.compile(self.statistic.statement(table, source.dialect, self.terms, key=self.key))
+        return self.statistic.answer(source.fetch(asked), self.terms) if self.charged else {}

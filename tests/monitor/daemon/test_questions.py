@@ -259,7 +259,7 @@ def test_why_a_paid_question_failed_is_never_said(plant, caplog):
                    "    domain: {amount: {low: 0, high: 10}}"})  # fmt: skip
     with (
         caplog.at_level("DEBUG"),
-        mock.patch("monitor.private.ask.answer_of", side_effect=OverflowError("canary 9223372036854775807")),
+        mock.patch("remedies.differential_privacy.answers.Sum.answer", side_effect=OverflowError("canary 92233720")),
     ):
         plant.go(plant.work(), 3)
     assert plant.spent > 0
