@@ -17,6 +17,7 @@ NAMES = (
     "beyond_memory",
     "generalisation",
     "exact_noise",
+    "private_answers",
     "weekly_report",
     "command_line",
 )
