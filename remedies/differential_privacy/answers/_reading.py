@@ -7,6 +7,7 @@ values'. Texts are read as numbers only where an engine can try without failing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from checks import did_you_mean
@@ -23,8 +24,8 @@ _ANY_KIND: Final = frozenset({"sqlite"})
 """Dialects of engines where a column can hold values of any type, whatever is declared of it."""
 _STRICT: Final = frozenset({"postgres"})
 """Dialects of engines that fail where a number is too large or too small for a float, instead of taking the nearest."""
-_FAR: Final = 10**30
-_FINE: Final = 30
+_FAR: Final = Decimal(10**30)
+_TINY: Final = Decimal("1e-30")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,7 @@ class Reader:
         elif kind.is_boolean():
             read = column.cast("int32").cast("float64")
         elif kind.is_decimal() and self.dialect in _STRICT:
-            near = ibis.greatest(ibis.least(column.round(_FINE), _FAR), -_FAR).cast("float64")
-            read = (column.cast("string") == "NaN").ifelse(ibis.null("float64"), near)
+            read = self._near(column)
         elif kind.is_numeric():
             read = self._nan_is_null(column.cast("float64"))
         elif kind.is_string() and self.dialect in _TRIES:
@@ -135,6 +135,17 @@ class Reader:
         read = {"text": self.text, "number": self.number, "truth value": self.truth}[cells.kind](name)
         found = ibis.cases(*((read == value, place) for place, value in enumerate(cells.values)), else_=cells.rest)
         return found.cast("int64")
+
+    def _near(self, column: ir.Column) -> ir.FloatingValue:
+        """Read decimals as floats where neither too large nor too small ones are taken: as the nearest that is."""
+        import ibis
+
+        low, high = (ibis.literal(far, "decimal(38, 0)") for far in (-_FAR, _FAR))
+        within = ibis.greatest(ibis.least(column, high), low)
+        is_tiny = within.abs() < ibis.literal(_TINY, "decimal(38, 30)")
+        found: ir.FloatingValue = is_tiny.ifelse(0, within).cast("float64")
+        is_number = column.notnull() & (column.cast("string") != "NaN")  # LEAST passes NULL over
+        return is_number.ifelse(found, ibis.null("float64"))
 
     def _nan_is_null(self, read: ir.FloatingValue) -> ir.FloatingValue:
         import ibis

@@ -1,0 +1,87 @@
+"""Which rows of a unit count depends on that unit's own rows, and on nothing else in the table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import ibis
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from remedies.differential_privacy.answers import _rows
+from remedies.differential_privacy.answers._reading import Reader
+from tests.remedies.differential_privacy.answers.exact import Row, duckdb_engine, sqlite_engine, terms_of
+
+COLUMNS = {"who": "TEXT", "other": "TEXT", "sex": "TEXT", "amount": "DOUBLE"}
+TEXTS = st.sampled_from(["a", "b", "a\x1f", "\x1e", "", "\x1fb", "é", None])
+ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS, st.sampled_from([1.0, 2.0, -0.0, 0.0, None])), max_size=6)
+
+
+def kept(engine: Any, rows: Sequence[Row], whose: str, most: int) -> list[Row]:
+    """Give the rows of a unit that count, without those that are alike in all that is read."""
+    terms = terms_of(unit="who", rows_per_unit=most, domain={"sex": ["a"], "amount": {"low": 0, "high": 1}})
+    reader = _rows.meant_rows(
+        Reader(engine.table, engine.dialect), terms.declared, where=(), columns=("sex", "amount"), key="a key"
+    )
+    found = engine.run(engine.compile(reader.table), rows)
+    return sorted([(row["sex"], row["amount"]) for row in found if row["who"] == whose], key=repr)
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hashed", "all hashes equal"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=ROWS, others=ROWS, most=st.integers(1, 2), data=st.data())
+def test_only_its_own_rows_decide_which_of_them_count(
+    hashed: bool, rows: list[Row], others: list[Row], most: int, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However other units' rows change, and in whatever order rows lie, the same rows of a unit count."""
+    if not hashed:
+        monkeypatch.setattr(_rows, "_hash", lambda *_: ibis.literal("the same"))
+    own = [("z", *row[1:]) for row in rows]
+    mixed = data.draw(st.permutations([*own, *others]))
+    for engine_of in (sqlite_engine, duckdb_engine):
+        with engine_of(COLUMNS) as engine:
+            alone = kept(engine, own, "z", most)
+            assert len(alone) == min(most, len(own))
+            assert [(sex, amount or 0) for sex, amount in kept(engine, mixed, "z", most)] == [
+                (sex, amount or 0) for sex, amount in alone
+            ]
+
+
+def test_both_directions_of_a_pair_are_one_unit() -> None:
+    """Who paid whom does not matter to whose the row is; nobody is not the same as somebody of a strange name."""
+    terms = terms_of(unit=["who", "other"], pairs=["who", "other"], domain={"sex": ["a"]})
+    rows = [("x", "y", "a", 1.0), ("y", "x", "b", 1.0), ("x", None, "a", 1.0), (None, "x", "b", 1.0)]
+    strange = [("x", "\x1e", "a", 1.0), ("=", "x", "a", 1.0), ("x", "=\x1e", "a", 1.0)]
+    for engine_of in (sqlite_engine, duckdb_engine):
+        with engine_of(COLUMNS) as engine:
+            reader = Reader(engine.table, engine.dialect)
+            found = _rows.meant_rows(reader, terms.declared, where=(), columns=("sex",), key="a key")
+            assert len(engine.run(engine.compile(found.table), rows)) == 2
+            assert len(engine.run(engine.compile(found.table), [*rows, *strange])) == 5
+
+
+def test_another_key_takes_other_rows() -> None:
+    """Whoever writes rows cannot foresee which of them count: that follows from the key."""
+    terms = terms_of(unit="who", domain={"sex": ["a"]})
+    rows = [("x", "y", str(place), 1.0) for place in range(20)]
+    taken = set()
+    with sqlite_engine(COLUMNS) as engine:
+        for key in map(str, range(20)):
+            reader = Reader(engine.table, engine.dialect)
+            found = _rows.meant_rows(reader, terms.declared, where=(), columns=("sex",), key=key)
+            (row,) = engine.run(engine.compile(found.table), rows)
+            taken.add(row["sex"])
+    assert len(taken) > 5
+
+
+def test_a_text_that_is_no_utf_8_does_not_stop_the_rest() -> None:
+    """SQLite holds texts that are none; a row with one is counted like all others, and its unit is cut like all."""
+    terms = terms_of(unit="who", domain={"sex": ["a"]})
+    with sqlite_engine(COLUMNS) as engine:
+        reader = Reader(engine.table, engine.dialect)
+        found = _rows.meant_rows(reader, terms.declared, where=(), columns=("sex",), key="a key")
+        sql = engine.compile(found.table.count().name("rows"))
+        strange = """FROM (SELECT "who", "other", CAST(x'ff41' AS TEXT) AS "sex", "amount" FROM "t")"""
+        broken = sql.replace('FROM "t"', strange)
+        assert broken != sql
+        assert engine.run(broken, [("x", "y", "a", 1.0), ("y", "y", "a", 1.0)]) == [{"rows": 2}]
