@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.disclosure.place import Place
+from monitor.frame.output import count
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import reading
 from remedies import Misfit
@@ -43,7 +44,8 @@ def count_cells(place: Place, domains: "Mapping[str, Cells]", *, weight: str | N
     for axis, (name, one) in enumerate(domains.items()):
         outside = int(counts.take(range(one.size, one.cells), axis=axis).sum())
         if outside:
-            message = f"column '{name}' has {outside:,} records outside its declared domain, NULL included"
+            seen = count(outside, "record")
+            message = f"column '{name}' has {seen} outside its declared domain, NULL included"
             raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message, hint=f"--other '{name}=VALUE'"))
         counts = counts.take(range(one.size), axis=axis)
     return counts
@@ -67,7 +69,8 @@ def _asked(reader: Reader, grid: Grid, weight: str | None) -> "ir.Table":
 def _check_weights(found: Any, weight: str | None) -> None:
     odd = sum(int(row.get("odd") or 0) for row in found)
     if weight is not None and odd:
-        message = f"column '{weight}' has {odd:,} cells that are no counts; expected whole numbers, 0 or more"
+        seen = count(odd, "cell")
+        message = f"column '{weight}' has {seen} that hold no count; expected whole numbers, 0 or more"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     if sum(int(row["records"] or 0) for row in found) > _EXACT:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", "the records are too many to be counted exactly"))

@@ -105,6 +105,16 @@ def read_cells(words: str) -> "Cells":
     return Values(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
 
 
+def declared_words(words: str) -> "Range | tuple[object, ...]":
+    """Give what is said as a remedy takes it: a range, or all values.
+
+    Raises:
+        ValueError: it is of no known form.
+    """
+    cells = read_cells(words)
+    return cells if isinstance(cells, Range) else cells.values
+
+
 def labels_of(cells: "Cells") -> "tuple[bool | int | float | str, ...]":
     """Give all values that a column comes out with."""
     if isinstance(cells, Values):

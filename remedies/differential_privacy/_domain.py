@@ -97,7 +97,7 @@ class Domain:
             Misfit: some have none.
         """
         texts = texts_of(column)
-        known = {text: self._place(text) for text in set(texts)}
+        known = {text: self.place(text) for text in set(texts)}
         found = np.array([known[text] for text in texts], dtype=np.int64)
         outside = found < 0
         if self.other is None and outside.any():
@@ -110,7 +110,7 @@ class Domain:
         own = np.array([text in self.places for text in texts], dtype=np.bool_) if self.range else ~outside
         return Coded(np.where(outside, -1 if self.other is None else self.other, found), ~own)
 
-    def _place(self, text: str | None) -> int:
+    def place(self, text: str | None) -> int:
         """Find a value: -1 where it is NULL or none of the domain."""
         if text is None:
             return -1

@@ -133,9 +133,9 @@ def test_rows_are_counted_where_the_table_lives(here: Path, capsys: pytest.Captu
     [
         (("people.csv",), "no column is named"),
         (("people.csv", "--by", "sex"), "column 'sex' has no declared domain; it is never taken from the table"),
-        (("people.csv", "--domain", "sex=F,M"), "column 'sex' has 1 records outside its declared domain, NULL"),
+        (("people.csv", "--domain", "sex=F,M"), "column 'sex' has 1 record outside its declared domain, NULL"),
         (("people.csv", "--domain", "sexx=F,M"), "the table has no column 'sexx'; did you mean 'sex'?"),
-        (("people.csv", "--domain", "born=1..2:1", "--weight", "secret"), "column 'secret' has 1 cells that are no"),
+        (("people.csv", "--domain", "born=1..2:1", "--weight", "secret"), "column 'secret' has 1 cell that hold no"),
         ((*PAPER, "--weight", "user"), "the table has no column 'user'; did you mean 'users'?"),
         ((*PAPER, "--epsilon", ""), "--epsilon names nothing"),
         *(((*PAPER, "--epsilon", one), f"epsilon '{one}' is") for one in ("0", "-1", "nan", "inf", "1e308", "1e0")),

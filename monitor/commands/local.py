@@ -1,0 +1,247 @@
+"""`tablewatch local`: local differential privacy: each value is randomised where it is known, and only counted here."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monitor.frame.output import Invocation
+from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.private.local_reports import People
+
+Epsilon = Annotated[str, typer.Option(metavar="1.0", help="What one report costs: at most nine places.")]
+DomainWords = Annotated[
+    str | None,
+    typer.Option("--domain", metavar="A,B,C", help="All values that a person can have; or 1930..2009:10 in tens."),
+]
+DomainFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Instead: a file with one value on each line.")]
+DomainSize = Annotated[
+    int | None, typer.Option(min=2, metavar="D", help="Instead: how many values there are, 0 to D - 1.")
+]
+OracleName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="GRR, SUE, OUE, BLH, OLH, SHE, THE or HR; by default the one that varies least."),
+]
+Other = Annotated[str | None, typer.Option(metavar="VALUE", help="The value that all others are taken for.")]
+_STDIN = "-"
+
+app = typer.Typer(
+    help="Randomise each value where it is known, and count without knowing any (local differential privacy).",
+    no_args_is_help=True,
+    rich_help_panel="Disclosure",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Randomise each value where it is known, and count the reports. Domain, epsilon and oracle are agreed before."""
+
+
+@app.command()
+def perturb(
+    ctx: typer.Context,
+    epsilon: Epsilon,
+    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="The value, or - to read it.")] = None,
+    values: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instead: a file with one person's value on each line.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The .jsonl or .csv file to write.")] = None,
+    domain: DomainWords = None,
+    domain_file: DomainFile = None,
+    domain_size: DomainSize = None,
+    oracle: OracleName = None,
+    other: Other = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Randomise one person's value, or those of a file: the reports are all that may leave.
+
+    Each further report of the same value costs epsilon again: keep the first one, and send it again instead.
+
+    Example: tablewatch local perturb yes --domain yes,no --epsilon 1
+    """
+    from monitor.private.local_reports import end_of, written
+
+    invocation: Invocation = ctx.obj
+    texts = _values(value, values)
+    people = _people(domain, domain_file, domain_size, other)
+    with _in_words():
+        end = ".jsonl" if out is None else end_of(out)
+        chosen = people.oracle(oracle, epsilon)
+        reports = people.perturb(chosen, texts)
+    if out is not None:
+        _write(out, written(reports, end), force=force)
+    result: dict[str, Any] = {
+        "schema": "tablewatch.local-reports/1",
+        "ok": True,
+        "oracle": chosen.name,
+        "epsilon": epsilon,
+        "domain_size": people.size,
+        "users": len(reports),
+        **({"reports": reports} if out is None else {"output": str(out)}),
+    }
+    if out is None:
+        invocation.emit(result, lambda console: console.print(written(reports, end), end=""))
+    else:
+        said = f"{len(reports):,} reports by {chosen.name} at epsilon {epsilon}: {out}"
+        invocation.emit(result, lambda console: console.print(said))
+
+
+@app.command()
+def estimate(
+    ctx: typer.Context,
+    reports: Annotated[str, typer.Argument(metavar="REPORTS", help="A .jsonl or .csv file; - reads JSON lines.")],
+    epsilon: Epsilon,
+    domain: DomainWords = None,
+    domain_file: DomainFile = None,
+    domain_size: DomainSize = None,
+    oracle: OracleName = None,
+    value: Annotated[list[str] | None, typer.Option(metavar="A", help="Estimate this value only. Repeat it.")] = None,
+) -> None:
+    """Estimate from all reports how many people have each value, with standard errors.
+
+    Estimates have no bias, so none is ever clipped: those of rare values can be below 0.
+
+    Example: tablewatch local estimate reports.jsonl --domain yes,no --epsilon 1
+    """
+    from monitor.pages.local import draw_estimates
+    from monitor.private.local_reports import end_of, read_reports
+
+    invocation: Invocation = ctx.obj
+    people = _people(domain, domain_file, domain_size, None)
+    with _in_words():
+        chosen = people.oracle(oracle, epsilon)
+        end = ".jsonl" if reports == _STDIN else end_of(Path(reports))
+        read = read_reports(_text(reports), end, people, chosen)
+        codes = range(people.size) if value is None else people.codes(value).tolist()
+        found = chosen.estimate(read, values=None if value is None else codes)
+    rows = [
+        {"value": people.label(code), "count": float(count), "standard_error": float(variance) ** 0.5}
+        for code, count, variance in zip(codes, found.counts, found.variances, strict=True)
+    ]
+    result = {
+        "schema": "tablewatch.local-estimates/1",
+        "ok": True,
+        "oracle": chosen.name,
+        "epsilon": epsilon,
+        "domain_size": people.size,
+        "users": found.users,
+        "estimates": rows,
+    }
+    invocation.emit(result, lambda console: draw_estimates(console, chosen, epsilon, rows, found.users))
+
+
+@app.command()
+def choose(
+    ctx: typer.Context,
+    epsilon: Epsilon,
+    domain: DomainWords = None,
+    domain_file: DomainFile = None,
+    domain_size: DomainSize = None,
+    users: Annotated[int, typer.Option(min=1, help="How many people will report.")] = 10_000,
+) -> None:
+    """Compare the oracles: which varies least for so many values, and how large its reports are.
+
+    Example: tablewatch local choose --domain-size 14 --epsilon 1
+    """
+    from monitor.pages.local import draw_choice
+    from monitor.private.local_reports import compared
+
+    invocation: Invocation = ctx.obj
+    people = _people(domain, domain_file, domain_size, None)
+    with _in_words():
+        chosen = people.oracle(None, epsilon)
+        rows = compared(people, epsilon, users)
+    result = {
+        "schema": "tablewatch.local-choice/1",
+        "ok": True,
+        "epsilon": epsilon,
+        "domain_size": people.size,
+        "users": users,
+        "chosen": chosen.name,
+        "oracles": rows,
+    }
+    invocation.emit(result, lambda console: draw_choice(console, chosen, rows, people.size, users))
+
+
+def _people(words: str | None, file: Path | None, size: int | None, other: str | None) -> "People":
+    """Read what a person can have.
+
+    Raises:
+        Stop: it is not declared, in several ways, or makes no sense.
+    """
+    from monitor.private.local_reports import People
+    from monitor.treatment.domains import declared_words, reason
+
+    if sum(one is not None for one in (words, file, size)) != 1:
+        message = "say once what a person can have: --domain A,B,C, --domain-file FILE or --domain-size D"
+        raise Stop(ExitCode.USAGE, Problem("local.domain", message))
+    if size is not None:
+        if other is not None:
+            raise Stop(ExitCode.USAGE, Problem("local.domain", "--other goes with --domain or --domain-file"))
+        return People(size)
+    try:
+        declared = _listed(str(file)) if words is None else declared_words(words)
+        return People.of(declared, other)
+    except ValueError as error:
+        raise Stop(ExitCode.USAGE, Problem("local.domain", reason(error))) from None
+
+
+def _values(value: str | None, file: Path | None) -> list[str]:
+    if (value is None) == (file is None):
+        raise Stop(ExitCode.USAGE, Problem("local.values", "say one VALUE, or name a file of --values"))
+    if value is not None:
+        return [sys.stdin.readline().rstrip("\r\n") if value == _STDIN else value]
+    return _listed(str(file))
+
+
+def _listed(place: str) -> list[str]:
+    text = _text(place)
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _text(place: str) -> str:
+    """Read a file, or standard input.
+
+    Raises:
+        Stop: it cannot be read.
+    """
+    from monitor.commands._words import not_read
+
+    try:
+        return sys.stdin.read() if place == _STDIN else Path(place).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Stop(ExitCode.USAGE, not_read("local.not_read", Path(place), error)) from None
+    except UnicodeDecodeError:
+        raise Stop(ExitCode.USAGE, Problem("local.not_read", f"{place} is not UTF-8")) from None
+
+
+def _write(out: Path, text: str, *, force: bool) -> None:
+    from monitor.treatment.output import give_out
+
+    if out.exists() and not force:
+        raise Stop(ExitCode.USAGE, Problem("local.output", f"'{out}' exists", hint="--force replaces it"))
+
+    def write(draft: Path) -> None:
+        draft.write_text(text, encoding="utf-8")
+
+    give_out(out, write, lambda _: None)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say in words what does not fit.
+
+    Raises:
+        Stop: something does not.
+    """
+    from remedies import Misfit
+
+    try:
+        yield
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("local.misfit", str(error))) from None
