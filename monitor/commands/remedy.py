@@ -8,6 +8,7 @@ from monitor.commands import (
     _remedy_lattice,
     _remedy_microaggregate,
     _remedy_randomise,
+    _remedy_reconstruct,
     _remedy_suppress,
 )
 
@@ -29,3 +30,4 @@ _remedy_microaggregate.add_to(app)
 _remedy_suppress.add_to(app)
 _remedy_code.add_to(app)
 _remedy_randomise.add_to(app)
+_remedy_reconstruct.add_to(app)

@@ -3,21 +3,33 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
 from monitor.frame.console import visible
+from monitor.frame.output import count
 from monitor.frame.tables import draw_table
 from remedies import Bill
 from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._sentence import times
 
+if TYPE_CHECKING:
+    from monitor.treatment.reconstructed import Reconstructed
+
 _NOT_PROTECTED: Final = (
     "Not protected: what holds of many. Rows that are alike are no crowd to hide in: k by counting them proves\n"
     "nothing of this file. Give it out once: of a second randomisation the epsilons add up."
 )
+
+_STOPPED: Final = {
+    "discrepancy": "the randomised counts are as near to the expected ones as chance would bring them",
+    "iterations": "as many as were asked for",
+    "still": "a step moved nothing",
+    "most": "the most that are made, without an end by the discrepancy rule",
+    "none": "no iterations",
+}
 
 
 def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
@@ -47,6 +59,22 @@ def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
     )
     console.print()
     console.print(Text(_NOT_PROTECTED, "dim"))
+
+
+def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
+    """Print each cell as it came out and as it is estimated to have been, and the rule that ended the search."""
+    found = done.found
+    ended = f" after {count(found.iterations, 'iteration')}: {_STOPPED[found.stopped.value]}"
+    console.print(Text(f"Estimated by {found.method.value}{ended if found.stopped.value != 'none' else ''}."))
+    console.print()
+    rows = [(map(str, cell["by"].values()), cell["randomised"], cell["estimate"]) for cell in done.cells()]
+    draw_table(
+        console,
+        (*map(visible, done.domains), ">randomised", ">estimate before"),
+        [(*map(visible, values), f"{seen:,}", f"{before:,.1f}") for values, seen, before in rows],
+    )
+    console.print()
+    console.print(Text("This costs no further epsilon, however often it is done.", "dim"))
 
 
 def meaning(mechanism: Mapping[str, Any]) -> str:
