@@ -34,8 +34,9 @@ ANSWERS: Final = "answers"
 class Tried:
     """What came of one way. `status`: `holds`, `refused`, `not-tried` (with `why`), or `answers`, which has no records.
 
-    `reached`: what was proved of the output, by name; of a randomised table `epsilon` instead. `lost`: by column, in
-    per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or why it cannot be asked.
+    `reached`: what was found in the output, by name, also where it is refused; of a randomised table `epsilon` instead.
+    `lost`: by column, in per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or
+    why it cannot be asked.
     """
 
     name: str
@@ -55,7 +56,9 @@ class Tried:
     @property
     def mean_loss(self) -> float | None:
         """Give the mean of what the columns lose, in per cent, suppressed records included."""
-        return mean(self.lost.values()) if self.lost else (0.0 if self.status == HOLDS else None)
+        if self.lost:
+            return mean(self.lost.values())
+        return 0.0 if self.status == HOLDS or self.name == AS_IT_IS else None
 
     def as_json(self) -> dict[str, Any]:
         """Give it as plain data."""
@@ -126,7 +129,7 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
     import pandas as pd
 
     from monitor.frame.discreet import be_discreet
-    from monitor.releasing.treat import prove, treat, write
+    from monitor.releasing.treat import NotProved, prove, treat, write
     from remedies import Misfit, Refused
 
     be_discreet()
@@ -144,7 +147,8 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
         return Tried(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
     except (Refused, Stop) as error:
         said = "; ".join(one.message for one in error.problems) if isinstance(error, Stop) else str(error)
-        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said)
+        found = error.reached if isinstance(error, NotProved) else {}
+        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said, reached=found)
     reached = {} if plan.kind is Kind.RANDOMISED else proof.reached
     return _row(
         case,

@@ -48,6 +48,16 @@ class Treated:
         return float(found) if isinstance(found, int | float) else 0.0
 
 
+class NotProved(Stop):
+    """What was written does not hold the limits. `reached`: what was found in it all the same."""
+
+    def __init__(self, seen: str, reached: Mapping[str, Json] | None = None) -> None:
+        message = f"the output was read again and is refused: {seen}"
+        hint = "nothing was given out; 'tablewatch release compare' shows what the other remedies reach"
+        super().__init__(ExitCode.FAILED, Problem("release.not_proved", message, hint=hint))
+        self.reached = reached or {}
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What was found in the bytes that were written. `verdict`: of a table; `mechanism`: of a randomised one."""
@@ -92,7 +102,7 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     """Read a file again, and find in it what the release asks for.
 
     Raises:
-        Stop: it does not hold that, or is not what was written.
+        NotProved: it does not hold that, or is not what was written.
         Refused: it is not as it was randomised.
     """
     place = written.exactly([name for name in case.quasi if name in plan.columns]).place(draft)
@@ -100,10 +110,10 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
         return _randomised(case, plan, treated, read(place))
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), _names(treated.frame, case, draft)):
-        raise _refused("the file does not have the rows and columns that were written")
+        raise NotProved("the file does not have the rows and columns that were written")
     verdict = judge(case, place, columns=columns, clock=clock)
     if not verdict.holds:
-        raise _refused(verdict.why)
+        raise NotProved(verdict.why, verdict.figures())
     return Proof(rows, columns, question_of(verdict.columns), verdict.figures(), verdict)
 
 
@@ -133,9 +143,9 @@ def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame")
     assert isinstance(remedy, Randomise)  # noqa: S101 - what the kind means
     limit = case.release.limits.epsilon
     if limit is None:
-        raise _refused("the release has no limit on epsilon, by which alone a randomised table can be judged")
+        raise NotProved("the release has no limit on epsilon, by which alone a randomised table can be judged")
     if treated.bill is None:
-        raise _refused("nothing was randomised")
+        raise NotProved("nothing was randomised")
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
     keep_to_epsilon(mechanism, limit)
     guarantee = remedy.guarantee(mechanism, after)
@@ -145,11 +155,4 @@ def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame")
         question=guarantee.proof,
         reached=guarantee.reached,
         epsilon=None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
-    )
-
-
-def _refused(seen: str) -> Stop:
-    hint = "nothing was given out; 'tablewatch release compare' shows what the other remedies reach"
-    return Stop(
-        ExitCode.FAILED, Problem("release.not_proved", f"the output was read again and is refused: {seen}", hint=hint)
     )
