@@ -94,19 +94,24 @@ def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charg
 
 
 def check_columns(data_set: DataSet) -> None:
-    """See that the table has the columns that are declared of it, of types that fit; only its catalogue is read.
+    """See that the table has the columns that are declared of it, of types that fit, and that the engine can ask so.
+
+    All of it is asked of none of the rows: only the catalogue is read.
 
     Raises:
-        Misfit: it has not.
-        SourceError: the source or the table cannot be reached.
+        Misfit: a column is missing, or of another type.
+        SourceError: the source or the table cannot be reached, or the engine cannot ask so.
     """
     from remedies.differential_privacy.answers import Limits
     from remedies.differential_privacy.answers._reading import Reader
+    from remedies.differential_privacy.answers._rows import meant_rows
 
+    domain = data_set.declared.domain
     with open_source(data_set.source) as source:
-        reader = Reader(source.table(data_set.relation), source.dialect)
-        for name, declared in data_set.declared.domain.items():
-            read = reader.units(name, declared) if isinstance(declared, Limits) else reader.cell(name, declared)
-            source.compile(reader.table.select(read=read))
-        for name in data_set.declared.unit:
-            reader.column(name)
+        none = Reader(source.table(data_set.relation).limit(0), source.dialect)
+        rows = meant_rows(none, data_set.declared, where=(), columns=tuple(domain), key=data_set.key)
+        read = {
+            f"read_{place}": (rows.units(name, one) if isinstance(one, Limits) else rows.cell(name, one)).max()
+            for place, (name, one) in enumerate(domain.items())
+        }
+        source.fetch(source.compile(rows.table.aggregate(rows=rows.table.count(), **read)))
