@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.figures.health import TableState
     from monitor.figures.releases import ReleaseState
+    from monitor.figures.statistics import StatisticState
     from monitor.wiring import Project
 
 _ALL = 40
@@ -25,7 +26,7 @@ app = typer.Typer(rich_help_panel="Watch")
 
 @app.command()
 def status(ctx: typer.Context) -> None:
-    """Show how the tables are: health, last run, open incidents, what could not be evaluated; and the releases.
+    """Show how the tables are: health, last run, open incidents, what could not be evaluated; releases, statistics.
 
     Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate.
 
@@ -36,6 +37,7 @@ def status(ctx: typer.Context) -> None:
     from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import Health, states_of
     from monitor.figures.releases import releases_of
+    from monitor.figures.statistics import statistics_of
     from monitor.wiring import Project
     from store import lock_holder
 
@@ -44,6 +46,7 @@ def status(ctx: typer.Context) -> None:
     with project.open_store() as store, explained(), store.reading() as view:
         states = states_of(project, view, project.config.tables)
         releases = releases_of(project, view, states)
+        statistics = statistics_of(project, view)
         watchfulness = Watchfulness.of(view, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
     counted = Counter(state.health for state in states)
@@ -70,12 +73,15 @@ def status(ctx: typer.Context) -> None:
             for state in states
         ],
         "releases": [release.to_json() for release in releases],
+        "statistics": [statistic.to_json() for statistic in statistics],
     }
 
     def draw(console: "Console") -> None:
         _draw(console, project, states, now)
         if releases:
             _draw_releases(console, releases, now)
+        if statistics:
+            _draw_statistics(console, statistics)
         console.print()
         for line in watchfulness.lines():
             console.print(line)
@@ -133,3 +139,23 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
     console.print()
     draw_table(console, ("~release", "~table", "state", "since", "~held by"), rows)
     console.print(Text("clear: passes the configured limits; no more, and no statement of law", "dim"))
+
+
+def _draw_statistics(console: "Console", statistics: "Sequence[StatisticState]") -> None:
+    from monitor.frame.tables import draw_table
+
+    def said(moment: "datetime | None") -> str | None:
+        return None if moment is None else f"{moment:%Y-%m-%d %H:%MZ}"
+
+    rows = [
+        (
+            str(one.series),
+            one.word.value,
+            None if one.slot is None else said(one.slot.slot),
+            said(one.next_slot),
+            None if one.left is None else f"{one.left:,}",
+        )
+        for one in statistics
+    ]
+    console.print()
+    draw_table(console, ("~statistic", "state", "last slot", "next slot", ">answers left"), rows)

@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
-from annotated_types import Gt, Lt, MinLen
+from annotated_types import Gt, Lt
 from pydantic import Field, model_validator
 
 from monitor.config._scalars import Schedule
@@ -14,6 +14,8 @@ from remedies.differential_privacy import Accounting, nano
 from remedies.differential_privacy._ledger import Budget as LedgerBudget
 from remedies.differential_privacy._written import WrittenLoss
 from remedies.differential_privacy.answers import AnyStatistic, Declared, Terms
+
+StatisticName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
 
 
 class StandingStatistic(Section):
@@ -40,7 +42,7 @@ class Budget(Declared):
     delta: Annotated[Decimal, Gt(0), Lt(1)] | None = Field(
         None, description="With zcdp: the probability with which the epsilon that is shown may not hold."
     )
-    statistics: dict[Annotated[str, MinLen(1)], StandingStatistic] = Field(
+    statistics: dict[StatisticName, StandingStatistic] = Field(
         {}, description="Answers that the daemon gives on schedule, by name."
     )
 

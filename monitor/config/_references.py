@@ -11,6 +11,7 @@ from monitor.config._checks import Built, child, entries, items, text
 from monitor.config._messages import problem_at, suggest
 from monitor.config._yaml import Node
 from monitor.frame.problem import Problem
+from monitor.private.series import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,12 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
         if budgets is not None and name not in names.tables:
             message, hint = _unknown("table", name, "tables", names.tables)
             yield problem_at(budgets.keys[name], "config.unknown_reference", message, hint)
+    for name, budget in entries(budgets).items():
+        for statistic, node in entries(child(budget, "statistics")).items():
+            slot_name = Series(name, statistic).slot_name
+            if slot_name in names.tables:
+                message = f"table '{slot_name}' has the name under which slots of this statistic are kept"
+                yield problem_at(node.place, "config.name_taken", message, "give the statistic another name")
 
 
 def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:

@@ -287,3 +287,26 @@ def test_the_server_tells_the_time(store: Store, url: str) -> None:
         assert told == AT
     else:
         assert abs(told - datetime.now(UTC)) < HOUR
+
+
+def test_the_slot_that_ended_last(store: Store) -> None:
+    """Of a table, whatever runs now and whatever other tables did."""
+    plan(store, "a", "b")
+    with store.reading() as view:
+        assert view.last_ended("a") is None
+    (first,) = take(store, "a")
+    with store.writing() as book:
+        book.finish([first], now=AT + MINUTE)
+    (second,) = take(store, "a", now=AT + HOUR)
+    take(store, "b", now=AT + HOUR)
+    with store.reading() as view:
+        ended = view.last_ended("a")
+        assert ended is not None
+        assert (ended.id, ended.state) == (first.id, SlotState.DONE)
+    with store.writing() as book:
+        book.finish([second], now=AT + HOUR, state=SlotState.GIVEN_UP)
+    with store.reading() as view:
+        ended = view.last_ended("a")
+        assert ended is not None
+        assert (ended.id, ended.state) == (second.id, SlotState.GIVEN_UP)
+        assert view.last_ended("b") is None

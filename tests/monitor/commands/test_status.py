@@ -217,3 +217,33 @@ def test_a_configuration_with_errors_leaves_with_2(terminal: Terminal, words: tu
     terminal.configure(**{"tier: gold": "teir: gold"})
     (error,) = terminal.refused(*words)
     assert (error["code"], error["line"]) == ("config.unknown_key", 16)
+
+
+BUDGETS = """
+budgets:
+  orders:
+    total: 0.25
+    statistics: {hourly: {schedule: every 1h, statistic: count, epsilon: 0.1}}
+"""
+
+
+def test_standing_statistics_are_listed(terminal: Terminal) -> None:
+    """Each with its slots, and how many answers its budget still covers; a person reads the same."""
+    with (terminal.folder / "tablewatch.yaml").open("a", encoding="utf-8") as file:
+        file.write(BUDGETS)
+    (before,) = terminal.json("status")["statistics"]
+    assert (before["state"], before["answers_left"], before["last_slot"]) == ("no-budget", None, None)
+    assert terminal("budget", "create", "orders").code == 0
+    (waits,) = terminal.json("status")["statistics"]
+    assert waits == {
+        "table": "orders",
+        "statistic": "hourly",
+        "state": "waits",
+        "schedule": "every 1h",
+        "cost": "0.1",
+        "answers_left": 2,
+        "last_slot": None,
+        "last_slot_ended_at": None,
+        "next_slot": None,
+    }
+    assert "orders/hourly  waits  -          -                     2" in terminal("status").out

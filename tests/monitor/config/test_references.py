@@ -116,3 +116,20 @@ def test_a_tier_without_a_price_is_a_note(load_text: Load, small: str) -> None:
     text = small.replace("    owner: crew", "    tier: glod") + "cost: {tiers: {gold: {per_hour: 5}}}\n"
     (note,) = load_text(text).notes
     assert "tier glod has no price" in note.message
+
+
+def test_a_statistic_whose_slots_have_a_tables_name_is_refused(problems_of: Problems, small: str) -> None:
+    """Slots of tables and of statistics are kept under their names, side by side."""
+    named = small.replace("name: orders", "name: statistic:orders/n") + (
+        "  - {name: orders, source: files}\n"
+        "budgets: {orders: {total: 1, statistics: {n: {schedule: every 1d, statistic: count, epsilon: 0.1}}}}\n"
+    )
+    (problem,) = problems_of(named)
+    assert (problem.code, problem.hint) == ("config.name_taken", "give the statistic another name")
+
+
+@pytest.mark.parametrize("name", ["a/b", "'a b'", "''", "-a", "x" * 61])
+def test_a_statistics_name_is_a_plain_word(problems_of: Problems, small: str, name: str) -> None:
+    """It is a part of the ids of its requests."""
+    hourly = "{schedule: every 1d, statistic: count, epsilon: 1}"
+    assert problems_of(f"{small}budgets: {{orders: {{total: 1, statistics: {{{name}: {hourly}}}}}}}\n")

@@ -1,5 +1,6 @@
 """One daemon speaks for all, and goes on where a dead one left off."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -92,6 +93,27 @@ def test_what_several_daemons_notice_is_told_once(store, tmp_path):
         first.tell_operators(shop, happened)
         second.tell_operators(shop, happened)
     assert _heard(store) == ["config-failed", "config-fine", "config-failed"]
+
+
+def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(store, tmp_path):
+    """A budget that is spent stays so for months, through restarts; it is told anew after it was answered again."""
+    shop = project(tmp_path, "  operators: [desk]")
+    held = Happened(Operation.STATISTIC_HELD, "orders/weekly", why="less is left", since=NOW)
+    answered = Happened(Operation.STATISTIC_ANSWERED, "orders/weekly", until=NOW)
+    for day in range(0, 300, 50):
+        shop.clock.advance_to(NOW + timedelta(days=day))
+        Speaker(store, shop.clock, holder=f"start {day}").tell_operators(shop, held)
+    Speaker(store, shop.clock, holder="last").tell_operators(shop, replace(held, name="orders/other"))
+    Speaker(store, shop.clock, holder="last").tell_operators(shop, answered)
+    Speaker(store, shop.clock, holder="last").tell_operators(shop, held)
+    with store.reading() as view:
+        found = [one.payload for one in view.deliveries(NOW, 99) if one.subject is Subject.OPERATIONS]
+    assert sorted((one["operation"], one["name"]) for one in found) == [
+        ("statistic-answered", "orders/weekly"),
+        ("statistic-held", "orders/other"),
+        ("statistic-held", "orders/weekly"),
+        ("statistic-held", "orders/weekly"),
+    ]
 
 
 def test_two_who_tell_at_the_same_moment_do_not_both_succeed(store, tmp_path, monkeypatch):
