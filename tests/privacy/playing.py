@@ -171,6 +171,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("remedy-names", ["remedy", "microaggregate", "csv.tidy", "given/c.csv", "--columns", "name"]),
         ("remedy-few", ["remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"]),
         *_recodings(),
+        *_randomising(),
         ("backup", ["backup", "first-copy.db"]),
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
@@ -200,6 +201,26 @@ def _recodings() -> list[tuple[str, list[str]]]:
         ("suppress-json", ["remedy", "suppress", "csv.people", "given/h.csv", *asked[:4], "--format", "json"]),
         ("code", ["remedy", "code", "csv.tidy", "given/j.csv", "--top", "fee=500"]),
         ("code-names", ["remedy", "code", "csv.people", "given/k.csv", "--top", "name=500", "--format", "json"]),
+    ]
+
+
+def _randomising() -> list[tuple[str, list[str]]]:
+    """Give what randomises and compares: the domains are declared, and hold none of the values."""
+    domains = ("--domain", "name=one,two", "--domain", "fee=0..9")
+    others = ("--other", "name=one", "--other", "fee=0")
+    out = ["remedy", "randomise"]
+    agreed = ("--domain", "one,two", "--epsilon", "1")
+    return [
+        ("randomise", [*out, "csv.tidy", "given/l.csv", *domains, *others, "--epsilon", "1", "--drop-rest"]),
+        ("randomise-json", [*out, "csv.people", "given/m.csv", *domains, *others, "--pk", "2", "--format", "json"]),
+        ("randomise-outside", [*out, "csv.people", "given/n.csv", *domains, "--epsilon", "1"]),
+        ("reconstruct", ["remedy", "reconstruct", "given/l.csv", "--mechanism", "given/l.csv"]),
+        ("compare", ["disclosure", "compare", "csv.tidy", *domains, *others, "--runs", "2"]),
+        ("compare-json", ["disclosure", "compare", "sqlite.tidy", *domains, *others, "--format", "json"]),
+        ("compare-outside", ["disclosure", "compare", "csv.people", *domains, "--weight", "email"]),
+        ("perturb", ["local", "perturb", "one", *agreed]),
+        ("estimate-local", ["local", "estimate", "given/l.csv", *agreed]),
+        ("choose", ["local", "choose", *agreed]),
     ]
 
 

@@ -83,7 +83,8 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("silence-end", "0"), ("enable", "0"), ("import-gx", "0"), ("estimate", "0"), ("adopt", "0"), ("resend", "0"),
         ("remember", "3"), ("risk", "1"), ("risk-json", "1"), ("risk-subsets", "0"), ("risk-suggest", "0"),
         ("risk-strange", "2"), ("risk-population", "1"), ("remedy", "0"), ("remedy-json", "0"), ("remedy-names", "2"),
-        ("remedy-few", "2"),
+        ("remedy-few", "2"), ("randomise", "0"), ("randomise-json", "0"), ("randomise-outside", "2"), ("compare", "0"),
+        ("compare-json", "0"), ("compare-outside", "2"), ("perturb", "0"), ("estimate-local", "2"), ("choose", "0"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
