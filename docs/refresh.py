@@ -124,6 +124,8 @@ class _Words:
         kind = str(value.get("type", "any"))
         if "prefixItems" in value:
             return f"[{', '.join(self.of(one) for one in value['prefixItems'])}]"
+        if kind == "array" and "items" not in value:
+            return "empty list"
         if kind == "array":
             return "list of checks" if "oneOf" in value["items"] else f"list of: {self.of(value['items'])}"
         if kind == "object" and "oneOf" in value:
