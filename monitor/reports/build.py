@@ -14,6 +14,7 @@ from monitor.reports.evidence import Evidence
 from monitor.reports.headline import headline, unknown_week
 from monitor.reports.listing import Ranking, listed, rank, standout
 from monitor.reports.measured import figures_of, median_of
+from monitor.reports.releases import releases_in
 from monitor.reports.value import Comparison, Coverage, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
 from monitor.reports.watching import coverage_of, why_unknown
 from monitor.reports.week import Week
@@ -62,6 +63,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         tables_more=(ranking.tables if ranking else 0) - len(tables),
         incidents=listed(ranking, evidence, window),
         method=_method(evidence, week, measured[0], prices[0] or Cost()),
+        releases=releases_in(evidence, window),
     )
 
 

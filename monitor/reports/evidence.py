@@ -24,17 +24,21 @@ from incidents import measure as measure_window
 from incidents._spans import Ints
 from monitor.config import Config
 from monitor.figures.coverage import Observed, Watching, kept_since
+from monitor.figures.releases import ReleaseState
+from store import ReleaseEvent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """What is known at a moment.
 
-    `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`: unobserved
-    time that touches the week, the time since the last run included. `watches`: by check id. `results`: how often
-    checks found what in the week, None when that is no longer kept. `blind_weeks`: the Mondays of the earlier weeks in
-    which checks might have run and none could be evaluated. `pricing` is None where no rate is configured. `owners`: by
-    table, the name to show. `watching`: since when tables are watched. `observed`: when anything was seen in the week.
+    `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`:
+    unobserved time that touches the week, the time since the last run included. `watches`: by check id. `results`:
+    how often checks found what in the week, None when that is no longer kept. `blind_weeks`: the Mondays of the
+    earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
+    configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
+    anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
+    first.
     """
 
     config: Config
@@ -47,6 +51,8 @@ class Evidence:
     results: Mapping[Status, int] | None
     look_up: Callable[[Sequence[int]], Sequence[Incident]]
     blind_weeks: frozenset[date] = frozenset()
+    releases: Sequence[ReleaseState] = ()
+    exports: Sequence[ReleaseEvent] = ()
     owners: Mapping[str, str | None] = field(init=False)
     watching: Watching = field(init=False)
     observed: Observed = field(init=False)

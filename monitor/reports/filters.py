@@ -7,9 +7,18 @@ from typing import Any, Final
 
 from checks import Message, Severity, Voice
 from incidents import Resolution, State
+from monitor.figures.releases import ReleaseWord
 from monitor.reports import charts, sentences
 from monitor.reports.value import DayBar, WeekBar
-from monitor.reports.words import RESOLUTIONS, SEVERITIES, SEVERITY_SHAPES, STATE_SHAPES, STATES
+from monitor.reports.words import (
+    RELEASE_SHAPES,
+    RELEASES,
+    RESOLUTIONS,
+    SEVERITIES,
+    SEVERITY_SHAPES,
+    STATE_SHAPES,
+    STATES,
+)
 from monitor.voice import Money
 
 NOTHING: Final = "\N{EN DASH}"
@@ -100,8 +109,13 @@ _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {
     Severity: SEVERITIES,
     State: STATES,
     Resolution: RESOLUTIONS,
+    ReleaseWord: RELEASES,
 }
-_SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {Severity: SEVERITY_SHAPES, State: STATE_SHAPES}
+_SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
+    Severity: SEVERITY_SHAPES,
+    State: STATE_SHAPES,
+    ReleaseWord: RELEASE_SHAPES,
+}
 
 
 def _columns(bars: Sequence[DayBar | WeekBar]) -> charts.ColumnChart:

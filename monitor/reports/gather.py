@@ -5,11 +5,12 @@ from datetime import datetime
 
 from incidents import Incident, to_us
 from monitor.figures.coverage import lasting_gaps
+from monitor.releasing.record import states_now
 from monitor.reports.build import TREND_WEEKS
 from monitor.reports.evidence import Evidence
 from monitor.reports.week import Week
 from monitor.wiring import Project
-from store import View
+from store import ReleaseEventKind, View
 
 
 def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
@@ -36,4 +37,6 @@ def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
         blind_weeks=frozenset(
             one.monday for one in earlier if one.start >= kept_since and not view.saw_anything(one.start, one.end)
         ),
+        releases=states_now(project, view),
+        exports=view.release_events(kind=ReleaseEventKind.EXPORTED),
     )

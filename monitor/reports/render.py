@@ -28,6 +28,7 @@ SECTIONS: Final = (
     "owners",
     "trend",
     "tables",
+    "releases",
     "incidents",
     "method",
 )

@@ -20,6 +20,7 @@ from monitor.reports.value import (
     Diagnosis,
     Figures,
     Method,
+    Releases,
     Row,
     Share,
     Spread,
@@ -76,6 +77,7 @@ def as_json(report: WeeklyReport, voice: BabelVoice) -> dict[str, Any]:
             "more": report.incidents.more,
         },
         "method": _method(report.method),
+        "releases": _releases(report.releases, voice),
     }
 
 
@@ -212,4 +214,37 @@ def _method(method: Method) -> dict[str, Any]:
         "rate_notes": list(method.rate_notes),
         "unpriced_h": _hours(method.unpriced_us),
         "disclosure_incidents": method.disclosure,
+    }
+
+
+def _releases(releases: Releases, voice: Voice) -> dict[str, Any]:
+    return {
+        "shown": [
+            {
+                "release": row.name,
+                "table": row.table,
+                "audience": row.audience,
+                "state": row.word.value,
+                "why": [one.render(voice) for one in row.why],
+                "since": None if row.since is None else row.since.isoformat(),
+                "until": None if row.until is None else row.until.isoformat(),
+            }
+            for row in releases.rows
+        ],
+        "more": releases.more,
+        "at_risk": releases.at_risk,
+        "exports": [
+            {
+                "release": row.release,
+                "at": row.at.isoformat(),
+                "by": row.by,
+                "file": row.file,
+                "remedy": row.remedy,
+                "rows": row.rows,
+                "k": row.k,
+                "epsilon": row.epsilon,
+            }
+            for row in releases.exports
+        ],
+        "exports_more": releases.exports_more,
     }

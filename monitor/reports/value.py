@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.figures.releases import ReleaseWord
 from monitor.reports.week import Week
 
 
@@ -246,6 +247,44 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseRow:
+    """How a release stands, and why; `since` is None if it never was otherwise, `until` if an approval has no end."""
+
+    name: str
+    table: str
+    audience: str | None
+    word: ReleaseWord
+    why: tuple[Message, ...]
+    since: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """A file that was given out. `epsilon`: what it cost, as it was said; None of a table that was grouped."""
+
+    release: str
+    at: datetime
+    by: str
+    file: str
+    remedy: str
+    rows: int
+    k: int | None
+    epsilon: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """The releases, those at risk first, and what was given out in the week; `more` counts those left out."""
+
+    rows: tuple[ReleaseRow, ...] = ()
+    more: int = 0
+    at_risk: int = 0
+    exports: tuple[ExportRow, ...] = ()
+    exports_more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WeeklyReport:
     """The whole report.
 
@@ -270,6 +309,7 @@ class WeeklyReport:
     tables_more: int
     incidents: IncidentList
     method: Method
+    releases: Releases = Releases()
 
     @property
     def complete(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 from checks import Message, Severity, UnknownReason
 from incidents import NOT_RUN, FoundBy, Resolution, State
+from monitor.figures.releases import ReleaseWord
 
 SEVERITIES: Final[Mapping[Severity, Message]] = {
     Severity.CRITICAL: Message("critical"),
@@ -34,6 +35,18 @@ RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
 FOUND_BY: Final[Mapping[FoundBy, Message]] = {
     FoundBy.CHECK: Message("found by a check"),
     FoundBy.PERSON: Message("found by a person"),
+}
+RELEASES: Final[Mapping[ReleaseWord, Message]] = {
+    ReleaseWord.HOLD: Message("on hold"),
+    ReleaseWord.EXPIRED: Message("expired"),
+    ReleaseWord.APPROVED: Message("approved"),
+    ReleaseWord.CLEAR: Message("within its limits"),
+}
+RELEASE_SHAPES: Final[Mapping[ReleaseWord, str]] = {
+    ReleaseWord.HOLD: "▲",
+    ReleaseWord.EXPIRED: "△",
+    ReleaseWord.APPROVED: "●",
+    ReleaseWord.CLEAR: "○",
 }
 NOT_WATCHED: Final = Message("nothing was watched yet")
 NOT_KEPT: Final = Message("no longer kept")
