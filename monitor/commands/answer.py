@@ -212,7 +212,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
 
     charge = charge_of(data_set, statistic, "dry-run")
     standing = at.ledger.standing(charge.data_set, charge.unit)
-    noises = statistic.noises(data_set.terms)
+    accuracy = statistic.accuracy(data_set.terms)
     result = {
         "schema": "tablewatch.answer-plan/1",
         "ok": True,
@@ -220,10 +220,10 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
         "request": charge.request,
         "cost": text_of(charge.nano),
         "covered": charge.nano <= standing.left,
-        "noise": [noise.as_json() for noise in noises],
+        "noise": list(accuracy),
         "budget": standing_json(standing),
     }
-    invocation.emit(result, lambda console: draw_plan(console, charge, standing, noises))
+    invocation.emit(result, lambda console: draw_plan(console, charge, standing, accuracy))
 
 
 def _tell(

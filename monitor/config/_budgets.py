@@ -61,6 +61,7 @@ class Budget(Declared):
     def _fits_together(self) -> Self:
         if (self.accounting is Accounting.ZCDP) != (self.delta is not None):
             raise ValueError("'delta' goes with 'accounting: zcdp', and is needed there, such as 1e-6")
+        self.in_ledger("table")
         for name, standing in self.statistics.items():
             try:
                 standing.ask.check(self.terms)

@@ -149,12 +149,29 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
         if budgets is not None and name not in names.tables:
             message, hint = _unknown("table", name, "tables", names.tables)
             yield problem_at(budgets.keys[name], "config.unknown_reference", message, hint)
+    yield from _one_budget_each(tree)
     for name, budget in entries(budgets).items():
         for statistic, node in entries(child(budget, "statistics")).items():
             slot_name = Series(name, statistic).slot_name
             if slot_name in names.tables:
                 message = f"table '{slot_name}' has the name under which slots of this statistic are kept"
                 yield problem_at(node.place, "config.name_taken", message, "give the statistic another name")
+
+
+def _one_budget_each(tree: Node) -> Iterator[Problem]:
+    """Find two budgets of the same table under two names: each would be spent as if the other were not."""
+    budgets = child(tree, "budgets")
+    first: dict[tuple[str | None, str | None], str] = {}
+    for table in items(child(tree, "tables")):
+        name = text(table, "name")
+        if budgets is None or name not in entries(budgets):
+            continue
+        place = text(table, "source"), text(table, "table") or name
+        other = first.setdefault(place, str(name))
+        if other != name:
+            message = f"'{name}' and '{other}' are the same table, which has one budget"
+            hint = f"ask for '{other}', and leave this budget out"
+            yield problem_at(budgets.keys[str(name)], "config.two_budgets", message, hint)
 
 
 def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:

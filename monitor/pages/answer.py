@@ -12,7 +12,6 @@ from monitor.private.ask import Told
 from monitor.private.standing import loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Charge, GivenAnswer, Standing
-from remedies.differential_privacy.answers._noise import Noise
 
 _REST = "(other)"
 
@@ -32,13 +31,13 @@ def draw_answer(console: Console, told: Told, standing: Standing) -> None:
     console.print(Text(f"request {visible(told.request_id)}", "dim"))
 
 
-def draw_plan(console: Console, charge: Charge, standing: Standing, noises: Sequence[Noise]) -> None:
+def draw_plan(console: Console, charge: Charge, standing: Standing, noises: Sequence[Mapping[str, Any]]) -> None:
     """Print what a request would cost, and how far off its answer would be."""
     word = loss_word(standing)
     console.print(Text(f"It would cost {text_of(charge.nano)} of {text_of(standing.left)} {word} that are left."))
     if charge.nano > standing.left:
         console.print(Text("It would be refused: the budget does not cover it.", "yellow"))
-    for line in _accuracy([noise.as_json() for noise in noises]):
+    for line in _accuracy(noises):
         console.print(Text(line))
 
 

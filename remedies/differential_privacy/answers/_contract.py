@@ -114,6 +114,14 @@ class Statistic(Declaration, ABC):
             Misfit: it cannot be answered under these terms.
         """
 
+    def accuracy(self, terms: Terms) -> Sequence[Mapping[str, Json]]:
+        """Say how far off an answer may be, as plain data: of each noise, its distribution and what it means.
+
+        Raises:
+            Misfit: it cannot be answered under these terms.
+        """
+        return [noise.as_json() for noise in self.noises(terms)]
+
     @abstractmethod
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:
         """Give the sums that are asked of the rows that count."""

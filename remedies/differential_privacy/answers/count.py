@@ -39,4 +39,4 @@ class Count(Statistic):
         """Give the count with noise; it may be below 0."""
         (noise,) = self.noises(terms)
         (value,) = noise.added([int(found[0]["rows"])])
-        return {"value": value, "noise": [noise.as_json()]}
+        return {"value": value, "noise": list(self.accuracy(terms))}

@@ -48,4 +48,4 @@ class Histogram(Statistic):
         (noise,) = self.noises(terms)
         counts = noise.added(grid.filled(found, "rows"))
         groups: list[Json] = [{"by": grid.labels(cell), "value": value} for cell, value in enumerate(counts)]
-        return {"groups": groups, "noise": [noise.as_json()]}
+        return {"groups": groups, "noise": list(self.accuracy(terms))}

@@ -87,7 +87,7 @@ class Mean(Statistic):
             counted = noises[1].added(rows)
             means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counted, strict=True)]
         values = [plain(mean * Fraction(limits.grid)) for mean in means]
-        said: dict[str, Json] = {"noise": [noise.as_json() for noise in noises]}
+        said: dict[str, Json] = {"noise": list(self.accuracy(terms))}
         if not self.by:
             return {"value": values[0], **said}
         return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}

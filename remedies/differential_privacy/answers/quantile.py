@@ -74,11 +74,16 @@ class Quantile(Statistic):
         moved = quantile_sensitivity(terms.declared.adjacency, share=share, rows=rows_per_unit)
         epsilon = self._epsilon(terms)
         place = exponential_mechanism(utilities, sensitivity=moved, nano_epsilon=epsilon)
-        reach = 2 * moved * NANO / epsilon * (math.log(len(counts)) + _SURE) / share.denominator
-        return {
-            "value": plain(limits.number(limits.low_units + place * step)),
-            "noise": [{"of": "choice", "distribution": "exponential-mechanism", "rank_within_95": math.ceil(reach)}],
-        }
+        return {"value": plain(limits.number(limits.low_units + place * step)), "noise": list(self.accuracy(terms))}
+
+    def accuracy(self, terms: Terms) -> Sequence[Mapping[str, Json]]:
+        """Say how many rows the choice may be off (McSherry, Talwar 2007, theorem 6), which depends on no row."""
+        limits, step = self._candidates(terms)
+        share = Fraction(self.share)
+        moved = quantile_sensitivity(terms.declared.adjacency, share=share, rows=terms.declared.rows_per_unit)
+        candidates = (limits.high_units - limits.low_units) // step + 1
+        reach = 2 * moved * NANO / self._epsilon(terms) * (math.log(candidates) + _SURE) / share.denominator
+        return [{"of": "choice", "distribution": "exponential-mechanism", "rank_within_95": math.ceil(reach)}]
 
     def _candidates(self, terms: Terms) -> tuple[Limits, int]:
         """Give the limits, and how far candidates lie apart, in units of the grid.
@@ -98,11 +103,7 @@ class Quantile(Statistic):
         return limits, step.numerator
 
     def _epsilon(self, terms: Terms) -> int:
-        """Give what the choice costs in nano-epsilon; of rho, so much that epsilon^2 / 2 is within it.
-
-        Raises:
-            Misfit: nothing is left of so small a rho.
-        """
+        """Give what the choice costs in nano-epsilon; of rho, so much that epsilon^2 / 2 is within it."""
         price = self.nano(terms.accounting)
         if terms.accounting is Accounting.PURE:
             return price

@@ -57,7 +57,7 @@ class Sum(Statistic):
         grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
         (noise,) = self.noises(terms)
         values = [plain(limits.number(units)) for units in noise.added(grid.filled(found, "units"))]
-        said: dict[str, Json] = {"noise": [noise.as_json()]}
+        said: dict[str, Json] = {"noise": list(self.accuracy(terms))}
         if not self.by:
             return {"value": values[0], **said}
         return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}
