@@ -66,9 +66,9 @@ class BabelVoice:
     """A voice for one language and one time zone.
 
     Kinds of value, beside those of `checks.Voice`: `tenths` (a number with one decimal), `hours` (a length in hours and
-    minutes, never days), `money` (a `Money`), `date` (11 Nov), `full_date` (with the year), `day` (with the weekday),
-    `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a timedelta or seconds; times are aware and
-    told in the voice's zone.
+    minutes, never days), `money` (a `Money`), `moment` (2026-11-11 10:10), `date` (11 Nov), `full_date` (with the
+    year), `day` (with the weekday), `weekday`, `dates` (a pair of dates as an interval). Lengths of time are a
+    timedelta or seconds; times are aware and told in the voice's zone.
     """
 
     def __init__(self, locale: str, timezone: str) -> None:
@@ -110,7 +110,7 @@ class BabelVoice:
                 return self._length(value, ("h", "min", "s"))
             case "money":
                 return format_currency(value.rounded, value.currency, locale=self._locale)
-            case "time" | "date" | "full_date" | "day" | "weekday" | "dates":
+            case "time" | "moment" | "date" | "full_date" | "day" | "weekday" | "dates":
                 return self._when(value, kind)
             case _:
                 return value.render(self) if isinstance(value, Message) else str(value)
@@ -132,6 +132,8 @@ class BabelVoice:
                     .replace("{1}", day)
                     .replace("{0}", format_time(local.time(), "HH:mm", locale=self._locale))
                 )
+            case (datetime() as moment, "moment"):
+                return f"{moment.astimezone(self.zone):%Y-%m-%d %H:%M}"
             case (datetime() as moment, "full_date"):
                 return self._when(moment.astimezone(self.zone).date(), kind)
             case ((date() as first, date() as last), "dates"):

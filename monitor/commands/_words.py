@@ -41,6 +41,13 @@ class FoundByWord(StrEnum):
     PERSON = "person"
 
 
+class LocaleWord(StrEnum):
+    """Which language a page speaks."""
+
+    EN = "en"
+    JA = "ja"
+
+
 def who(given: str | None) -> str:
     """Give who does something: whoever was named, else the name under which this machine knows its user."""
     if given is not None:

@@ -1,12 +1,13 @@
 """`tablewatch report`: what happened, for those who read it on Monday morning."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.commands._pages import deliver, format_for
+from monitor.commands._words import LocaleWord
 from monitor.frame.output import Invocation, remember_format
 from monitor.frame.problem import ExitCode, Problem, Stop
 
@@ -25,13 +26,6 @@ class ReportFormat(StrEnum):
     HTML = "html"
     MARKDOWN = "markdown"
     JSON = "json"
-
-
-class ReportLocale(StrEnum):
-    """Which language a report speaks."""
-
-    EN = "en"
-    JA = "ja"
 
 
 _BY_SUFFIX = {
@@ -60,9 +54,7 @@ def weekly(
         Path | None,
         typer.Option(help="Write to this file: .html, .htm, .md or .json.", show_default="standard output"),
     ] = None,
-    locale: Annotated[
-        ReportLocale | None, typer.Option(help="The language.", show_default="the configuration's")
-    ] = None,
+    locale: Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")] = None,
     output_format: Annotated[
         ReportFormat | None,
         typer.Option(
@@ -81,32 +73,14 @@ def weekly(
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
-    written = _format(output_format, out, invocation)
+    wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
+    written = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
     project = Project.of(invocation)
     now = project.clock.now()
     chosen = _week(project, week, now)
     report = _build(project, chosen, now)
     voice = BabelVoice(locale or project.config.locale, project.config.timezone)
-    _deliver(_said(report, voice, written, invocation), out, invocation)
-
-
-def _format(asked: ReportFormat | None, out: Path | None, invocation: Invocation) -> ReportFormat:
-    """Give the format that was asked for, else the one that the file's name asks for, else a page.
-
-    Raises:
-        Stop: the name's ending says another format than --format, or one that reports are not written in.
-    """
-    wanted = asked or (ReportFormat.JSON if invocation.as_json else None)
-    ending = "" if out is None else out.suffix.lower()
-    named = _BY_SUFFIX.get(ending)
-    if wanted is None and ending and named is None:
-        known = ", ".join(_BY_SUFFIX)
-        said = f"{out} ends in '{ending}', which is none of {known}; choose one of these, or give --format"
-        raise Stop(ExitCode.USAGE, Problem("report.out", f"{said} (a page is made a PDF by printing it)"))
-    if wanted is not None and named not in {None, wanted}:
-        said = f"{out} is named as {named}, but --format is {wanted}; change one of them"
-        raise Stop(ExitCode.USAGE, Problem("report.out", said))
-    return wanted or named or ReportFormat.HTML
+    deliver(_said(report, voice, written, invocation), out, invocation, code="report.out")
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
@@ -145,16 +119,3 @@ def _said(report: "WeeklyReport", voice: "BabelVoice", written: ReportFormat, in
             return render.as_markdown(report, voice, redact=redact)
         case ReportFormat.JSON:
             return shape.as_text(redact.value(shape.as_json(report, voice)))
-
-
-def _deliver(text: str, out: Path | None, invocation: Invocation) -> None:
-    if out is None:
-        sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
-        sys.stdout.buffer.flush()
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise Stop(ExitCode.USAGE, Problem("report.out", f"cannot write {out}: {reason}")) from None
-    invocation.note(f"wrote {out}")

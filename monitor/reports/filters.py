@@ -52,7 +52,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
         said = show(abs(value), "hours")
         return said if not value else f"{'+' if value > 0 else chr(0x2212)}{said}"
 
-    kinds = ("hours", "number", "ratio", "time", "date", "day", "weekday")
+    kinds = ("hours", "number", "ratio", "time", "moment", "date", "day", "weekday")
     return {
         **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
         "show": show,

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import importlib.resources
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -39,10 +39,15 @@ _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 def as_html(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
     """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
-    style = (importlib.resources.files("templates") / "report" / "weekly.css").read_text(encoding="utf-8")
+    return _render("html", report, voice, masking(redact), **styled("report/weekly.css"))
+
+
+def styled(*names: str) -> Mapping[str, Any]:
+    """Give our own style sheets as one, and the hash by which a page's security policy allows it."""
+    folder = importlib.resources.files("templates")
+    style = "\n".join(folder.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in names)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    own_style = Markup(style)  # noqa: S704 - our own file
-    return _render("html", report, voice, masking(redact), style=own_style, style_hash=f"sha256-{digest}")
+    return {"style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704 - our own files
 
 
 def as_markdown(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
