@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from time import perf_counter
@@ -16,18 +15,18 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from checks import Json
 from checks._columns import ColumnName
+from remedies._bounds import in_type, is_number
 from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
 from remedies._errors import Misfit, Refused
 from remedies._recoded import check_columns
-from remedies.generalisation import text_of
-from remedies.generalisation._units import number_in
+from remedies._tally import CodedCells, Distinct, Tally
+from remedies.generalisation import coding, text_of
+from remedies.generalisation._spell import distinct_texts, scalars_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies.generalisation import Recoding
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
+    from checks.risk import Hierarchy
 
 
 def _bounded(bound: Decimal) -> Decimal:
@@ -87,30 +86,65 @@ class Code(RemedyParameters):
             Misfit: a column is missing or holds what is no number, or its type cannot hold the bound.
             Refused: the output was looked at and still has numbers beyond a bound; nothing is given out.
         """
-        from remedies.generalisation import utilities
-
         check_columns(self.columns, frame)
-        if not len(frame):
-            raise Misfit("the table has no rows; there is nothing to code")
-        began, treated, changed, lost = perf_counter(), frame.copy(deep=False), {}, {}
-        for number, name in enumerate(self.columns):
-            coded = self._coded(frame[name])
-            treated[name], changed[name] = self._written(frame[name], coded)
-            lost[name] = 100 * utilities(coded.recoding).columns[name].loss
-            if progress is not None:
-                progress((number + 1) / len(self.columns))
+        began = perf_counter()
+        distinct = {name: self.distinct(name, frame[name]) for name in self.columns}
+        self.check(distinct, len(frame))
+        tally = Tally(self.columns)
+        treated = self.piece(frame, tally)
+        if progress is not None:
+            progress(1.0)
         guarantee = self.guarantee({name: self._beyond(treated[name]) for name in self.columns})
-        bill = Bill(
+        return Treatment(treated, self.bill(tally, distinct, guarantee, seconds=perf_counter() - began))
+
+    def check(self, distinct: Mapping[str, Distinct], rows: int) -> None:
+        """See that there is something to code.
+
+        Raises:
+            Misfit: there is no row, or a column without a value.
+        """
+        if not rows:
+            raise Misfit("the table has no rows; there is nothing to code")
+        for name, numbers in distinct.items():
+            if not numbers.every:
+                raise Misfit(f"column '{name}' holds no value; expected numbers")
+
+    def distinct(self, name: str, values: Iterable[object]) -> Distinct:
+        """Count the distinct numbers of a column, and those that its bounds join.
+
+        Raises:
+            Misfit: a value is no number.
+        """
+        texts = distinct_texts(values)
+        if not texts:
+            return Distinct(0)
+        coded = self._hierarchy(name, texts).levels[1]
+        return Distinct(len(texts), coded.count(self._label(name, "top")), coded.count(self._label(name, "bottom")))
+
+    def piece(self, frame: pd.DataFrame, tally: Tally) -> pd.DataFrame:
+        """Give a copy of some rows of a table without numbers beyond the bounds, and add to `tally` what was coded.
+
+        Raises:
+            Misfit: a column holds what is no number, or its type cannot hold the bound.
+        """
+        treated, cells = frame.copy(deep=False), {}
+        for name in self.columns:
+            treated[name], cells[name] = self._coded(frame[name])
+        tally.add(cells, len(frame))
+        return treated
+
+    def bill(self, tally: Tally, distinct: Mapping[str, Distinct], guarantee: Guarantee, *, seconds: float) -> Bill:
+        """Say what it cost."""
+        return Bill(
             remedy=self.name,
-            rows=len(frame),
-            rows_changed=int(np.logical_or.reduce(list(changed.values())).sum()),
+            rows=tally.rows,
+            rows_changed=tally.rows_changed,
             rows_suppressed=0,
-            cells_changed={name: int(cells.sum()) for name, cells in changed.items()},
-            information_lost=lost,
+            cells_changed=dict(tally.changed),
+            information_lost=tally.losses(distinct),
             guarantee=guarantee,
-            figures={"as": self.form.value, "seconds": perf_counter() - began},
+            figures={"as": self.form.value, "seconds": seconds},
         )
-        return Treatment(treated, bill)
 
     def guarantee(self, found: Mapping[str, int]) -> Guarantee:
         """Say how many numbers of each column of an output lie beyond its bounds: none.
@@ -144,98 +178,85 @@ class Code(RemedyParameters):
         above = [] if high is None else [f"{_quoted(name)} {'>=' if with_top else '>'} {high}"]
         return [*above, *([] if low is None else [f"{_quoted(name)} < {low}"])]
 
-    def _coded(self, column: pd.Series[Any]) -> _Coded:
-        """Find the labels, as a hierarchy of one level has them.
+    def _hierarchy(self, name: str, values: Iterable[object]) -> Hierarchy:
+        """Give the hierarchy of one level that a column's bounds are.
 
         Raises:
-            Misfit: the column holds no number, or what is none.
+            Misfit: a value is no number.
         """
-        from remedies.generalisation import Recoding
-        from remedies.generalisation._coding import coding
-        from remedies.generalisation._frequencies import read_table
-
-        name = str(column.name)
-        if column.isna().all():
-            raise Misfit(f"column '{name}' holds no value; expected numbers")
         try:
-            hierarchy = coding(column, top=self.top.get(name), bottom=self.bottom.get(name), root=None)
+            return coding(values, top=self.top.get(name), bottom=self.bottom.get(name), root=None)
         except Misfit as error:
             raise Misfit(f"column '{name}': {error}") from None
-        frequencies, rows = read_table(column.to_frame(), {name: hierarchy})
-        return _Coded(Recoding.of_node(frequencies, [1]), rows)
 
-    def _written(self, column: pd.Series[Any], coded: _Coded) -> tuple[pd.Series[Any], Mask]:
-        """Give a column as it leaves, and which cells of it read otherwise than before."""
-        before, after = coded.texts()
-        coded_cells = (before != after) & column.notna().to_numpy()  # NULL stays, though all others have one label
-        if self.form is Form.LABEL:
-            return coded.recoding.columns[0].written(column, coded.rows).mask(column.isna()), coded_cells
+    def _label(self, name: str, side: Literal["top", "bottom"]) -> str | None:
+        bound = (self.top if side == "top" else self.bottom).get(name)
+        return None if bound is None else f"{'>=' if side == 'top' else '<'}{text_of(bound)}"
+
+    def _coded(self, column: pd.Series[Any]) -> tuple[pd.Series[Any], CodedCells]:
+        """Give a column as it leaves, and which cells of it are coded.
+
+        Raises:
+            Misfit: as `piece`.
+        """
         name = str(column.name)
-        written, changed = column, np.zeros(len(column), dtype=np.bool_)
-        for bound, sign in ((self.top.get(name), ">"), (self.bottom.get(name), "<")):
-            if bound is None:
-                continue
-            beyond = coded_cells & np.array([str(text).startswith(sign) for text in after])
-            beyond &= before != text_of(bound)
-            written, changed = written.mask(beyond, _in_type(column, bound)), changed | beyond
-        return written, changed
+        if self.form is Form.NUMBER and is_number(column):
+            cells = self._compared(column)
+        else:
+            after, cells = self._labelled(column)
+            if self.form is Form.LABEL:
+                return after, cells
+        written = column
+        for bound, there in ((self.top.get(name), cells.above), (self.bottom.get(name), cells.below)):
+            if bound is not None:
+                written = written.mask(there & cells.changed, in_type(column, bound))
+        return written, cells
 
+    def _compared(self, column: pd.Series[Any]) -> CodedCells:
+        """Find the cells by comparing numbers: their type holds the bounds exactly, or refuses them."""
+        name, nothing = str(column.name), np.zeros(len(column), dtype=np.bool_)
+        if np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+            raise Misfit(f"column '{name}' holds infinite values; expected finite numbers")
+        found = {"above": nothing, "below": nothing, "changed": nothing}
+        for side, bounds in (("above", self.top), ("below", self.bottom)):
+            if name in bounds:
+                bound: Any = in_type(column, bounds[name])
+                there = column >= bound if side == "above" else column < bound
+                found[side] = there.to_numpy(dtype=np.bool_, na_value=False)
+                found["changed"] = found["changed"] | (
+                    found[side] & (column != bound).to_numpy(dtype=np.bool_, na_value=False)
+                )
+        return CodedCells(**found)
 
-@dataclass(frozen=True, slots=True)
-class _Coded:
-    """The labels of a column. `rows` int64 (rows,): the combination of each row."""
+    def _labelled(self, column: pd.Series[Any]) -> tuple[pd.Series[Any], CodedCells]:
+        """Find the cells by the texts of their values, and give what these become."""
+        import pandas as pd
 
-    recoding: Recoding
-    rows: npt.NDArray[np.int64]
+        name = str(column.name)
+        codes, values = pd.factorize(column, use_na_sentinel=True)
+        before = np.array([*map(text_of, scalars_of(values, name)), None], dtype=object)  # NULL: the code -1, the last
+        after = self._after(name, before)
+        top, bottom = self._label(name, "top"), self._label(name, "bottom")
+        above, below = (np.array([text is not None and text == label for text in after]) for label in (top, bottom))
+        changed = before != after
+        if self.form is Form.NUMBER:  # the bound itself stays what it is
+            ends = [text_of(bound) for bound in (self.top.get(name), self.bottom.get(name)) if bound is not None]
+            changed = changed & np.array([text not in ends for text in before])
+        labels = pd.Series(after[codes], index=column.index, name=column.name, dtype="str")
+        return labels, CodedCells(changed[codes], above[codes], below[codes])
 
-    def texts(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
-        """Give what each row reads before and after: object (rows,), None for NULL."""
-        column, leaves = self.recoding.columns[0], self.recoding.frequencies.codes[:, 0]
-        before = np.array([*map(text_of, column.domain.values)], dtype=object)[leaves]
-        after = np.array([*map(text_of, column.labels.texts)], dtype=object)[column.numbers]
-        return before[self.rows], after[self.rows]
+    def _after(self, name: str, texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+        """Give what each text becomes, None for None."""
+        known = [text for text in texts if text is not None]
+        if not known:
+            return texts
+        hierarchy = self._hierarchy(name, known)
+        labels = dict(zip(hierarchy.levels[0], hierarchy.levels[1], strict=True))
+        return np.array([None if text is None else labels[text] for text in texts], dtype=object)
 
 
 def _upper(bound: Decimal | None) -> float:
     return math.nan if bound is None else float(bound)
-
-
-def _in_type(column: pd.Series[Any], bound: Decimal) -> object:
-    """Give a bound as a value of a column.
-
-    Raises:
-        Misfit: the column holds whole numbers, and the bound is none, or its type cannot hold the bound exactly.
-    """
-    import pandas as pd
-    import pyarrow as pa
-
-    value = _of_kind(column, bound)
-    try:
-        held = text_of(pd.Series([value], dtype=column.dtype).iloc[0])
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
-        held = None
-    if number_in(held or "") != bound:
-        hint = "name one that it can hold, or ask for labels"
-        raise Misfit(f"column '{column.name}' has a type that cannot hold its bound {bound}; {hint}")
-    return value
-
-
-def _of_kind(column: pd.Series[Any], bound: Decimal) -> object:
-    """Give a bound as Python writes a value of a column.
-
-    Raises:
-        Misfit: the column holds whole numbers, and the bound is none.
-    """
-    from pandas.api.types import infer_dtype, is_float_dtype, is_integer_dtype
-
-    if is_integer_dtype(column.dtype) or infer_dtype(column, skipna=True) == "integer":
-        if bound != int(bound):
-            raise Misfit(f"column '{column.name}' holds whole numbers, and its bound {bound} is none; name a whole one")
-        return int(bound)
-    if is_float_dtype(column.dtype):
-        return float(bound)
-    kind = infer_dtype(column, skipna=True)
-    return {"string": str(bound), "floating": float(bound)}.get(kind, bound)
 
 
 def _json(bound: Decimal | None) -> Json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from monitor.commands._remedy_dropped import dropped
 from monitor.commands._remedy_words import columns_of, limits_said, release_of, told
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.frame.output import Invocation
@@ -59,6 +60,8 @@ class Said:
     closeness: Sequence[str] | None
     folder: Path | None = None
     inline: Sequence[str] = ()
+    drop: str | None = None
+    drop_identifiers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class Meant:
     """A table, and what is to be alike in it.
 
     `columns`: the quasi-identifiers that are treated. `every`: those, and all others that are classified so: what the
-    output is grouped by. `there`: all columns. `named`: direct identifiers among them. `limits`: as a remedy has them.
+    output is grouped by. `there`: all columns. `named`: direct identifiers among those that leave. `limits`: as a
+    remedy has them. `drop`: columns that do not leave.
     """
 
     place: "Place"
@@ -76,13 +80,15 @@ class Meant:
     there: Sequence[str]
     named: Sequence[str]
     limits: Mapping[str, Any]
+    drop: tuple[str, ...]
 
 
 def meant_by(said: Said, invocation: Invocation) -> Meant:
     """Find the table, its release and its columns.
 
     Raises:
-        Stop: there is no such table or release, or no column is named; or the table cannot be read.
+        Stop: there is no such table or release, no column is named, or one that is needed shall be left out; or the
+            table cannot be read.
     """
     from monitor.disclosure.place import place_of
     from monitor.treatment.given import columns_in
@@ -94,14 +100,19 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
     if not columns:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     there = columns_in(place)
+    named = [name for name in columns_of(place, release, "direct-identifier") if name in there]
+    limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
+    needed = {*columns, *limits["l"], *limits["t"]}
+    drop = dropped(said.drop, identifiers=said.drop_identifiers, named=named, there=there, needed=needed)
     return Meant(
         place=place,
         release=release,
         columns=columns,
-        every=tuple(dict.fromkeys((*columns, *known))),
+        every=tuple(name for name in dict.fromkeys((*columns, *known)) if name not in drop),
         there=there,
-        named=[name for name in columns_of(place, release, "direct-identifier") if name in there],
-        limits=limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness),
+        named=[name for name in named if name not in drop],
+        limits=limits,
+        drop=drop,
     )
 
 

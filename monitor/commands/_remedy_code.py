@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
 from monitor.commands._remedy_words import Force, Given, Out, each_once, told
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.frame.output import Invocation
@@ -28,6 +29,8 @@ def code(
     form: Annotated[
         str, typer.Option("--as", help="number: the bound, so that the column stays numeric; label: the text >=80.")
     ] = "number",
+    drop: Drop = None,
+    drop_identifiers: DropIdentifiers = False,
     force: Force = False,
 ) -> None:
     """Code the largest and the smallest numbers, so that extremes do not stand out.
@@ -36,11 +39,12 @@ def code(
 
     Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """
+    from checks import ColumnClass
     from monitor.disclosure.place import place_of
     from monitor.pages.generalisation import draw_coding
-    from monitor.treatment.given import read
-    from monitor.treatment.output import check_not_read, check_place, write_proved
-    from monitor.treatment.proved import prove_bounds
+    from monitor.treatment.coded import code_table
+    from monitor.treatment.given import columns_in
+    from monitor.treatment.output import check_place
     from remedies.code import Code
 
     invocation: Invocation = ctx.obj
@@ -48,21 +52,23 @@ def code(
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = place_of(given, invocation)
-    check_not_read(out, place)
-    frame = read(place)
-    treated = told("code", lambda tell: remedy.apply(frame, progress=tell))
-    bill = treated.bill
-    write_proved(treated.frame, out, prove_bounds(remedy))
+    there = columns_in(place)
+    named = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
+    gone = dropped(drop, identifiers=drop_identifiers, named=named, there=there, needed=remedy.columns)
+    bill = told("code", lambda tell: code_table(remedy, place, out, drop=gone, progress=tell))
+    named = [name for name in named if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",
         "ok": True,
         "input": given,
         "output": str(out),
         "columns": list(remedy.columns),
+        "direct_identifiers": named,
+        "dropped": list(gone),
         "seconds": bill.figures["seconds"],
         "bill": bill.as_json(),
     }
-    invocation.emit(result, lambda console: draw_coding(console, bill, out))
+    invocation.emit(result, lambda console: draw_coding(console, bill, out, named=named))
 
 
 def _bounds(said: list[str] | None) -> dict[str, str]:

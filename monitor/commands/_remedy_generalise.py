@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
+from monitor.commands._remedy_dropped import Drop, DropIdentifiers
 from monitor.commands._remedy_words import (
     Closeness,
     Columns,
@@ -54,6 +55,8 @@ def generalise(
     analysis: Annotated[
         str | None, typer.Option(metavar="SELECT", help="Compare what it says of IN and of OUT; the table is `data`.")
     ] = None,
+    drop: Drop = None,
+    drop_identifiers: DropIdentifiers = False,
     force: Force = False,
 ) -> None:
     """Make values broader, level by level, until each record is alike with k - 1 others, and lose little.
@@ -81,15 +84,18 @@ def generalise(
         k=k,
         diversity=l,
         closeness=t,
+        drop=drop,
+        drop_identifiers=drop_identifiers,
     )
     fixed = None if levels is None else _fixed(levels)
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
     question, meant = ask(said, words, invocation)
     compared = None if read is None else read.compared(question.place)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
-    bill = told("generalise", lambda tell: recode(question, out, clock=SystemClock(), progress=tell, look=compared))
+    work: dict[str, Any] = {"clock": SystemClock(), "look": compared, "drop": meant.drop}
+    bill = told("generalise", lambda tell: recode(question, out, progress=tell, **work))
     result = {
-        **result_of(given, out, bill, named=meant.named),
+        **result_of(given, out, bill, named=meant.named, dropped=meant.drop),
         "levels": _levels(bill),
         "warnings": doubts,
         "analysis": None if compared is None else compared.as_json(),

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from monitor.commands._remedy_asked import Said, meant_by
+from monitor.commands._remedy_dropped import Drop, DropIdentifiers
 from monitor.commands._remedy_words import (
     Closeness,
     Columns,
@@ -42,6 +43,8 @@ def suppress(
         str | None, typer.Option(metavar="A=2,...", help="How much a column's cell is worth, with --cells.")
     ] = None,
     release: ReleaseName = None,
+    drop: Drop = None,
+    drop_identifiers: DropIdentifiers = False,
     force: Force = False,
 ) -> None:
     """Leave out records, or cells, until each record is alike with k - 1 others; all else stays as it is.
@@ -58,11 +61,22 @@ def suppress(
 
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force)
-    meant = meant_by(Said(given, quasi_identifiers, release, k=k, diversity=l, closeness=t), invocation)
+    said = Said(
+        given,
+        quasi_identifiers,
+        release,
+        k=k,
+        diversity=l,
+        closeness=t,
+        drop=drop,
+        drop_identifiers=drop_identifiers,
+    )
+    meant = meant_by(said, invocation)
     with limits_in_words(""):
         worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
         remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
     question = Question.of(meant.place, remedy, meant.every)
-    bill = told("suppress", lambda tell: recode(question, out, clock=SystemClock(), progress=tell))
-    result = result_of(given, out, bill, named=meant.named)
+    clock = SystemClock()
+    bill = told("suppress", lambda tell: recode(question, out, clock=clock, progress=tell, drop=meant.drop))
+    result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))

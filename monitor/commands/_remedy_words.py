@@ -83,8 +83,13 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
             raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
 
 
-def result_of(given: str, out: Path, bill: "Bill", *, named: Sequence[str]) -> dict[str, Any]:
-    """Give the published shape of what a recoding came to. `named`: direct identifiers that are still in it."""
+def result_of(
+    given: str, out: Path, bill: "Bill", *, named: Sequence[str], dropped: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Give the published shape of what a recoding came to.
+
+    `named`: direct identifiers that are still in it; `dropped`: columns that are not.
+    """
     return {
         "schema": "tablewatch.remedy/1",
         "ok": True,
@@ -92,6 +97,7 @@ def result_of(given: str, out: Path, bill: "Bill", *, named: Sequence[str]) -> d
         "output": str(out),
         "quasi_identifiers": list(bill.guarantee.columns),
         "direct_identifiers": list(named),
+        "dropped": list(dropped),
         "seconds": bill.figures["seconds"],
         "k": bill.guarantee.reached["k"],
         "records": bill.rows - bill.rows_suppressed,

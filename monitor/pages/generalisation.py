@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -44,19 +44,8 @@ def draw_generalisation(
     draw_named(console, named)
     console.print()
     levels: Mapping[str, Any] = figures.get("levels") or {}
-    draw_table(
-        console,
-        ("column", "~level", ">information lost", ">cells changed"),
-        [
-            (
-                visible(name),
-                _level(levels.get(name), bill.cells_changed[name]),
-                f"{lost:.2f} %",
-                f"{bill.cells_changed[name]:,}",
-            )
-            for name, lost in bill.information_lost.items()
-        ],
-    )
+    said = {name: _level(levels.get(name), changed) for name, changed in bill.cells_changed.items()}
+    _draw_columns(console, bill, "changed", said=said)
     if compared is not None:
         console.print()
         draw_change(console, compared)
@@ -74,34 +63,36 @@ def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence
     draw_named(console, named)
     if bill.figures["cells"]:
         console.print()
-        draw_table(
-            console,
-            ("column", ">information lost", ">cells blanked"),
-            [
-                (visible(name), f"{lost:.2f} %", f"{bill.cells_blanked[name]:,}")
-                for name, lost in bill.information_lost.items()
-            ],
-        )
+        _draw_columns(console, bill, "blanked")
     console.print()
     console.print(Text(_RARE, "dim"))
 
 
-def draw_coding(console: Console, bill: Bill, out: Path) -> None:
+def draw_coding(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
     """Print the bounds that hold of the file, what was coded, and what is not protected."""
     limits: Mapping[str, Any] = bill.guarantee.limits
     said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
     console.print(Text.assemble(("PROVED", "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
+    draw_named(console, named)
     console.print()
+    _draw_columns(console, bill, "changed")
+    console.print()
+    console.print(Text(_NO_K, "dim"))
+
+
+def _draw_columns(
+    console: Console, bill: Bill, what: Literal["changed", "blanked"], *, said: Mapping[str, str] | None = None
+) -> None:
+    """Print what each column lost, and how many of its cells. `said`: of each, in a column beside its name."""
+    cells = bill.cells_changed if what == "changed" else bill.cells_blanked
     draw_table(
         console,
-        ("column", ">information lost", ">cells changed"),
+        ("column", *(("~level",) if said else ()), ">information lost", f">cells {what}"),
         [
-            (visible(name), f"{lost:.2f} %", f"{bill.cells_changed[name]:,}")
+            (visible(name), *((said[name],) if said else ()), f"{lost:.2f} %", f"{cells[name]:,}")
             for name, lost in bill.information_lost.items()
         ],
     )
-    console.print()
-    console.print(Text(_NO_K, "dim"))
 
 
 def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
@@ -116,7 +107,7 @@ def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
 def draw_named(console: Console, named: Sequence[str]) -> None:
     """Warn of direct identifiers that are still in a file."""
     if named:
-        said = f"direct identifiers are still in it: {visible(', '.join(named))}; leave them out of what you give"
+        said = f"direct identifiers are still in it: {visible(', '.join(named))}; --drop-identifiers leaves them out"
         console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -54,6 +54,15 @@ def count(place: Place, columns: Sequence[str], *, called: str) -> "pd.DataFrame
         return _frame(source, table.group_by(list(columns)).aggregate(**{called: table.count()}))
 
 
+def distinct_values(source: Source, table: "ir.Table", column: str) -> "pd.Series[Any]":
+    """Give each value of a column once.
+
+    Raises:
+        SourceError, pyarrow.ArrowException: as `pieces_of`.
+    """
+    return _frame(source, table.select(column).distinct())[column]
+
+
 @contextmanager
 def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
     """Open the source of a table. A file may take its time; what others need too keeps the limit of its queries.
@@ -90,6 +99,30 @@ def pieces_of(source: Source, table: "ir.Table") -> "Iterator[pa.Table]":
 
     for piece in source.columns(source.compile(table)):
         yield pa.table([_plain(column.arrow()) for column in piece], names=table.columns)
+
+
+def schema_of(first: "pa.Table", table: "ir.Table") -> "pa.Schema":
+    """Give the types of a table's columns, of which `first` rows were read: the engine's, or what it really gives.
+
+    SQLite says one and gives another: texts for times, 1 for true.
+    """
+    import pyarrow as pa
+
+    told = table.schema().to_pyarrow()
+    return pa.schema([(name, _kind(first.schema.field(name).type, told.field(name).type)) for name in table.columns])
+
+
+def _kind(seen: "pa.DataType", told: "pa.DataType") -> "pa.DataType":
+    import pyarrow as pa
+
+    differs = any(test(seen) != test(told) for test in (pa.types.is_string, pa.types.is_boolean))
+    return seen if differs and not pa.types.is_null(seen) else told
+
+
+def changed() -> Stop:
+    """Say that a table is not the same at a second reading."""
+    message = "the table is not what it was when it was first read; nothing is given out"
+    return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))
 
 
 def _plain(cells: "pa.Array") -> "pa.Array":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from remedies.code import Code
     from remedies.generalisation._frequencies import Frequencies
 
+_LONG: Final = 2**63
 _DIGITS: Final = 38
 """Of the widest decimals that DuckDB has."""
 
@@ -113,8 +114,10 @@ def prove(
     return found
 
 
-def prove_bounds(remedy: "Code") -> Callable[[Path], "Guarantee"]:
+def prove_bounds(remedy: "Code", written: Callable[[], Written] = Written) -> Callable[[Path], "Guarantee"]:
     """Give what counts, in a file, the numbers of each column that lie beyond its bounds.
+
+    `written`: how to read it, once it is there.
 
     The function raises Stop where there is one, or where the file cannot be read.
     """
@@ -122,8 +125,8 @@ def prove_bounds(remedy: "Code") -> Callable[[Path], "Guarantee"]:
     def found(path: Path) -> "Guarantee":
         from monitor.treatment.given import reading
 
-        with reading(Written(texts=texts).place(path)) as (source, table):
-            beyond = [_beyond(table[name].try_cast("float64"), *remedy.beyond(name)) for name in remedy.columns]
+        with reading(replace(written(), texts=texts).place(path)) as (source, table):
+            beyond = [_beyond(table[name], *remedy.beyond(name)) for name in remedy.columns]
             counts = {f"c{number}": one.sum() for number, one in enumerate(beyond)}
             (row,) = source.fetch(source.compile(table.aggregate(**counts)))
         try:
@@ -135,14 +138,20 @@ def prove_bounds(remedy: "Code") -> Callable[[Path], "Guarantee"]:
     return found
 
 
-def _beyond(numbers: Any, low: Any, high: Any, with_top: bool) -> Any:
+def _beyond(column: Any, low: Any, high: Any, with_top: bool) -> Any:
     """Give an expression that is 1 for a number beyond its bounds, else 0."""
     import ibis
 
-    tests = [] if low is None else [numbers < float(low)]
+    numbers = column if column.type().is_integer() else column.try_cast("float64")
+    tests = [] if low is None else [numbers < exact(low)]
     if high is not None:
-        tests.append(numbers >= float(high) if with_top else numbers > float(high))
+        tests.append(numbers >= exact(high) if with_top else numbers > exact(high))
     return ibis.or_(*tests).ifelse(1, 0)  # 0 for what is no number: neither beyond nor within
+
+
+def exact(bound: Any) -> int | float:
+    """Give a bound as an engine takes it: whole ones as whole numbers, which are compared without rounding."""
+    return int(bound) if bound == int(bound) and abs(bound) < _LONG else float(bound)
 
 
 def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, Any]:

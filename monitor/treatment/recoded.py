@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from checks import Json
 from monitor.clock import Clock
 from monitor.disclosure.place import Place
-from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.enough import enough_on_interrupt
-from monitor.treatment.given import count, pieces_of, reading
+from monitor.treatment.given import changed, count, pieces_of, reading, schema_of
 from monitor.treatment.output import check_not_read, give_out, sink
 from monitor.treatment.proved import Written, count_name, prove
 
@@ -70,11 +69,12 @@ def recode(
     clock: Clock,
     progress: "Progress",
     look: Callable[[Place], None] | None = None,
+    drop: Sequence[str] = (),
 ) -> "Bill":
     """Choose what becomes of a table, write it, and prove that its columns together keep what the remedy promises.
 
     Memory: the combinations, and one piece of rows. `look`: is shown the file, once it is proved, before it has its
-    name.
+    name. `drop`: columns that do not leave; none of `question.every`, and none that the remedy looks at.
 
     Raises:
         Misfit, Refused: as the remedy.
@@ -84,7 +84,7 @@ def recode(
     remedy, frequencies = question.remedy, question.frequencies()
     with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
         chosen = remedy.choose(frequencies, progress=tell)
-    writer = _Writer(question.place, chosen, question.every)
+    writer = _Writer(question.place, chosen, question.every, drop=drop)
 
     def looked(draft: Path) -> Mapping[str, Json]:
         reached = prove(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
@@ -99,8 +99,8 @@ def recode(
 class _Writer:
     """Writes a table as a recoding makes it. `written`: how the file is to be read again."""
 
-    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str]) -> None:
-        self._place, self._recoding, self._every = place, chosen.recoding, every
+    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str], *, drop: Sequence[str]) -> None:
+        self._place, self._recoding, self._every, self._drop = place, chosen.recoding, every, drop
         self.written = Written()
 
     def write(self, draft: Path) -> None:
@@ -112,12 +112,13 @@ class _Writer:
         from remedies.generalisation._rows import Rows
 
         rows, before = Rows(self._recoding.frequencies), 0
-        with reading(self._place) as (source, table):
+        with reading(self._place) as (source, whole):
+            table = whole.drop(*self._drop)
             pieces = pieces_of(source, table)
             first = next(pieces, None)
             if first is None:
-                raise _changed()
-            schema = self._schema(first, table.schema().to_pyarrow())
+                raise changed()
+            schema = self._schema(schema_of(first, table))
             self.written = Written.of(schema)
             with sink(draft, schema) as write:
                 piece: pa.Table | None = first
@@ -126,20 +127,16 @@ class _Writer:
                     write(self._recoded(piece, rows, schema))
                     piece = next(pieces, None)
         if before != self._recoding.frequencies.rows:
-            raise _changed()
+            raise changed()
 
-    def _schema(self, first: "pa.Table", kinds: "pa.Schema") -> "pa.Schema":
-        """Give the types of the output: texts for what has labels, else the engine's, or what it really gives."""
+    def _schema(self, before: "pa.Schema") -> "pa.Schema":
+        """Give the types of the output: texts for what has labels, all else as it is."""
         import pyarrow as pa
 
         labelled = {
             column.domain.column for column in self._recoding.columns if not (column.is_unchanged or column.keeps_type)
         }
-        fields = [
-            pa.field(name, pa.string() if name in labelled else _kind(first.schema.field(name).type, kinds.field(name)))
-            for name in first.column_names
-        ]
-        return pa.schema(fields)
+        return pa.schema([(one.name, pa.string() if one.name in labelled else one.type) for one in before])
 
     def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
         import pandas as pd
@@ -150,7 +147,7 @@ class _Writer:
         frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
         combinations = rows.find(frame)
         if (combinations < 0).any():
-            raise _changed()
+            raise changed()
         treated = self._recoding.apply(frame, combinations)
         for name in treated.columns.intersection(list(self._every)):
             treated[name] = one_zero(treated[name])
@@ -168,16 +165,3 @@ def _ordered(counts: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
         return counts.sort_values(sortable, ignore_index=True) if sortable else counts
     except OverflowError:  # days without end: whoever looks for them in a hierarchy refuses them
         return counts
-
-
-def _kind(seen: "pa.DataType", told: "pa.Field") -> "pa.DataType":
-    """Give the engine's type of a column; SQLite says one and gives another: texts for times, 1 for true."""
-    import pyarrow as pa
-
-    differs = any(test(seen) != test(told.type) for test in (pa.types.is_string, pa.types.is_boolean))
-    return seen if differs and not pa.types.is_null(seen) else told.type
-
-
-def _changed() -> Stop:
-    message = "the table is not what it was when it was first read; nothing is given out"
-    return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))

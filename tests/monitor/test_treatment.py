@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -16,10 +17,12 @@ from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Stop
 from monitor.target import Subject, Target
+from monitor.treatment.coded import code_table
 from monitor.treatment.given import reading
 from monitor.treatment.recoded import Question, recode
 from remedies import Bill
 from remedies._recoded import Recodes
+from remedies.code import Code
 from remedies.generalise import Generalise
 from sources import SourceSpec
 from sources._engine import PIECE
@@ -120,3 +123,54 @@ def test_odd_names(tmp_path: Path) -> None:
     bill = _recode(_file(tmp_path / "in.parquet"), remedy, tmp_path / "out.parquet")
     assert bill.guarantee.reached["k"] == 6
     assert pq.read_table(tmp_path / "out.parquet").to_pandas()['a "b"'].tolist() == ["*"] * 6
+
+
+@pytest.mark.parametrize("form", ["number", "label"])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_coding_in_pieces_is_coding_at_once(form: str, end: str, tmp_path: Path) -> None:
+    """Rows, bill and information lost are those of the whole frame, also where a piece holds nothing but NULL."""
+    number = np.arange(LARGE)
+    frame = pd.DataFrame(
+        {
+            "row": number,
+            "age": pd.array(np.where(number // PIECE == 1, -1, number % 90), dtype="Int64"),
+            "pay": np.where(number % 7 == 0, np.nan, number % 1000 / 8),
+            "text": pd.Series((number % 50).astype(str)),
+        }
+    )
+    frame.loc[frame["age"] == -1, "age"] = pd.NA
+    frame.to_parquet(tmp_path / "in.parquet")
+    remedy = Code.model_validate(
+        {"top": {"age": 80, "pay": "100.5", "text": 40}, "bottom": {"age": 5, "text": 5}, "as": form}
+    )
+    out = tmp_path / f"out.{end}"
+    bill = code_table(remedy, _file(tmp_path / "in.parquet"), out, progress=lambda _: None)
+    wanted = remedy.apply(pq.read_table(tmp_path / "in.parquet").to_pandas(types_mapper=pd.ArrowDtype))
+    assert bill.information_lost == pytest.approx(wanted.bill.information_lost)
+    assert (bill.rows, bill.rows_changed, bill.cells_changed) == (LARGE, *_changes(wanted.bill))
+    if end == "parquet":
+        after = pq.read_table(out).to_pandas(types_mapper=pd.ArrowDtype)
+        for name in frame:
+            assert after[name].astype(object).fillna("none").tolist() == (
+                wanted.frame[name].astype(object).fillna("none").tolist()
+            )
+
+
+def _changes(bill: Bill) -> tuple[int, Any]:
+    return bill.rows_changed, bill.cells_changed
+
+
+def test_a_table_that_grew_is_not_coded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was counted is not what would be given out."""
+    path = tmp_path / "in.csv"
+    path.write_text("age\n" + "30\n" * 9, encoding="utf-8")
+    check = Code.check
+
+    def grows(remedy: Code, *seen: Any) -> None:
+        check(remedy, *seen)
+        path.write_text("age\n" + "30\n" * 10, encoding="utf-8")
+
+    monkeypatch.setattr(Code, "check", grows)
+    with pytest.raises(Stop, match="not what it was when it was first read"):
+        code_table(Code.model_validate({"top": {"age": 5}}), _file(path), tmp_path / "out.csv", progress=lambda _: None)
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]

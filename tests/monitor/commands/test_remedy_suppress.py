@@ -222,6 +222,46 @@ def test_labels_stand_for_numbers_on_demand(capsys: pytest.CaptureFixture[str]) 
     )
 
 
+_WORDS = {
+    "suppress": ("-q", "zip,sex", "--drop", "age"),
+    "generalise": ("-q", "age", "--hierarchy", "age=20,40", "--drop", "sex,zip,ill"),
+    "code": ("--top", "age=80"),
+}
+
+
+@pytest.mark.parametrize("command", [*_WORDS])
+def test_columns_are_left_out(here: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By name, or all direct identifiers: then nothing is warned of; a quasi-identifier that is gone needs no proof."""
+    config = CONFIG.partition("releases:")[0].format(source="files: people.csv")
+    (here / "tablewatch.yaml").write_text(config, encoding="utf-8")
+    words = (command, "people", "safe.parquet", *_WORDS[command], "--force")
+    value = _value(*words, capsys=capsys)
+    assert value["direct_identifiers"] == ["name"]
+    gone = value["dropped"]
+    assert value.get("quasi_identifiers", []) == [*{"suppress": ["zip", "sex"], "generalise": ["age"]}.get(command, [])]
+    value = _value(*words, "--drop-identifiers", capsys=capsys)
+    assert (value["direct_identifiers"], value["dropped"]) == ([], ["name", *gone])
+    columns = [name for (name, *_) in duckdb.sql("DESCRIBE FROM 'safe.parquet'").fetchall()]
+    assert columns == [name for name in people().columns if name not in ("name", *gone)]
+    code, out = _said(*words, capsys=capsys)
+    assert (code, "direct identifiers are still in it: name; --drop-identifiers leaves them out" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--drop", "nmae"), "--drop: column 'nmae' not found; did you mean 'name'?"),
+        (("--drop", "ill,zip"), "--drop: column 'zip' is treated or has a limit"),
+        (("--drop", "ill", "--l", "ill=2"), "--drop: column 'ill' is treated or has a limit"),
+        (("--drop-identifiers",), "no column of the table is classified as a direct identifier"),
+    ],
+)
+def test_what_cannot_be_left_out_is_told(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is needed, what is not there, and nothing at all."""
+    code, message = _problem("suppress", "people.csv", "safe.csv", "-q", "zip,sex", *words, capsys=capsys)
+    assert (code, message[: len(said)]) == (2, said)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

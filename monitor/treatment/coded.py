@@ -1,0 +1,135 @@
+"""Code the extremes of a table that may be larger than memory: counted where it lives, then written in pieces."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from checks import did_you_mean
+from monitor.disclosure.place import Place
+from monitor.treatment.given import changed, distinct_values, pieces_of, reading, schema_of
+from monitor.treatment.output import check_not_read, give_out, sink
+from monitor.treatment.proved import Written, exact, prove_bounds
+from remedies import Misfit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
+    from remedies import Bill, Progress
+    from remedies._tally import Distinct
+    from remedies.code import Code
+    from sources import Source
+
+
+def code_table(remedy: "Code", place: Place, out: Path, *, drop: Sequence[str] = (), progress: "Progress") -> "Bill":
+    """Write a table whose numbers have no extremes beyond the bounds of a remedy, and prove it on the file.
+
+    Memory: one piece of rows; of columns of texts also their distinct values. `drop`: columns that do not leave.
+
+    Raises:
+        Misfit: a column is missing, holds what is no number, or cannot hold its bound; or there is no row.
+        Stop: the file cannot be read or written, changed while it was read, or the output has numbers beyond a bound.
+    """
+    began = perf_counter()
+    check_not_read(out, place)
+    with reading(place) as (source, table):
+        rows, distinct = _counted(source, table, remedy)
+    remedy.check(distinct, rows)
+    writer = _Writer(place, remedy, rows, drop=drop, progress=progress)
+    guarantee = give_out(out, writer.write, prove_bounds(remedy, lambda: writer.written))
+    return remedy.bill(writer.tally, distinct, guarantee, seconds=perf_counter() - began)
+
+
+def _counted(source: "Source", table: "ir.Table", remedy: "Code") -> "tuple[int, Mapping[str, Distinct]]":
+    """Count the rows, and the distinct numbers of each column.
+
+    Raises:
+        Misfit: a column is missing, or holds what is no number.
+    """
+    from remedies._tally import Distinct
+
+    for name in remedy.columns:
+        if name not in table.columns:
+            raise Misfit(f"column '{name}' not found{did_you_mean(name, table.columns)}")
+    kinds = table.schema()
+    numeric = [name for name in remedy.columns if kinds[name].is_numeric()]
+    counts = {"rows": table.count()}
+    for number, name in enumerate(numeric):
+        asked = _distinct(table[name], *remedy.beyond(name), with_nan=source.dialect != "sqlite")
+        counts |= {f"{word}{number}": one for word, one in asked.items()}
+    (row,) = source.fetch(source.compile(table.aggregate(**counts)))
+    found = {
+        name: Distinct(*(int(row.get(f"{word}{number}") or 0) for word in ("every", "above", "below")))
+        for number, name in enumerate(numeric)
+    }
+    others = [name for name in remedy.columns if name not in found]
+    found |= {name: remedy.distinct(name, distinct_values(source, table, name)) for name in others}
+    return int(row["rows"]), {name: found[name] for name in remedy.columns}
+
+
+def _distinct(column: Any, low: Any, high: Any, _: bool, *, with_nan: bool) -> Mapping[str, Any]:
+    """Give expressions that count distinct numbers; NaN, which SQLite does not have, is none."""
+    there = column.notnull()
+    if with_nan and column.type().is_floating():
+        there = there & ~column.isnan()
+    counts = {"every": column.nunique(where=there)}
+    if high is not None:
+        counts["above"] = column.nunique(where=there & (column >= exact(high)))
+    if low is not None:
+        counts["below"] = column.nunique(where=there & (column < exact(low)))
+    return counts
+
+
+class _Writer:
+    """Writes a table as a remedy codes it. `tally`: what it did; `written`: how the file is to be read again."""
+
+    def __init__(self, place: Place, remedy: "Code", rows: int, *, drop: Sequence[str], progress: "Progress") -> None:
+        from remedies._tally import Tally
+
+        self._place, self._remedy, self._rows, self._drop, self._progress = place, remedy, rows, drop, progress
+        self.tally: Tally = Tally(remedy.columns)
+        self.written = Written()
+
+    def write(self, draft: Path) -> None:
+        """Read the table anew, piece by piece, and write it.
+
+        Raises:
+            Misfit: as the remedy.
+            Stop: it cannot be read, or has not as many rows as it had.
+        """
+        with reading(self._place) as (source, whole):
+            table = whole.drop(*self._drop)
+            pieces = pieces_of(source, table)
+            first = next(pieces, None)
+            if first is None:
+                raise changed()
+            before = schema_of(first, table)
+            after = self._schema(before)
+            self.written = Written.of(after)
+            with sink(draft, after) as write:
+                piece: pa.Table | None = first
+                while piece is not None:
+                    write(self._coded(piece.cast(before), after))
+                    self._progress(min(1.0, self.tally.rows / self._rows))
+                    piece = next(pieces, None)
+        if self.tally.rows != self._rows:
+            raise changed()
+
+    def _schema(self, before: "pa.Schema") -> "pa.Schema":
+        import pyarrow as pa
+
+        labelled = self._remedy.columns if self._remedy.form.value == "label" else ()
+        return pa.schema([(one.name, pa.string() if one.name in labelled else one.type) for one in before])
+
+    def _coded(self, piece: "pa.Table", after: "pa.Schema") -> "pa.Table":
+        import pandas as pd
+        import pyarrow as pa
+
+        frame = piece.select(list(self._remedy.columns)).to_pandas(types_mapper=pd.ArrowDtype)
+        treated = self._remedy.piece(frame, self.tally)
+        columns = [
+            pa.array(treated[one.name], from_pandas=False).cast(one.type) if one.name in treated else piece[one.name]
+            for one in after
+        ]
+        return pa.table(columns, schema=after)
