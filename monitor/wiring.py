@@ -93,10 +93,15 @@ class Project:
         """
         return signature_key(self.config.storage.url, self.config.storage.signature_key)
 
+    @property
+    def ledger_anchor(self) -> Path:
+        """Give the file that vouches for the ledger of privacy budgets."""
+        place = self.config.storage.ledger_anchor
+        return anchor_file(self.config.storage.url, None if place is None else Path(place))
+
     def ledger(self, store: Store) -> StoredLedger:
         """Give the ledger of privacy budgets that is in a store."""
-        place = self.config.storage.ledger_anchor
-        return StoredLedger(store, anchor_file(self.config.storage.url, None if place is None else Path(place)))
+        return StoredLedger(store, self.ledger_anchor)
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""

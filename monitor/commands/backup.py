@@ -18,6 +18,8 @@ def backup(
 ) -> None:
     """Copy the store, also while the daemon runs, and look whether the copy is whole.
 
+    Privacy budgets and their ledger are in it; the anchor that vouches for the ledger, and keys in files, are not.
+
     Only a store that is a file; on PostgreSQL, use pg_dump.
 
     Example: tablewatch backup tablewatch-backup.db
@@ -36,5 +38,11 @@ def backup(
         "revision": made.revision,
         "size_bytes": made.size_bytes,
         "rows": made.rows,
+        "ledger_anchor": str(project.ledger_anchor) if project.ledger_anchor.exists() else None,
     }
     invocation.emit(result, lambda console: console.print(f"wrote {made.file}: {count(made.rows, 'row')}, all there"))
+    if project.ledger_anchor.exists():
+        invocation.note(
+            f"the anchor of privacy budgets, {project.ledger_anchor}, is not in the copy: it stays where it is, so "
+            "that an old copy is noticed"
+        )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.setup.diagnosis import Finding
+    from monitor.setup.finding import Finding
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -28,7 +28,8 @@ def doctor(ctx: typer.Context) -> None:
 
     Example: tablewatch doctor -c tablewatch.yaml
     """
-    from monitor.setup.diagnosis import Verdict, examine
+    from monitor.setup.diagnosis import examine
+    from monitor.setup.finding import Verdict
 
     invocation: Invocation = ctx.obj
     findings = examine(invocation, SystemClock().now())

@@ -9,8 +9,11 @@ from monitor.clock import SystemClock
 from monitor.frame.output import Invocation, count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from monitor.wiring import Project
     from store import Restored
 
 app = typer.Typer(rich_help_panel="Set up")
@@ -23,8 +26,9 @@ def restore(
 ) -> None:
     """Bring a copy of the store back, after a look whether it is whole; nobody may use the store meanwhile.
 
-    The present store is kept beside it. A copy by an older Tablewatch is brought up to date; the copy itself is not
-    changed.
+    The present store is kept beside it. Privacy budgets that were spent since the copy was made are charged again by
+    'tablewatch budget resume'; until then no question is answered. A copy by an older Tablewatch is brought up to
+    date; the copy itself is not changed.
 
     Example: tablewatch restore tablewatch-backup.db
     """
@@ -32,7 +36,8 @@ def restore(
     from store import restore as bring_back
 
     invocation: Invocation = ctx.obj
-    config = Project.of(invocation).config
+    project = Project.of(invocation)
+    config = project.config
     done = bring_back(config.storage.url, file, now=SystemClock().now(), project=config.project)
     result = {
         "schema": "tablewatch.restored/1",
@@ -43,7 +48,20 @@ def restore(
         "rows": done.backup.rows,
         "kept": None if done.kept is None else str(done.kept),
     }
+    for flaw in _flaws(project):
+        invocation.note(
+            f"{flaw}: no question is answered until 'tablewatch budget verify' was looked at, and 'tablewatch budget "
+            "resume --reason ...' has charged again what the anchor knows to be spent"
+        )
     invocation.emit(result, lambda console: _draw(console, done))
+
+
+def _flaws(project: "Project") -> "Sequence[str]":
+    """Say how the ledger of privacy budgets that was brought back does not fit its anchor."""
+    if not project.config.budgets and not project.ledger_anchor.exists():
+        return []
+    with project.open_store() as store:
+        return [flaw.problem for flaw in project.ledger(store).verify().flaws]
 
 
 def _draw(console: "Console", done: "Restored") -> None:

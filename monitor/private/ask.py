@@ -55,7 +55,7 @@ class Teller:
             NotAnswered: it was charged, but the table could not be read.
             StoreError: as of the ledger; the table was not looked at.
         """
-        charge = charge_of(data_set, statistic, request_id or uuid4().hex)
+        charge = charge_of(data_set, statistic, uuid4().hex if request_id is None else request_id)
         found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
         match found:
             case Refusal():

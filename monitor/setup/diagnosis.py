@@ -8,9 +8,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -23,31 +21,14 @@ from monitor.config import Loaded
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import Stop
 from monitor.frame.redact import Redactor
+from monitor.setup.finding import Finding, Verdict
+from monitor.setup.ledger import examine_ledger
 from monitor.wiring import Project
 from sources import SourceError, TableNotFound, open_source
 from store import StoreError, open_store, store_file
 
 _ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
 _SKEW: Final = timedelta(minutes=5)
-
-
-class Verdict(StrEnum):
-    """How it is; `unknown` when it could not be told."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ERROR = "error"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What an examination found out about one thing."""
-
-    subject: str
-    verdict: Verdict
-    message: str
-    hint: str | None = None
 
 
 def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
@@ -73,7 +54,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded)]
     findings += [one for one in seen_in_store if isinstance(one, Finding)]
-    return [*findings, *examine_sources(loaded)]
+    return [*findings, *examine_ledger(loaded), *examine_sources(loaded)]
 
 
 def examine_installation() -> Iterator[Finding]:

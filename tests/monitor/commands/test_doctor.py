@@ -14,8 +14,6 @@ from monitor.cli import run
 from monitor.config import load
 from monitor.frame.output import Invocation
 from monitor.setup.diagnosis import (
-    Finding,
-    Verdict,
     _dependencies,
     _python,
     _rooms,
@@ -24,6 +22,7 @@ from monitor.setup.diagnosis import (
     examine_sources,
     examine_store,
 )
+from monitor.setup.finding import Finding, Verdict
 from store import open_store
 
 _NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)

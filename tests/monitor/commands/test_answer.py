@@ -1,0 +1,155 @@
+"""`tablewatch answer`."""
+
+from typing import Any
+
+import pytest
+
+from monitor.frame.problem import ExitCode
+from monitor.private import ask
+from tests.monitor.commands.protected import protect
+from tests.monitor.commands.terminal import Terminal
+
+ASKED = (
+    ("count", "customers", "--epsilon", "0.1"),
+    ("count", "customers", "--by", "sex", "--epsilon", "0.1", "--where", "born >= 1960"),
+    ("histogram", "customers", "--by", "sex,born", "--epsilon", "0.1"),
+    ("sum", "customers", "amount", "--epsilon", "0.1", "--by", "sex"),
+    ("mean", "customers", "amount", "--epsilon", "0.1"),
+    ("quantile", "customers", "born", "--share", "0.9", "--step", "5", "--epsilon", "0.1"),
+)
+
+
+@pytest.fixture
+def asked(terminal: Terminal) -> Terminal:
+    """Give a terminal with a budget."""
+    protect(terminal)
+    terminal.json("budget", "create", "customers")
+    return terminal
+
+
+def spent(terminal: Terminal) -> str:
+    """Give what was spent."""
+    return str(terminal.json("budget", "show", "customers")["budgets"][0]["spent"])
+
+
+@pytest.mark.parametrize("words", ASKED, ids=lambda words: words[0])
+def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) -> None:
+    """Each gives its value or its cells, its noise and its cost; a dry run says the same noise and costs nothing."""
+    planned = asked.json("answer", *words, "--dry-run")
+    assert (planned["cost"], planned["covered"], spent(asked)) == ("0.1", True, "0")
+    told = asked.json("answer", *words, "--request-id", "r1")
+    assert told["answer"]["noise"] == planned["noise"]
+    assert set(told["answer"]) in ({"value", "noise"}, {"groups", "noise"})
+    assert (told["cost"], told["repeated"], spent(asked)) == ("0.1", False, "0.1")
+    again = asked.json("answer", *words, "--request-id", "r1")
+    assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
+    said = asked("answer", *words, "--request-id", "r1")
+    assert "it was given before" in said.out
+    assert "In 95 of 100 cases" in said.out
+
+
+def test_all_cells_are_given_whatever_occurs(asked: Terminal) -> None:
+    """Every declared combination is a cell, and so is what is not declared; nobody can see which of them are empty."""
+    told = asked.json("answer", "histogram", "customers", "--by", "sex,born", "--epsilon", "0.1")
+    cells = [group["by"] for group in told["answer"]["groups"]]
+    decades = [*range(1930, 2010, 10), None]
+    assert cells == [{"sex": sex, "born": decade} for sex in ("F", "M", None) for decade in decades]
+    assert "(other)" in asked("answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.1").out
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["0", "-1", "nan", "inf", "-inf", "1e308", "1e0", "0.1234567891", "true", "", " 1", "+1"]
+)
+def test_an_epsilon_that_is_none_is_refused(asked: Terminal, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epsilon is a decimal above 0 of at most nine places; all else is refused, nothing is spent, nobody looks."""
+    monkeypatch.setattr(ask, "open_source", None)
+    asked.refused("answer", "count", "customers", f"--epsilon={epsilon}")
+    assert spent(asked) == "0"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("count", "customers"), "say what the answer may cost"),
+        (("count", "customers", "--epsilon", "1", "--rho", "1"), "one of 'epsilon' and 'rho'"),
+        (("count", "customers", "--rho", "1"), "counts in epsilon"),
+        (("count", "customers", "--epsilon", "1", "--by", "sx"), "did you mean 'sex'?"),
+        (("count", "customers", "--epsilon", "1", "--by", "amount"), "not cells"),
+        (("count", "customers", "--epsilon", "1", "--by", "sex,sex"), "each column once"),
+        (("sum", "customers", "sex", "--epsilon", "1"), "not limits"),
+        (("count", "customers", "--epsilon", "1", "--where", "sex"), "a comparison such as"),
+        (("count", "customers", "--epsilon", "1", "--where", "sex = X"), "no declared value"),
+        (("count", "customers", "--epsilon", "1", "--where", "sex < F"), "equal (=) or not"),
+        (("count", "customers", "--epsilon", "1", "--where", "1=1; DROP TABLE customers"), "no declared domain"),
+        (("quantile", "customers", "amount", "--epsilon", "1", "--share", "1.5"), "less than or equal to 1"),
+        (("quantile", "customers", "amount", "--epsilon", "1", "--step", "0.5"), "not a multiple of the grid"),
+        (("count", "customers", "--epsilon", "1", "--request-id", ""), "the request id is not a name"),
+    ],
+)
+def test_what_is_not_declared_is_refused_without_a_look(
+    asked: Terminal, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the declaration does not allow is refused in words, costs nothing, and no source is opened."""
+    monkeypatch.setattr(ask, "open_source", None)
+    (error,) = asked.refused("answer", *words)
+    assert message in error["message"]
+    assert spent(asked) == "0"
+
+
+def test_what_the_budget_does_not_cover_is_refused(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without enough left, nothing is charged and nobody looks; a dry run says so before."""
+    assert not asked.json("answer", "count", "customers", "--epsilon", "9.1", "--dry-run")["covered"]
+    assert "would be refused" in asked("answer", "count", "customers", "--epsilon", "9.1", "--dry-run").out
+    monkeypatch.setattr(ask, "open_source", None)
+    (error,) = asked.refused("answer", "count", "customers", "--epsilon", "9.1", code=ExitCode.FAILED)
+    assert error["code"] == "answer.spent"
+    assert "the data was not looked at" in error["message"]
+    assert spent(asked) == "0"
+
+
+def test_without_a_budget_nothing_is_answered(terminal: Terminal) -> None:
+    """A budget that is declared, and not created, pays for nothing."""
+    protect(terminal)
+    (error,) = terminal.refused("answer", "count", "customers", "--epsilon", "1")
+    assert (error["code"], error["hint"]) == ("budget.not_created", "tablewatch budget create TABLE")
+
+
+def test_a_table_that_cannot_be_read_is_told_in_one_sentence(asked: Terminal) -> None:
+    """What goes wrong after the charge is the same sentence for every reason, and stays charged."""
+    told: list[Any] = []
+    for broken in ("DROP TABLE customers", "CREATE TABLE customers (who TEXT)"):
+        asked.sql(broken)
+        (error,) = asked.refused(
+            "answer", "sum", "customers", "amount", "--epsilon", "1", "--request-id", "r", code=ExitCode.NOT_EVALUATED
+        )
+        told.append(error)
+    assert told[0] == told[1]
+    assert told[0]["code"] == "answer.not_computed"
+    assert "was charged" in told[0]["message"]
+    assert spent(asked) == "2"
+
+
+def test_answers_are_listed_for_nothing(asked: Terminal) -> None:
+    """What was told is told again, newest first."""
+    assert "no answer has been given yet" in asked("answer", "list", "customers").out
+    first = asked.json("answer", "count", "customers", "--epsilon", "0.1", "--where", "sex = F")
+    second = asked.json("answer", "histogram", "customers", "--by", "sex", "--epsilon", "0.2")
+    listed = asked.json("answer", "list", "customers")["answers"]
+    assert [one["answer"] for one in listed] == [second["answer"], first["answer"]]
+    assert [(one["cost"], one["by"], one["request_id"]) for one in listed] == [
+        ("0.2", "m.mori", second["request_id"]),
+        ("0.1", "m.mori", first["request_id"]),
+    ]
+    assert listed[1]["request"]["where"] == ["sex = F"]
+    assert len(asked.json("answer", "list", "customers", "--limit", "1")["answers"]) == 1
+    assert "count where sex = F" in asked("answer", "list", "customers").out
+    assert spent(asked) == "0.3"
+
+
+def test_units_with_many_rows_are_asked_too(terminal: Terminal) -> None:
+    """Where a person has many rows, the price is for all that count, and the sentence names the person."""
+    protect(terminal, ("total: 9", "total: 9\n    unit: who\n    rows_per_unit: 3\n    adjacency: add-remove"))
+    terminal.json("budget", "create", "customers")
+    told = terminal.json("answer", "count", "customers", "--epsilon", "0.5")
+    assert told["answer"]["noise"][0]["scale"] == "6"
+    assert told["budget"]["sentence"].startswith("if all rows of one who were")

@@ -1,0 +1,169 @@
+"""`tablewatch budget`."""
+
+import shutil
+
+import pytest
+
+from monitor.frame.problem import ExitCode
+from tests.monitor.commands.protected import protect
+from tests.monitor.commands.terminal import Terminal
+
+
+def test_a_budget_is_created_once(terminal: Terminal) -> None:
+    """A budget is created as declared; a second time it is refused, and what is spent stays."""
+    protect(terminal)
+    (made,) = terminal.json("budget", "create", "customers")["budgets"]
+    assert (made["table"], made["unit"], made["total"], made["spent"], made["left"]) == (
+        "customers",
+        "row",
+        "9",
+        "0",
+        "9",
+    )
+    assert made["sentence"] == "no answer has been given yet"
+    terminal.json("answer", "count", "customers", "--epsilon", "1")
+    (error,) = terminal.refused("budget", "create", "customers")
+    assert error["code"] == "budget.conflict"
+    assert terminal.json("budget", "show", "customers")["budgets"][0]["spent"] == "1"
+
+
+def test_a_budget_that_is_not_declared_is_not_created(terminal: Terminal) -> None:
+    """Without a declaration there is no budget; names near it are proposed."""
+    protect(terminal)
+    (error,) = terminal.refused("budget", "create", "customer")
+    assert error["code"] == "budget.not_declared"
+    assert "did you mean 'customers'?" in error["message"]
+    (error,) = terminal.refused("budget", "show", "orders")
+    assert error["code"] == "budget.not_created"
+
+
+def test_columns_that_do_not_fit_are_found_before_anything_is_spent(terminal: Terminal) -> None:
+    """A declared column that the table does not have, or of another type, is told when the budget is created."""
+    protect(terminal, ("sex: [F, M]", "gender: [F, M]"))
+    (error,) = terminal.refused("budget", "create", "customers")
+    assert "the table has no column 'gender'" in error["message"]
+    protect(terminal, ("sex: [F, M]", "amount: [F, M]"), ("      amount: {low: 0, high: 100}\n", ""))
+    (error,) = terminal.refused("budget", "create", "customers")
+    assert "declared values are texts" in error["message"]
+    terminal.sql("DROP TABLE customers")
+    assert terminal("budget", "create", "customers").code == ExitCode.NOT_EVALUATED
+    assert terminal.json("budget", "show")["budgets"] == []
+
+
+def test_a_total_is_changed_for_a_reason(terminal: Terminal) -> None:
+    """The total of a budget is changed in the ledger; below what is spent, or without a reason, it is not."""
+    protect(terminal)
+    terminal.json("budget", "create", "customers")
+    terminal.json("answer", "count", "customers", "--epsilon", "2")
+    (changed,) = terminal.json("budget", "change", "customers", "--total", "12.5", "--reason", "agreed")["budgets"]
+    assert (changed["total"], changed["left"]) == ("12.5", "10.5")
+    (error,) = terminal.refused("budget", "change", "customers", "--total", "1", "--reason", "less")
+    assert "more of the budget of customers is spent already" in error["message"]
+    terminal.refused("budget", "change", "customers", "--total", "20", "--reason", " ")
+    terminal.refused("budget", "change", "customers", "--total", "1e3", "--reason", "more")
+    said = terminal("budget", "show")
+    assert said.code == 0
+    assert "the configuration declares another budget of customers" in said.err
+
+
+@pytest.mark.parametrize("total", ["0", "-1", "nan", "1e308", "0.0000000001"])
+def test_a_total_that_is_none_is_refused_by_the_configuration(terminal: Terminal, total: str) -> None:
+    """A total is a decimal above 0 of at most nine places."""
+    protect(terminal, ("total: 9", f"total: {total}"))
+    (error,) = terminal.refused("budget", "create", "customers")
+    assert "expected a decimal above 0" in error["message"]
+
+
+def test_an_old_backup_is_noticed_and_resumed_with_a_reason(terminal: Terminal) -> None:
+    """After a backup was brought back nothing is granted until a person resumes; what the anchor knows stays spent."""
+    protect(terminal)
+    terminal.json("budget", "create", "customers")
+    copied = terminal("backup", "copy.db")
+    assert "store.db.ledger" in copied.err
+    terminal.json("answer", "count", "customers", "--epsilon", "2", "--request-id", "r1")
+    assert terminal.json("budget", "verify")["flaws"] == []
+    restored = terminal("restore", "copy.db")
+    assert restored.code == 0
+    assert "tablewatch budget resume" in restored.err
+    for words in (("answer", "count", "customers", "--epsilon", "1"), ("budget", "create", "customers")):
+        (error,) = terminal.refused(*words, code=ExitCode.NOT_EVALUATED)
+        assert "an old backup is in its place" in error["message"]
+    audit = terminal("budget", "verify", "--format", "json")
+    assert (audit.code, audit.json["ok"], len(audit.json["flaws"])) == (ExitCode.FAILED, False, 1)
+    assert "BROKEN" in terminal("budget", "verify").out
+    (standing,) = terminal.json("budget", "resume", "--reason", "the disk failed")["budgets"]
+    assert standing["spent"] == "2"
+    assert terminal.json("budget", "verify")["ok"]
+    terminal.refused("budget", "resume", "--reason", "again")
+    terminal.json("answer", "count", "customers", "--epsilon", "7")
+    terminal.refused("answer", "count", "customers", "--epsilon", "0.000000001", code=ExitCode.FAILED)
+
+
+def test_another_anchor_is_where_the_configuration_says(terminal: Terminal) -> None:
+    """The anchor lies where it is configured; if it is lost, everything is refused."""
+    protect(terminal)
+    config = terminal.folder / "tablewatch.yaml"
+    text = config.read_text().replace('store.db"}', 'store.db", ledger_anchor: elsewhere/anchor}')
+    config.write_text(text, encoding="utf-8")
+    terminal.json("budget", "create", "customers")
+    assert (terminal.folder / "elsewhere" / "anchor").exists()
+    assert not (terminal.folder / "store.db.ledger").exists()
+    shutil.rmtree(terminal.folder / "elsewhere")
+    (error,) = terminal.refused("answer", "count", "customers", "--epsilon", "1", code=ExitCode.NOT_EVALUATED)
+    assert "the anchor of the ledger is missing" in error["message"]
+
+
+def test_people_read_what_was_spent(terminal: Terminal) -> None:
+    """What is left, and what all answers mean for one row, stands there in words."""
+    protect(terminal)
+    assert "no budget has been created" in terminal("budget", "show").out
+    terminal("budget", "create", "customers")
+    terminal("answer", "count", "customers", "--epsilon", "1")
+    said = terminal("budget", "show").out
+    assert "protects each" in said
+    assert "if one row were different, no answer would become more than 2.72 times as likely (rounded up)" in " ".join(
+        said.split()
+    )
+    assert "WHOLE" in terminal("budget", "verify").out
+
+
+def test_a_budget_in_rho_says_epsilon_too(terminal: Terminal) -> None:
+    """What was spent in rho is told as epsilon for the declared delta."""
+    protect(terminal, ("total: 9", "total: 0.5\n    accounting: zcdp\n    delta: 1e-6"))
+    terminal.json("budget", "create", "customers")
+    (error,) = terminal.refused("answer", "count", "customers", "--epsilon", "0.1")
+    assert "counts in rho" in error["message"]
+    told = terminal.json("answer", "count", "customers", "--rho", "0.125")
+    assert told["budget"]["spent"] == "0.125"
+    assert float(told["budget"]["epsilon_spent"]) == pytest.approx(0.125 + 2 * (0.125 * 13.815510558) ** 0.5)
+    assert told["answer"]["noise"][0]["sigma_squared"] == "4"
+
+
+def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
+    """It says which budgets were not created, whether the ledger is whole, and when its anchor is on its own disk."""
+
+    def findings() -> list[tuple[str, str]]:
+        told = terminal("doctor", "--format", "json").json["findings"]
+        return [(one["verdict"], one["message"]) for one in told if one["subject"] == "budgets"]
+
+    protect(terminal)
+    told = "the budget of customers is declared and was not created: it pays for nothing yet"
+    assert findings() == [("warning", told)]
+    terminal.json("budget", "create", "customers")
+    whole, anchor = findings()
+    assert whole == ("ok", "1 budget; every entry of the ledger follows from the last (1)")
+    assert anchor[0] == "warning"
+    assert "is on the same disk as the store" in anchor[1]
+    (terminal.folder / "store.db.ledger").unlink()
+    assert findings() == [("error", "the anchor of the ledger is missing")]
+
+
+def test_without_budgets_nothing_is_said_of_them(terminal: Terminal) -> None:
+    """Who has no budget hears of none: neither from the doctor, nor with a backup."""
+    assert "budgets" not in terminal("doctor").out
+    terminal("check")
+    assert "budgets" not in terminal("doctor").out
+    said = terminal("backup", "copy.db")
+    assert (said.code, said.err) == (0, "")
+    said = terminal("restore", "copy.db")
+    assert (said.code, said.err) == (0, "")
