@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, Self
 
 from annotated_types import Ge, Le
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from checks import did_you_mean
 from checks._columns import ColumnName
@@ -17,12 +17,13 @@ ROW: Final = "row"
 """The privacy unit where each row is protected by itself."""
 
 _MOST_ROWS: Final = 1_000_000
+_ONE_OR_MORE: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string", "minLength": 1}}]}
 
 
 class Declared(Declaration):
     """Whom the answers about a table protect, and of which columns they may be about."""
 
-    unit: tuple[ColumnName, ...] = Field(
+    unit: Annotated[tuple[ColumnName, ...], WithJsonSchema(_ONE_OR_MORE)] = Field(
         (), description="The column, or columns, that say whose a row is; without, each row is protected by itself."
     )
     rows_per_unit: Annotated[int, Ge(1), Le(_MOST_ROWS)] = Field(

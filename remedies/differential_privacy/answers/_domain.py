@@ -44,8 +44,17 @@ class Declaration(BaseModel):
         return found
 
 
+def _or_a_list(schema: dict[str, Any]) -> None:
+    """Say to editors that the list of values alone is enough."""
+    whole = dict(schema)
+    schema.clear()
+    schema.update(anyOf=[whole["properties"]["values"], whole])
+
+
 class Values(Declaration):
     """A column of categories: all values it can have. What else comes is counted in one cell more, or as `other`."""
+
+    model_config = ConfigDict(json_schema_extra=_or_a_list)
 
     values: Annotated[tuple[Value, ...], MinLen(1), MaxLen(_MOST_VALUES)] = Field(
         description="All values that it can have, whether they occur or not."
