@@ -214,6 +214,7 @@ def test_once_counts_how_checks_came_out(place):
         "exit_code": 1,
         "project": "running",
         "summary": {"pass": 0, "warn": 0, "fail": 1, "unknown": 0, "total": 1},
+        "statistics": {"answered": 0, "not_answered": 0},
     }
     assert ended.returncode == 1
     until(lambda: "FAIL 1" in place.command("run", "--once").stdout, "the same for a person")

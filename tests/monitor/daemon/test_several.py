@@ -104,6 +104,34 @@ def test_three_daemons_share_the_work_and_are_killed_in_turn(tmp_path, postgres_
     place.engine.dispose()
 
 
+_BUDGET = """
+budgets:
+  orders:
+    total: 1
+    statistics: {often: {schedule: every 2s, statistic: count, epsilon: 0.001}}
+"""
+
+
+def test_daemons_that_share_a_store_answer_each_slot_of_a_statistic_once(tmp_path, postgres_url):
+    """Whoever claims a slot: it has one answer, and at most two charges though a daemon is killed amid it."""
+    place = SharedPlace(tmp_path, postgres_url, 9)
+    place.configure("  - {name: orders, source: shop}\n", more=_BUDGET)
+    assert place.command("budget", "create", "orders").returncode == 0
+    answers = "SELECT count(*) FROM ledger_entry WHERE kind = 'answered'"
+    with place.daemon() as one, place.daemon(), place.daemon():
+        until(lambda: place.number("SELECT count(DISTINCT holder) FROM slot WHERE state = 'done'") >= 2, "two at work")
+        one.kill()
+        seen = place.number(answers)
+        until(lambda: place.number(answers) >= seen + 3, "answers of the others")
+    charged = dict(place.ask("SELECT request, count(*) FROM ledger_entry WHERE kind = 'reserved' GROUP BY request"))
+    given = dict(place.ask("SELECT request, count(*) FROM ledger_entry WHERE kind = 'answered' GROUP BY request"))
+    assert set(given.values()) == {1}
+    assert set(charged.values()) <= {1, 2}
+    assert given.keys() <= charged.keys()
+    assert place.command("budget", "verify").returncode == 0
+    place.engine.dispose()
+
+
 def _told(messages, reason):
     """Count, per incident, the different messages that told it for a reason."""
     found = {(name, item["id"]) for name, body in messages for item in body["incidents"] if item["reason"] == reason}
