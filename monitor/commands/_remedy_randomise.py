@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._remedy_words import Force, Given, Out, ReleaseName, each_once, release_of, told
+from monitor.commands._remedy_words import Force, Given, Out, each_once, release_of, told
 from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -64,7 +64,9 @@ def randomise(
     rows_per_unit: Annotated[
         int | None, typer.Option(metavar="N", help="How many rows one person has at most; 1 by default.")
     ] = None,
-    release: ReleaseName = None,
+    release: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Take domains, epsilon and its limit from this release.")
+    ] = None,
     force: Force = False,
 ) -> None:
     """Keep each value with a probability, else draw it anew from all values that it could have been.

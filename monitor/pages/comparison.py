@@ -1,5 +1,6 @@
 """Say to a steward what a randomised table and noisy answers are worth at the same epsilon."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -8,6 +9,7 @@ from rich.text import Text
 
 from monitor.disclosure.compared import cost_of, labels, linear_retention
 from monitor.frame.console import visible
+from monitor.frame.output import count
 from monitor.frame.tables import draw_table
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ _WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "invert
 def draw_comparison(console: Console, found: "Comparison", domains: "Mapping[str, Cells]") -> None:
     """Print tables 2, 5 and 6 of the paper, corrected, for these counts."""
     sizes = " x ".join(f"{visible(name)} {one.size:,}" for name, one in domains.items())
-    cells = f"{found.rows:,} records in {sizes} cells; {found.runs:,} simulated tables"
+    total = math.prod(found.shape)
+    cells = f"{count(found.rows, 'record')} in {total:,} cells ({sizes}); {count(found.runs, 'simulated table')}"
     console.print(Text(found.label, "yellow"))
     console.print(Text(cells))
     _draw_retentions(console, found)
@@ -61,7 +64,7 @@ def _paper(found: "Comparison") -> str:
     epsilon = found.at[-1].epsilon
     rho = linear_retention(epsilon, found.shape)
     cost = cost_of(rho, found.shape)
-    really = "is no probability" if cost is None else f"really costs {cost:.3f}"
+    really = "is no probability" if cost is None else f"really costs {cost:.4g}"
     total = f"epsilon / {sum(found.shape):,}"
     printed = f"What the paper prints is {total}, which does not: {rho} for {epsilon:f} {really}."
     return f"Retentions solve equation 6. {printed}"
