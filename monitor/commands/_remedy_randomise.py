@@ -118,8 +118,8 @@ def _remedy(
     project, recipe = project_of(invocation), recipe_of(release)
     declared = declared_in(None if project is None else project.config, place.name, release)
     by_release = {} if recipe is None else recipe.words
-    asked = columns or tuple(by_release.get("domains") or ()) * (not inline)
-    cells = domains_for(asked, inline=inline or (), others=others or (), declared=declared)
+    released = tuple(by_release.get("domains") or ())
+    cells = domains_for(columns, inline=inline or (), others=others or (), declared=declared, released=released)
     price = {name: by_release.get(name) for name in ("epsilon", "pk", "retention")}
     if all(words[name] is None for name in price):
         words = {**words, **price}

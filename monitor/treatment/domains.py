@@ -28,16 +28,17 @@ def domains_for(
     inline: Iterable[str],
     others: Iterable[str],
     declared: "Mapping[str, Cells | Limits]",
+    released: Iterable[str] = (),
 ) -> "dict[str, Cells]":
     """Give the domain of each column: what is said `inline`, else what is declared; `others` as `sex=F`.
 
-    Without columns, those of `inline` are meant.
+    Without columns, those of `inline` are meant, and those that a release randomises.
 
     Raises:
         Stop: what is said cannot be read, or speaks of another column, or a column has no domain; all of that is told.
     """
     said, problems = _inline(inline)
-    columns = columns or tuple(said)
+    columns = columns or tuple(dict.fromkeys((*released, *said)))
     if not columns and not problems:
         problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain '{_FORMS}'"))
     found: dict[str, Cells | Limits] = {**declared, **said}

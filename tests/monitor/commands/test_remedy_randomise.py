@@ -156,6 +156,10 @@ def test_a_release_declares_all_of_it(here: Path, capsys: pytest.CaptureFixture[
     assert (mechanism.joint, mechanism.rows_per_unit) == (True, 2)
     assert mechanism.domains == {"sex": ("M", "F"), "born": ("1900", "1950", "2000", "2050")}
     assert mechanism.others == {"sex": "M"}
+    words = ("people", "safe.csv", "--domain", "born=1930..2009", "--force")
+    value = _value(*words, capsys=capsys)  # it is the only release of the table
+    assert value["columns"] == ["sex", "born"]
+    assert value["bill"]["guarantee"]["reached"]["ranges"] == {"born": [1930, 2009, 1]}
 
 
 @pytest.mark.parametrize(
