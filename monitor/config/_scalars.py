@@ -21,6 +21,7 @@ from checks._scalars import (
     say,
 )
 from monitor.config._cron import check_line, longest_gap, next_slot
+from monitor.config._cron_count import count_slots, last_slots
 
 __all__ = [
     "Clock",
@@ -81,6 +82,20 @@ class Schedule:
         if self.every is not None:
             return moment + self.every - (moment - _EPOCH) % self.every
         return next_slot(self._line, moment, ZoneInfo(zone))
+
+    def count_between(self, after: datetime, until: datetime, zone: str) -> int:
+        """Count the slots after a moment and not after another; years of minutes take a moment."""
+        if self.every is not None:
+            return max(0, (until - _EPOCH) // self.every - (after - _EPOCH) // self.every)
+        return count_slots(self._line, after.astimezone(UTC), until.astimezone(UTC), ZoneInfo(zone))
+
+    def last_between(self, after: datetime, until: datetime, zone: str, *, most: int) -> tuple[datetime, ...]:
+        """Give the last slots after a moment and not after another, up to so many, in order."""
+        if self.every is not None:
+            count = min(most, self.count_between(after, until, zone))
+            last = until - (until - _EPOCH) % self.every
+            return tuple(last - self.every * back for back in reversed(range(count)))
+        return last_slots(self._line, after.astimezone(UTC), until.astimezone(UTC), ZoneInfo(zone), most=most)
 
     def longest_period(self) -> timedelta:
         """Give the longest time between two slots in a row (clock changes apart)."""

@@ -114,21 +114,22 @@ class Timetable:
         return SkipReason.OVERRUN if overrun else SkipReason.LATE
 
     def _missed(self, first: datetime, until: datetime) -> tuple[int, Callable[[int], datetime]]:
-        """Give how many slots there are from one to a moment (at least that one), and each by its number."""
+        """Give how many slots there are from one to a moment (at least that one), and the first and last by number."""
         every = self.schedule.every
         if every is not None:
             return max(0, (until - first) // every) + 1, lambda number: first + every * number
-        slots = _cron_slots(self.schedule, self.zone, first, until.replace(second=0, microsecond=0))
-        return len(slots), slots.__getitem__
+        more, last = _cron_slots(self.schedule, self.zone, first, until.replace(second=0, microsecond=0))
+        return 1 + more, lambda number: first if number == 0 else last[number - more - 1]
 
 
 @lru_cache(maxsize=64)
-def _cron_slots(schedule: Schedule, zone: str, first: datetime, until: datetime) -> tuple[datetime, ...]:
-    """Give the slots from one to a whole minute: tables with one cron line share the work after a long stop."""
-    found = [first]
-    while (slot := schedule.next_after(found[-1], zone)) <= until:
-        found.append(slot)
-    return tuple(found)
+def _cron_slots(schedule: Schedule, zone: str, first: datetime, until: datetime) -> tuple[int, tuple[datetime, ...]]:
+    """Count the slots after one, to a whole minute, and give the last of them: as many as may be run, and one more.
+
+    Tables with one cron line share the work after a long stop.
+    """
+    most = MOST_CAUGHT_UP + 1
+    return schedule.count_between(first, until, zone), schedule.last_between(first, until, zone, most=most)
 
 
 def _share(name: str) -> float:
