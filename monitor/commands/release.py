@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._words import who
+from monitor.commands import _release_record
+from monitor.commands._pages import deliver
+from monitor.commands._words import LocaleWord, who
 from monitor.frame.output import Invocation
 from monitor.frame.problem import Stop
 
 if TYPE_CHECKING:
+    from monitor.releasing.case import Case
+    from monitor.releasing.compare import Comparison
     from monitor.releasing.decide import Decisions
     from monitor.releasing.standing import Standing
 
@@ -54,12 +58,20 @@ def assess(ctx: typer.Context, name: Name) -> None:
 
 
 @app.command()
-def compare(ctx: typer.Context, name: Name) -> None:
+def compare(
+    ctx: typer.Context,
+    name: Name,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write it as a page too, with a plot of risk against loss."),
+    ] = None,
+    locale: _release_record.Locale = None,
+) -> None:
     """Try every remedy on the table, side by side: what it reaches, what it costs, which one loses least.
 
     Nothing is given out, and no budget is charged.
 
-    Example: tablewatch release compare research-extract
+    Example: tablewatch release compare research-extract --html comparison.html
     """
     from monitor.frame.progress import progress
     from monitor.pages.release import draw_comparison
@@ -72,6 +84,8 @@ def compare(ctx: typer.Context, name: Name) -> None:
     plans = plans_of(case, kinds_of(case))
     with progress("comparing", len(plans)) as advance:
         found = try_all(case, plans, done=advance)
+    if html is not None:
+        _write_comparison(invocation, case, found, html, locale)
     result = {
         "schema": "tablewatch.release-comparison/1",
         "ok": found.recommended is not None,
@@ -145,6 +159,27 @@ def export(
         "notes": list(found.notes),
     }
     invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
+
+
+_release_record.add_to(app)
+
+
+def _write_comparison(
+    invocation: Invocation, case: "Case", found: "Comparison", out: Path, locale: LocaleWord | None
+) -> None:
+    from monitor.reports.release_comparison import as_html
+    from monitor.voice import BabelVoice
+
+    config = case.project.config
+    text = as_html(
+        case,
+        found,
+        BabelVoice(locale or config.locale, config.timezone),
+        project=config.project,
+        as_of=case.project.clock.now(),
+        redact=invocation.redactor,
+    )
+    deliver(text, out, invocation, code="release.html")
 
 
 @contextmanager
