@@ -111,15 +111,16 @@ def _remedy(
 ) -> "Randomise":
     """Put together what was said, and what the release says where nothing was said."""
     from monitor.disclosure.place import project_of
-    from monitor.treatment.domains import declared_in, domains_for, labels_of, recipe_of
+    from monitor.treatment.domains import declared_in, domains_for, labels_of, recipe_of, released_columns
     from remedies.differential_privacy.answers import Range
     from remedies.randomise import Randomise
 
     project, recipe = project_of(invocation), recipe_of(release)
     declared = declared_in(None if project is None else project.config, place.name, release)
     by_release = {} if recipe is None else recipe.words
-    released = tuple(by_release.get("domains") or ())
-    cells = domains_for(columns, inline=inline or (), others=others or (), declared=declared, released=released)
+    cells = domains_for(
+        columns, inline=inline or (), others=others or (), declared=declared, released=released_columns(release)
+    )
     price = {name: by_release.get(name) for name in ("epsilon", "pk", "retention")}
     if all(words[name] is None for name in price):
         words = {**words, **price}

@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from checks import did_you_mean
 from monitor.frame.problem import ExitCode, Problem, Stop
-from remedies.differential_privacy.answers import Limits, Range, Values
+from remedies.differential_privacy.answers import Domain, Limits, Range, Values
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:
@@ -62,33 +62,24 @@ def declared_in(config: "Config | None", table: str, release: "Release | None") 
     budget = None if config is None else config.budgets.get(table)
     found: dict[str, Cells | Limits] = {} if budget is None else dict(budget.domain)
     recipe = recipe_of(release)
-    words = {} if recipe is None else recipe.words
-    others = words.get("others") or {}
-    for name, values in (words.get("domains") or {}).items():
+    for name, declared in ((recipe and recipe.words.get("domain")) or {}).items():
         try:
-            found[name] = cells_of(values, others.get(name))
+            found[name] = TypeAdapter(Domain).validate_python(declared)
         except ValidationError as error:
             raise Stop(ExitCode.USAGE, Problem("remedy.domain", f"domain of '{name}': {_said(error)}")) from None
     return found
+
+
+def released_columns(release: "Release | None") -> tuple[str, ...]:
+    """Name the columns that a release randomises, where it says so."""
+    recipe = recipe_of(release)
+    return () if recipe is None else tuple(recipe.words.get("columns") or recipe.words.get("domain") or ())
 
 
 def recipe_of(release: "Release | None") -> "Recipe | None":
     """Give the first randomisation that a release has among its remedies."""
     recipes = () if release is None else release.remedies
     return next((one for one in recipes if one.remedy == "randomise"), None)
-
-
-def cells_of(values: Any, other: Any = None) -> "Cells":
-    """Give a domain as a list of values, or `{range: [0, 120], width: 10}`; days and times are known by their texts.
-
-    Raises:
-        ValidationError: it is neither.
-    """
-    if isinstance(values, Range):
-        return values if other is None else values.model_copy(update={"other": other})
-    if isinstance(values, Mapping):
-        return Range.model_validate({**values, **({} if other is None else {"other": other})})
-    return Values.model_validate({"values": [*map(_plain, values)], "other": None if other is None else _plain(other)})
 
 
 def read_cells(words: str) -> "Cells":
@@ -183,10 +174,6 @@ def _missing(name: str, found: "Limits | Cells | None") -> Problem:
 def _strange(option: str, name: str, columns: Sequence[str]) -> Problem:
     near = did_you_mean(name, columns) or f"; there are: {', '.join(columns)}"
     return Problem("remedy.domain", f"{option} speaks of '{name}', which is none of the columns{near}")
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str) or value is None else text_of(value)
 
 
 def _said(error: ValidationError) -> str:

@@ -36,7 +36,7 @@ releases:
     limits: {{epsilon: {limit}}}
     remedies:
       - {{remedy: randomise, drop: {drop}, epsilon: 2, joint: true, rows_per_unit: 2,
-          domains: {{sex: [M, F], born: {{range: [1900, 2099], width: 50}}}}, others: {{sex: M}}}}
+          domain: {{sex: {{values: [M, F], other: M}}, born: {{range: [1900, 2099], width: 50}}}}}}
 """
 
 
