@@ -105,6 +105,7 @@ def _treat(
     from monitor.treatment.given import read
     from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
+    from remedies.generalisation._recoding import one_zero
 
     check_place(out, given=given, force=force)
     place = place_of(given, invocation)
@@ -120,8 +121,9 @@ def _treat(
         frame = read(place)
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = treated.bill
-        written = Written(texts=texts_in(treated.frame)).exactly(every)
-        reached = write_proved(treated.frame, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
+        safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
+        written = Written(texts=texts_in(safe)).exactly(every)
+        reached = write_proved(safe, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
     else:
         bill = _streamed(place, out, chosen, every, memory)
         reached = int(str(bill.guarantee.reached["k"]))

@@ -86,7 +86,8 @@ def treat_file(
     from remedies.microaggregation._out_of_core import OutOfCore
 
     begun = monotonic()
-    prove = prove_k(every, k=remedy.k, clock=SystemClock(), written=Written(memory_limit=f"{memory // 2 // 10**6}MB"))
+    written = Written(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
+    prove = prove_k(every, k=remedy.k, clock=SystemClock(), written=written)
     if place.target.source.files is None:
         raise _refused(f"'{place.name}' is no file", "--memory is for CSV and Parquet files; write the table to one")
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
@@ -98,7 +99,8 @@ def treat_file(
             most = _most(memory, columns=len(kinds), k=remedy.k)
             work = OutOfCore(Path(folder), kinds, remedy.k, most=most, seed=remedy.seed, sweeps=sweeps)
             work.group(_blocks(source, table, remedy.columns), progress=progress)
-            reached = give_out(out, lambda draft: _write(source, table, work, remedy.columns, draft), prove)
+            names = (remedy.columns, every)
+            reached = give_out(out, lambda draft: _write(source, table, work, names, draft), prove)
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
     except OSError as error:
@@ -150,15 +152,24 @@ def _numbers(cells: "pa.Array", name: str) -> "Floats":
     return found
 
 
-def _write(source: Source, table: "ir.Table", work: "OutOfCore", columns: Sequence[str], draft: Path) -> None:
-    """Read all columns again, and write them with what was found in the place of the named ones."""
+def _write(
+    source: Source, table: "ir.Table", work: "OutOfCore", names: tuple[Sequence[str], Sequence[str]], draft: Path
+) -> None:
+    """Read all columns again, and write them with what was found in the place of the treated ones.
+
+    `names`: the treated columns, and all that are proved; of these the others have one zero, without a sign.
+    """
     import pyarrow as pa
 
+    columns, every = names
     schema = table.schema().to_pyarrow()
+    others = [schema.get_field_index(name) for name in every if name not in columns]
     given_out = _Rows(work.rows())
     with sink(draft, schema) as write:
         for piece in source.columns(source.compile(table)):
             cells = [column.arrow().cast(field.type) for column, field in zip(piece, schema, strict=True)]
+            for place in others:
+                cells[place] = _one_zero(cells[place])
             before, after = given_out.next(len(cells[0]))
             for number, name in enumerate(columns):
                 place = schema.get_field_index(name)
@@ -169,6 +180,13 @@ def _write(source: Source, table: "ir.Table", work: "OutOfCore", columns: Sequen
             write(pa.record_batch(cells, schema=schema))
     if given_out.more():
         raise _changed()
+
+
+def _one_zero(cells: "pa.Array") -> "pa.Array":
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return compute.add(cells, pa.scalar(0.0, cells.type)) if pa.types.is_floating(cells.type) else cells
 
 
 class _Rows:

@@ -122,6 +122,46 @@ def test_texts_that_look_like_numbers_are_told_apart(capsys: pytest.CaptureFixtu
     assert json.loads(out)["k"] == 3
 
 
+@pytest.mark.parametrize("memory", [(), ("--memory", "1GB")], ids=["in memory", "in bounded memory"])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_column_that_is_only_classified_has_one_zero(
+    end: str, memory: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody can tell a record by the sign of a zero, not in a column that was left as it was either."""
+    pd.DataFrame({"age": [1, 2] * 4, "rate": [0.0, -0.0] * 4}).to_parquet(here / "people.parquet")
+    (here / "tablewatch.yaml").write_text(
+        "version: 1\nproject: clinic\nsources: {lake: {files: people.parquet}}\n"
+        "tables:\n  - {name: people, source: lake, columns: {age: quasi-identifier, rate: quasi-identifier}}\n",
+        encoding="utf-8",
+    )
+    words = ("people", f"safe.{end}", "--columns", "age", "--k", "8", "--sweeps", "0", *memory)
+    code, _, _ = _remedy(*words, capsys=capsys)
+    assert code == 0
+    read = f"read_csv('safe.{end}', all_varchar = true)" if end == "csv" else f"'safe.{end}'"
+    found = duckdb.sql(f"SELECT DISTINCT rate::VARCHAR FROM {read}").fetchall()
+    assert [value.removesuffix(".0") for (value,) in found] == ["0"]
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "1GB")], ids=["in memory", "in bounded memory"])
+@pytest.mark.parametrize("values", [[2**64 - 1, 2**64 - 2] * 4, [None, ""] * 4], ids=["long numbers", "empty texts"])
+def test_what_a_reader_would_take_for_one_value_is_two(
+    values: list[object], memory: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column that is only classified is counted by its exact texts: here nothing is given out."""
+    kind = "uint64" if values[0] else "str"
+    frame = pd.DataFrame({"age": [1, 2] * 4, "code": pd.array(values, dtype=kind)})
+    frame.to_parquet(here / "people.parquet")
+    (here / "tablewatch.yaml").write_text(
+        "version: 1\nproject: clinic\nsources: {lake: {files: people.parquet}}\n"
+        "tables:\n  - {name: people, source: lake, columns: {age: quasi-identifier, code: quasi-identifier}}\n",
+        encoding="utf-8",
+    )
+    words = ("people", "safe.csv", "--columns", "age", "--k", "5", "--sweeps", "0", *memory)
+    code, message = _problem(*words, capsys=capsys)
+    assert code == 1
+    assert "8 of 8 records are in groups smaller than 5" in message
+
+
 def test_a_configured_table_knows_its_quasi_identifiers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --columns those classified so are treated."""
     (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
