@@ -234,7 +234,7 @@ class Generalise(Recodes):
             "search": "fixed levels" if self.levels is not None else self.search.value,
             "levels": self._levels_of(recoding),
             "by": None if found is None else found.by.value,
-            "value": None if found is None else plain_number(found.value),
+            "value": None if found is None else plain_number(_value(found)),
             "proved": None if found is None else found.proved,
             "nodes": None if found is None else found.lattice,
             "looked": None if found is None else found.looked,
@@ -257,6 +257,11 @@ class Generalise(Recodes):
             }
             for one, level in zip(recoding.frequencies.domains, recoding.levels, strict=True)
         }
+
+
+def _value(found: Optimum) -> float | None:
+    """Give the measure as `utilities` defines it: of precision a search takes what is missing to 1."""
+    return 1 - found.value if found.by is By.PRECISION and found.value is not None else found.value
 
 
 REMEDY: Final[type[Remedy]] = Generalise

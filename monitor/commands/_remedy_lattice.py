@@ -79,5 +79,8 @@ def lattice(
 
 
 def _look(question: "Question", *, every: bool, tell: "Progress") -> "Choices":
-    remedy = cast("Generalise", question.remedy)
-    return remedy.choices(question.frequencies(), every=every, progress=tell)
+    from monitor.treatment.enough import enough_on_interrupt
+
+    remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()
+    with enough_on_interrupt(tell, wanted=remedy.budget is not None) as heard:
+        return remedy.choices(frequencies, every=every, progress=heard)

@@ -168,12 +168,12 @@ def _level(one: Mapping[str, Any] | None, changed: int) -> str:
 
 
 def _value(by: str, value: float | str) -> str:
-    """Write what was made least as `lattice` does; of precision that is what is missing to 1."""
+    """Write a measure as `lattice` does."""
     if isinstance(value, str):
         return value
     if by == "loss":
         return f"{100 * value:.2f} %"
-    return f"{1 - value:.4f}" if by == "precision" else f"{value:.6g}"
+    return f"{value:.4f}" if by == "precision" else f"{value:.6g}"
 
 
 def _search(figures: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ _HINT: Final = "Choose by what your analysis needs, and give the levels to `reme
 def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
     """Print the best of the nodes that hold, with what each loses."""
     held = f"{choices.holding:,} of {choices.nodes:,} combinations of levels hold, {choices.minimal:,} of them minimal"
-    console.print(Text(held if choices.complete else f"{held}, so far: the budget ended the search"))
+    console.print(Text(held if choices.complete else f"{held}, so far: the search was ended"))
     if not choices.listed:
         console.print(
             Text("Allow more suppression, add a root such as '*' to the hierarchies, or ask for less.", "dim")

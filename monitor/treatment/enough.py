@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def enough_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
-    """Give what tells of progress; once Ctrl-C was pressed, it says that it is enough. A second one ends the command.
+    """Give what tells of progress; when Ctrl-C was pressed, it says once that it is enough. A second one ends it all.
 
     `wanted`: False leaves Ctrl-C as it is.
     """
     if not wanted:
         yield progress
         return
-    pressed = False
+    pressed = said = False
 
     def press(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
@@ -31,8 +31,10 @@ def enough_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Prog
         pressed = True
 
     def tell(share: float) -> None:
+        nonlocal said
         progress(share)
-        if pressed:
+        if pressed and not said:
+            said = True
             raise Enough
 
     before = signal.signal(signal.SIGINT, press)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from checks import Json
-from remedies._contract import Progress
+from remedies._contract import Enough, Progress
 from remedies.generalisation._criteria import Criterion
 from remedies.generalisation._frequencies import Frequencies
-from remedies.generalisation._incognito import Generalisations
-from remedies.generalisation._judge import broken_combinations
+from remedies.generalisation._incognito import Generalisations, Search
+from remedies.generalisation._judge import Judge
+from remedies.generalisation._kernels import ENDED, PAUSED
+from remedies.generalisation._node_measures import NodeMeasures
 from remedies.generalisation._objectives import By
-from remedies.generalisation._recoding import Recoding
-from remedies.generalisation._utility import Utilities, utilities
+from remedies.generalisation._utility import Utilities
+from remedies.generalisation._walks import Ground, order_of
+
+Whole = npt.NDArray[np.int64]
 
 _FIGURE: Final[Mapping[By, Callable[[Utilities], float]]] = {
     By.LOSS: lambda found: found.total.loss,
@@ -42,7 +49,7 @@ class Choices:
     """Nodes that hold, the best by a measure first.
 
     `holding`: how many there are; `minimal`: how many of them are minimal; `nodes`: how many the lattice has.
-    `complete`: False where the budget ended the search, so that there may be more, and lower ones.
+    `complete`: False where the budget, or whoever asked, ended the search, so that there may be more, and lower ones.
     """
 
     columns: tuple[str, ...]
@@ -87,20 +94,22 @@ def choices(
         frequencies: the table.
         found: what holds.
         k: rows of the smallest class.
-        by: what to sort by; of equally good nodes the first in the order of their levels.
+        by: what to sort by; of equally good nodes those with the fewest steps come first.
         every: measure all, at the cost of making each one's frequency set.
         criteria: what else classes have to hold; what breaks it is suppressed.
-        progress: is told the share of the nodes that were measured.
+        progress: is told the share of the nodes that were measured; by `Enough` it ends with those.
     """
-    listed = []
-    chosen = range(len(found.nodes)) if every else found.is_minimal.nonzero()[0].tolist()
-    for number, place in enumerate(chosen, 1):
-        levels = tuple(found.nodes[place].tolist())
-        broken = broken_combinations(frequencies, levels, k, criteria)
-        measured = utilities(Recoding.of_node(frequencies, levels, broken), k=k)
-        listed.append(Choice(levels, bool(found.is_minimal[place]), measured))
-        if progress is not None:
-            progress(number / len(chosen))
+    chosen = found.nodes if every else found.minimal
+    listed: list[Choice] = []
+    try:
+        for one in _measured(frequencies, chosen, k, criteria):
+            listed.append(one)
+            if progress is not None:
+                progress(len(listed) / len(chosen))
+    except Enough:
+        pass
+    minimal = {tuple(levels.tolist()) for levels in found.minimal}
+    listed = [replace(one, is_minimal=one.levels in minimal) for one in listed]
     return Choices(
         columns=found.columns,
         by=by,
@@ -108,6 +117,25 @@ def choices(
         holding=len(found.nodes),
         minimal=int(found.is_minimal.sum()),
         least_height=found.least_height,
-        complete=found.complete,
-        listed=sorted(listed, key=lambda one: (_FIGURE[by](one.utilities), one.levels)),
+        complete=found.complete and len(listed) == len(chosen),
+        listed=sorted(listed, key=lambda one: (_FIGURE[by](one.utilities), sum(one.levels), one.levels)),
     )
+
+
+def _measured(frequencies: Frequencies, nodes: Whole, k: int, criteria: Sequence[Criterion]) -> Iterator[Choice]:
+    """Measure nodes on a walk past them, so that the frequency set of each is made from one that is finer."""
+    if not len(nodes):
+        return
+    order = order_of(frequencies)
+    wanted = np.zeros([frequencies.heights[place] + 1 for place in order], dtype=np.bool_)
+    wanted[tuple(nodes[:, order].T)] = True
+    ground = Ground.of(frequencies, order)
+    judge = Judge(frequencies, k, criteria)
+    search = Search(frequencies, order, ground, wanted, judge, k, most=frequencies.rows)  # all of them hold
+    walker, measures = search.walker(), NodeMeasures(frequencies, ground, order, k)
+    node = walker.go_on(stop=True, every=True)
+    while node != ENDED:
+        if node != PAUSED:
+            seen = search.look(walker, node)
+            yield Choice(tuple(seen.levels.tolist()), is_minimal=False, utilities=measures.of(seen))
+        node = walker.go_on(stop=True, every=True)

@@ -50,8 +50,9 @@ class Walk(NamedTuple):
     """A walk through a lattice in the order of its numbers, as far as it has come.
 
     `columns`: which of the layout's columns the lattice is of. `strides` (columns,). `state` (nodes,): see
-    the words below. `bounds` (nodes,), or empty: no node from here upwards is better. `best`: [what a node has to be
-    better than]. `at`: numbers that the walk reads and writes, in the order of the words below.
+    the words below. `bounds` (nodes,), or empty: no node from here upwards is better. `best`: [the value of the best
+    node so far, what is above that beyond doubt, its steps]: a node that is as good has to have fewer steps. `at`:
+    numbers that the walk reads and writes, in the order of the words below.
     """
 
     columns: Whole
@@ -163,7 +164,7 @@ def walk_on(layout: Layout, sets: Sets, walk: Walk, quota: int, stop: bool, ever
         if known and not every:
             walk.state[node] = HOLDS
             continue
-        if len(walk.bounds) and walk.bounds[node] >= walk.best[0]:
+        if len(walk.bounds) and _is_no_better(walk, walk.bounds[node], levels):
             walk.state[node] = PASSED_OVER
             continue
         depth = _reach(layout, sets, walk, levels)
@@ -193,6 +194,15 @@ def _look_down(walk: Walk, node: int, levels: Whole) -> bool:
             if len(walk.bounds):
                 walk.bounds[node] = max(walk.bounds[node], walk.bounds[below])
     return known
+
+
+@inner
+def _is_no_better(walk: Walk, bound: float, levels: Whole) -> bool:
+    """Say whether a node is worse than the best one by its bound, or at most as good with as many steps."""
+    steps = 0.0
+    for level in levels:
+        steps += level
+    return bool(bound > walk.best[1] or (bound >= walk.best[0] and steps >= walk.best[2]))
 
 
 @inner

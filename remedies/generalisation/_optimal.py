@@ -31,7 +31,8 @@ class Optimum:
     """The best node that was found. `levels`: of each of `columns`; None where no node holds.
 
     `value`: of the measure `by`, lower is better. `suppressed`: rows that are suppressed. `proved`: no node that holds
-    has a lower value; False only where the budget ended the search. `looked`: nodes whose frequency sets were made.
+    has a lower value, or the same with fewer steps; False only where the budget ended the search. `looked`: nodes whose
+    frequency sets were made.
     """
 
     columns: tuple[str, ...]
@@ -61,9 +62,9 @@ def optimal(
 
     Branch and bound over the lattice: parts of the columns rule out what cannot hold, as in `incognito`; a descent from
     the top gives a first good node; then every node is looked at whose bound is below the best so far. The bounds never
-    fall when levels rise, so the result is proved, not sampled; of several equally good nodes it is the same every
-    time. Which node is best depends on the data, and who knows that it was chosen so learns from it (minimality attack,
-    Wong et al. 2007): levels fixed beforehand say nothing.
+    fall when levels rise, so the result is proved, not sampled; of several equally good nodes it is one with the fewest
+    steps, the same every time. Which node is best depends on the data, and who knows that it was chosen so learns from
+    it (minimality attack, Wong et al. 2007): levels fixed beforehand say nothing.
 
     Args:
         counts: a row for each combination of the quasi-identifiers (and sensitive columns), with its `count`.
@@ -104,7 +105,8 @@ def optimum(
     ended = False
     course.begin(1)
     while not ended and not course.is_over:
-        walker.must_beat(np.inf if best is None else best.value)
+        if best is not None:
+            walker.must_beat(best.value, best.steps)
         node = walker.go_on(stop=True, every=True, measure=goal.measure)
         ended = node == ENDED
         if node >= 0:
@@ -128,13 +130,18 @@ class _Best:
     seen: Seen
     value: float
 
+    @property
+    def steps(self) -> int:
+        """Count the levels gone up."""
+        return int(self.seen.levels.sum())
+
 
 def _better(best: _Best | None, search: Search, goal: Objective, seen: Seen) -> _Best | None:
     """Give the better of the best so far and a node that was looked at."""
     if seen.suppressed > search.most:
         return best
-    value = goal.value(seen)
-    return _Best(seen, value) if best is None or value < best.value else best
+    found = _Best(seen, goal.value(seen))
+    return found if best is None or (found.value, found.steps) < (best.value, best.steps) else best
 
 
 def _descend(search: Search, goal: Objective) -> _Best | None:

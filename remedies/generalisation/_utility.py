@@ -98,19 +98,36 @@ def utilities(
     strange = sorted(set(numeric or ()) - set(names))
     if strange:
         raise Misfit(f"column '{strange[0]}' is no quasi-identifier here; expected some of {', '.join(names)}")
-    measured, most = {}, 0.0
-    for place, name in enumerate(names):
-        cells = cells_of(recoding, place)
-        as_numbers = is_numeric(cells.column.domain) if numeric is None else name in numeric
-        steps = None if recoding.levels is None else recoding.levels[place]
-        measured[name] = _of_column(cells, steps, representative if as_numbers else None)
+    every = [cells_of(recoding, place) for place in range(len(names))]
+    if numeric is None:
+        numeric = [cells.column.domain.column for cells in every if is_numeric(cells.column.domain)]
+    return measured(every, recoding.levels, recoding.class_sizes(), k=k, representative=representative, numeric=numeric)
+
+
+def measured(
+    every: Sequence[Cells],
+    levels: Sequence[int] | None,
+    sizes: npt.NDArray[np.int64],
+    *,
+    k: int | None,
+    numeric: Collection[str],
+    representative: Representative = "midpoint",
+) -> Utilities:
+    """Do as `utilities` does, with the cells of each column and the classes' `sizes` (classes,) put together already.
+
+    `levels`: of the node, None of a local recoding. `numeric`: the columns that hold numbers.
+    """
+    columns, most = {}, 0.0
+    for place, cells in enumerate(every):
+        name = cells.column.domain.column
+        steps = None if levels is None else int(levels[place])
+        columns[name] = _of_column(cells, steps, representative if name in numeric else None)
         most += _most_bits(cells)
-    sizes, rows = recoding.class_sizes(), recoding.frequencies.rows
-    kept = int(sizes.sum())
+    kept, rows = int(sizes.sum()), int(every[0].total.sum())
     average = kept / len(sizes) if len(sizes) else None
     return Utilities(
-        columns=measured,
-        total=_together(list(measured.values()), most),
+        columns=columns,
+        total=_together(list(columns.values()), most),
         rows=rows,
         rows_suppressed=rows - kept,
         classes=len(sizes),

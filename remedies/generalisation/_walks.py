@@ -32,6 +32,8 @@ Keys = npt.NDArray[np.uint64]
 _QUOTA: Final = 10_000_000
 """Classes that are read between two looks at the clock: about a fifth of a second."""
 _BITS: Final = 64
+_NOISE: Final = 1e-12
+"""By which share a bound may differ from the value of a node that is as good: sums of floats, in other orders."""
 
 
 def order_of(frequencies: Frequencies) -> list[int]:
@@ -72,6 +74,14 @@ def pack(columns: Sequence[Whole], nodes: Sequence[Whole], counts: Whole) -> tup
         start,
         np.concatenate(above).astype(np.uint64),
     )
+
+
+def pack_rows(columns: Sequence[Whole], layout: Layout) -> Keys:
+    """Give the keys of rows of leaves, without how many rows they have: uint64 (rows, words)."""
+    keys = np.zeros((len(columns[0]), int(layout.word[: len(columns)].max()) + 1), dtype=np.uint64)
+    for codes, word, shift in zip(columns, layout.word, layout.shift, strict=False):
+        keys[:, word] |= codes.astype(np.uint64) << shift
+    return keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +153,7 @@ class Walker:
             state=np.where(candidates.ravel(), np.uint8(OPEN), np.uint8(OUT)),
             bounds=np.empty(0) if bounds is None else bounds,
             at=np.array([0, 0, 0, k, most, 0], dtype=np.int64),
-            best=np.array([np.inf]),
+            best=np.array([np.inf, np.inf, 0.0]),
         )
 
     @property
@@ -172,9 +182,9 @@ class Walker:
         depth = self._walk.at[DEPTH]
         return self._sets.classes[depth, : self._sets.sizes[depth]]
 
-    def must_beat(self, value: float) -> None:
-        """Pass over nodes that cannot be better than this from now on."""
-        self._walk.best[0] = value
+    def must_beat(self, value: float, steps: int) -> None:
+        """Pass over nodes that cannot be better than this from now on, nor as good with fewer steps."""
+        self._walk.best[:] = value, value + _NOISE * abs(value), steps
 
     def go_on(self, *, stop: bool = False, every: bool = False, measure: int = NO_BOUND) -> int:
         """Go on: give the node that holds and at which it stopped, PAUSED to look at the clock, or ENDED."""

@@ -357,6 +357,10 @@ def test_measures_are_written_as_elsewhere(
     code, out = _said("people.csv", "safe.csv", *COLUMNS, *HIERARCHIES, *words, capsys=capsys)
     assert code == 0
     assert re.search(said, out)
+    figures = _value("people.csv", "safe.csv", *COLUMNS, *HIERARCHIES, *words, "--force", capsys=capsys)["bill"][
+        "figures"
+    ]
+    assert figures["value"] == pytest.approx(figures["utilities"]["total"][words[1]])
 
 
 @pytest.mark.parametrize("command", ["generalise", "lattice"])

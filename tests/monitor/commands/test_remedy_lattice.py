@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 
 from monitor.cli import run
 from monitor.frame.output import Invocation
+from remedies.generalisation._course import Course
+from remedies.generalisation._node_measures import NodeMeasures
 from tests.monitor.commands.test_remedy_generalise import COLUMNS, HIERARCHIES, people
 
 
@@ -102,3 +105,40 @@ def test_a_table_of_which_nothing_holds(capsys: pytest.CaptureFixture[str]) -> N
         == 0
     )
     assert capsys.readouterr().out.startswith("0 of 2 combinations of levels hold")
+
+
+@pytest.mark.parametrize("after", [0, 3], ids=["while it looks", "while it measures"])
+def test_ctrl_c_shows_what_was_found_to_who_has_set_a_budget(
+    after: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first one ends the search, or the measuring: what was found is listed, and said not to be all."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs this in the background has none
+    measured = NodeMeasures.of
+    seen: list[Any] = []
+
+    def pressed(course: Course, done: float) -> None:
+        if not after:
+            signal.raise_signal(signal.SIGINT)
+        told(course, done)
+
+    def measure(measures: NodeMeasures, one: Any) -> Any:
+        seen.append(one)
+        if len(seen) == after:
+            signal.raise_signal(signal.SIGINT)
+        return measured(measures, one)
+
+    told = Course.tell
+    monkeypatch.setattr(Course, "tell", pressed)
+    monkeypatch.setattr(NodeMeasures, "of", measure)
+    value = _value("--k", "4", "--all", "--budget", "1h", capsys=capsys)
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+    assert value["complete"] is False
+    assert len(value["listed"]) == (after or value["holding"])
+
+
+def test_idle_levels_come_last(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of nodes that lose the same, those with the fewest steps come first."""
+    listed = _value("--k", "4", "--all", "--by", "discernibility", capsys=capsys)["listed"]
+    order = [(one["utilities"]["discernibility"], sum(one["levels"].values())) for one in listed]
+    assert order == sorted(order)
+    assert len({first for first, _ in order}) < len(order)

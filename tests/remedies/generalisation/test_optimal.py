@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks.risk import Hierarchy
 from remedies import Enough
 from remedies.generalisation import By, LDiversity, optimal
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, label_of
@@ -99,6 +100,19 @@ def test_no_node_is_better(by, case, k, limit, sensitive):
     assert found.value == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert holding[found.levels] == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert found.suppressed == looked[found.levels][1]
+    if by in {By.DISCERNIBILITY, By.CLASS_SIZE}:  # of whole numbers: what is equally good is so exactly
+        assert sum(found.levels) == min(sum(node) for node, value in holding.items() if value == holding[found.levels])
+
+
+@pytest.mark.parametrize("by", [By.LOSS, By.DISCERNIBILITY, By.ENTROPY, By.KL, By.CLASS_SIZE])
+def test_a_level_that_joins_nothing_is_not_chosen(by):
+    """Of equally good nodes the one with the fewest steps is best: `a` goes up no level that has the labels below."""
+    idle = Hierarchy((("x", "y", "z"), ("x", "y", "z"), ("xy", "xy", "z"), ("xy", "xy", "z"), ("*", "*", "*")))
+    counts = pd.DataFrame({"a": ["x", "y", "z"], "b": ["1", "1", "1"], "count": [1, 1, 2]})
+    flat = Hierarchy((("1", "2"), ("*", "*")))
+    for hierarchies in ({"a": idle, "b": flat}, {"b": flat, "a": idle}):
+        found = optimal(counts, hierarchies, 2, by=by)
+        assert dict(zip(found.columns, found.levels or (), strict=True)) == {"a": 2, "b": 0}
 
 
 def test_the_best_so_far_is_given_where_time_ends():
