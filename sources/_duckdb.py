@@ -76,8 +76,7 @@ class DuckdbSource(EngineSource):
             while rows := cursor.fetchmany(PIECE):
                 yield plain_columns(rows)
             return
-        for batch in cursor.arrow(_BATCH):
-            yield [ArrowColumn(array) for array in batch.columns]
+        yield from _columns_of(cursor)
 
     def _run_frame(self, sql: str) -> pd.DataFrame:
         with warnings.catch_warnings():  # for times with a zone, DuckDB drops a column in a way that pandas 3 warns of
@@ -113,6 +112,28 @@ class DuckdbSource(EngineSource):
             kind, text = PermissionDenied, "a file may not be read by this account"
         return kind(self._says(text, error))
 
+
+def _columns_of(cursor: duckdb.DuckDBPyConnection) -> Columns:
+    """Give the columns of each batch of an answer.
+
+    Raises:
+        duckdb.Error: the statement failed later than at its first row, which Arrow's reader calls an error of files.
+    """
+    try:
+        for batch in cursor.arrow(_BATCH):
+            yield [ArrowColumn(array) for array in batch.columns]
+    except OSError as error:
+        said = str(error)
+        raise next((kind for word, kind in _WORDED if word in said), duckdb.Error)(said) from None
+
+
+_WORDED: Final[Sequence[tuple[str, type[duckdb.Error]]]] = (
+    ("INTERRUPT Error", duckdb.InterruptException),
+    ("Out of Memory Error", duckdb.OutOfMemoryException),
+    ("Conversion Error", duckdb.ConversionException),
+    ("Invalid Input Error", duckdb.InvalidInputException),
+    ("IO Error", duckdb.IOException),
+)
 
 _MISFIT: Final = "a value does not fit the type of its column, or a file is not in its format; see csv.types"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -12,8 +13,10 @@ from monitor.private.data_set import DataSet
 from monitor.releasing.decide import Decisions
 from monitor.releasing.plan import Plan
 from remedies import Misfit
-from remedies.differential_privacy import Accounting, nano, rho_of_pure
+from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy._ledger import Charge, Refusal
+from remedies.differential_privacy.answers import Terms
+from store import ReleaseEventKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +33,49 @@ class Answer:
     epsilon: str
 
 
+def check_epsilon(decisions: Decisions, plan: Plan) -> None:
+    """See, before anything is charged, that a randomised table can keep to the release's epsilon.
+
+    Where no budget adds up what exports cost a person, those of the release do.
+
+    Raises:
+        Stop: it cannot.
+    """
+    case, remedy = decisions.case, _randomise_of(plan)
+    limit = case.release.limits.epsilon
+    unchanged = [name for name in plan.columns if name not in remedy.columns]
+    if limit is None:
+        raise _not_proved("the release has no limit on epsilon, by which alone a randomised table can be judged")
+    if unchanged:
+        raise _not_proved(
+            f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {', '.join(unchanged)}"
+        )
+    if remedy.epsilon is not None and remedy.epsilon > limit:
+        raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
+    if case.release.table in case.project.config.budgets or case.release.re_release == "warn":
+        return
+    spent = _spent(decisions)
+    if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
+        raise _not_proved(
+            f"earlier exports of the release cost epsilon {spent:f} already, and all together may cost {limit:f}"
+        )
+
+
+def _spent(decisions: Decisions) -> Decimal:
+    """Add up what the exports of a release have cost a person."""
+    with decisions.store.reading() as view:
+        events = view.release_events(decisions.case.name, ReleaseEventKind.EXPORTED)
+    return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
+
+
+def _randomise_of(plan: Plan) -> Any:
+    return plan.remedy
+
+
+def _not_proved(message: str) -> Stop:
+    return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was given out, or charged"))
+
+
 def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
     """Charge a randomised table to the table's budget, where one is declared.
 
@@ -40,12 +86,13 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
     if case.release.table not in case.project.config.budgets:
         return
     data_set = DataSet.of(case.project, case.release.table)
-    remedy: Any = plan.remedy
+    remedy = _randomise_of(plan)
     if remedy.epsilon is None:
         message = f"'{plan.name}' does not say its epsilon beforehand, so it cannot be charged; give it 'epsilon'"
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
     price = nano(remedy.epsilon)
     terms = data_set.terms
+    _check_unit(plan, terms)
     charge = Charge(
         data_set=data_set.table,
         unit=terms.declared.unit_name,
@@ -59,6 +106,28 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
     found = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
     if isinstance(found, Refusal):
         raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
+
+
+def _check_unit(plan: Plan, terms: Terms) -> None:
+    """See that a budget and a randomised table speak of the same person, whose record differs and is there both times.
+
+    Raises:
+        Stop: they do not.
+    """
+    remedy, declared = _randomise_of(plan), terms.declared
+    if declared.adjacency is not Adjacency.SUBSTITUTE:
+        message = (
+            f"'{plan.name}' tells how many rows there are, so its epsilon holds of records that differ ('substitute'), "
+            f"and the budget is of records that come and go ('{declared.adjacency}')"
+        )
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint="declare the budget as 'substitute'"))
+    if remedy.rows_per_unit < declared.rows_per_unit:
+        message = (
+            f"a person has up to {declared.rows_per_unit:,} rows by the budget, and '{plan.name}' prices "
+            f"{remedy.rows_per_unit:,}"
+        )
+        hint = f"rows_per_unit: {declared.rows_per_unit}"
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
 
 
 def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.DataFrame, Answer]":

@@ -140,8 +140,8 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
     draft = own / "output.parquet"
     treated = None
     try:
-        treated = treat(plan, frame)
-        written = write(case, treated, draft)
+        treated = treat(case, plan, frame)
+        written = write(case, plan, treated, draft)
         proof = prove(case, plan, treated, draft, written, SystemClock())
     except Misfit as error:
         return Tried(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)

@@ -1,9 +1,11 @@
 """Approve a release, or put it on hold: who, why, and of which state of which table."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from unicodedata import normalize
 
-from checks import Json
+from checks import ColumnClass, Json
 from monitor.conclude import AGENT
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
@@ -44,7 +46,9 @@ class Decisions:
         if plan.kind is not Kind.TABLE and case.release.limits.epsilon is None:
             message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
             raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
-        columns = sorted(name for name in case.release.columns if name in kinds)
+        _check_classified(case, kinds)
+        watched = {*case.release.columns, *([case.release.person_key] if case.release.person_key else [])}
+        columns = sorted(name for name in watched if name in kinds)
         state = state_of(case.place, columns, key=case.secret(b"state"))
         body: dict[str, Json] = {
             "remedy": remedy,
@@ -74,10 +78,10 @@ class Decisions:
     def _check_approver(self, by: str) -> None:
         """See that somebody may approve: named in `approvers`, if there are any, and never the table's owner."""
         case, owners = self.case, self.case.project.config.owners
-        known = {name: {name.casefold(), *_also_called(owners.get(name))} for name in case.release.approvers}
-        said = by.casefold()
+        known = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
+        said = _plain(by)
         owner = case.owner
-        if owner is not None and said in {owner.casefold(), *_also_called(owners.get(owner))}:
+        if owner is not None and said in {_plain(owner), *_also_called(owners.get(owner))}:
             message = f"'{by}' owns '{case.release.table}', and nobody approves a release of a table of his own"
             raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(known)))
         if known and not any(said in names for names in known.values()):
@@ -87,7 +91,27 @@ class Decisions:
 
 def _also_called(owner: object) -> set[str]:
     names = (getattr(owner, "name", None), getattr(owner, "email", None))
-    return {name.casefold() for name in names if isinstance(name, str)}
+    return {_plain(name) for name in names if isinstance(name, str)}
+
+
+def _plain(name: str) -> str:
+    """Take names that a person would not tell apart for one."""
+    return " ".join(normalize("NFKC", name).casefold().split())
+
+
+def _check_classified(case: Case, kinds: Mapping[str, object]) -> None:
+    """See that the release says of every column of the table what it says of persons, and names none that is not there.
+
+    Raises:
+        Stop: it does not.
+    """
+    silent = [name for name in kinds if name not in case.release.columns]
+    gone = [name for name in (*case.release.columns, case.release.person_key) if name is not None and name not in kinds]
+    if silent or gone:
+        said = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
+        message = f"release '{case.name}' {said}, so nobody can approve it"
+        hint = f"mend its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
+        raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
 
 
 def _whom(known: object) -> str:

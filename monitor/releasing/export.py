@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from checks._counts import PersonPairs
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.case import Case
 from monitor.releasing.certificate import Findings, certificate
-from monitor.releasing.charge import charge_randomised, told_as_table
+from monitor.releasing.charge import charge_randomised, check_epsilon, told_as_table
 from monitor.releasing.decide import Decisions
 from monitor.releasing.gate import Passed, let_pass
 from monitor.releasing.leaving import read_columns
-from monitor.releasing.people import compared, pairs_of, remember
+from monitor.releasing.people import exposed_said, pairs_of
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.treat import Proof, Treated, prove, treat, write
 from monitor.treatment.output import give_out
@@ -55,11 +56,11 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
 
     def proved(draft: Path) -> None:
         findings, pairs = work.found(draft)
-        passed.check_state()
+        passed.check_again()
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
         now = decisions.case.project.clock.now()
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
-        _remember(decisions, event, pairs)
+        passed.registry.remember(event, pairs)
         made.append(event)
 
     give_out(out, work.write, proved)
@@ -80,21 +81,23 @@ class _Records:
         self._passed = passed
         case, plan = passed.decisions.case, passed.plan
         if plan.kind is Kind.RANDOMISED:
+            check_epsilon(passed.decisions, plan)
             charge_randomised(passed.decisions, plan, actor=actor)
-        self._frame = read_columns(case, plan.columns, blind=plan.kind is Kind.RANDOMISED)
-        self._treated = _treated(plan, self._frame, progress)
+        self._treated = _treated(
+            case, plan, read_columns(case, plan.columns, blind=plan.kind is Kind.RANDOMISED), progress
+        )
         self._written = Written()
 
     def write(self, draft: Path) -> None:
         """Write them."""
-        self._written = write(self._passed.decisions.case, self._treated, draft)
+        self._written = write(self._passed.decisions.case, self._passed.plan, self._treated, draft)
 
     def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
         """Prove them, and compare them with earlier exports."""
         case, plan = self._passed.decisions.case, self._passed.plan
         proof = self._proof(draft)
-        pairs = None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._frame, self._treated)
-        earlier = () if plan.kind is Kind.RANDOMISED else compared(self._passed.decisions, pairs)
+        pairs = None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._treated)
+        earlier = () if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs)
         findings = Findings(
             rows=proof.rows,
             suppressed=self._treated.suppressed,
@@ -130,7 +133,7 @@ class _Answers:
     def write(self, draft: Path) -> None:
         """Write the cells."""
         case = self._passed.decisions.case
-        write(case, Treated(self._frame, self._frame, None), draft)
+        write(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
 
     def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
         """Say with which noise they were made: that is the proof, whatever the numbers are."""
@@ -147,21 +150,13 @@ class _Answers:
         return findings, None
 
 
-def _treated(plan: Plan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
+def _treated(case: Case, plan: Plan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
     try:
-        return treat(plan, frame, progress=progress)
+        return treat(case, plan, frame, progress=progress)
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
     except Refused as error:
         raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
-
-
-def _remember(decisions: Decisions, event: ReleaseEvent, pairs: PersonPairs | None) -> None:
-    if pairs is not None:
-        name = f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
-        remember(decisions.case, decisions.store, name=name, at=event.recorded_at, pairs=pairs)
-    with decisions.store.writing() as book:
-        book.add_release_event(event)
 
 
 def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
@@ -169,9 +164,5 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
     earlier: Any = event.body["earlier"]
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
-    return [
-        f"together with export {one['export']}: {one['persons_exposed'] or 0:,} persons in small groups, "
-        f"{one['persons_left_over'] or 0:,} singled out by whom the two do not share"
-        for one in earlier
-        if one["persons_exposed"] or one["persons_left_over"]
-    ]
+    said = [(one["export"], exposed_said(one)) for one in earlier]
+    return [f"together with export {name} {why}" for name, why in said if why]

@@ -6,26 +6,33 @@ from typing import Any
 
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.decide import Decisions
+from monitor.releasing.people import Registry
 from monitor.releasing.plan import Plan, find_plan, kinds_of
 from monitor.releasing.standing import Decision, Standing
-from monitor.releasing.state import state_of
+from monitor.releasing.state import COLUMN_GONE, state_of
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An export that may go on. `notes`: what a person should know."""
+    """An export that may go on. `notes`: what a person should know; `registry`: what was exported when it began."""
 
     decisions: Decisions
     found: Standing
     plan: Plan
     notes: Sequence[str]
+    registry: Registry
 
-    def check_state(self) -> None:
-        """See that the table is still the one that was approved.
+    def check_again(self) -> None:
+        """See that the approval still stands, and the table is still the one that was approved.
 
         Raises:
-            Stop: it is not; the release is on hold then.
+            Stop: it does not, or is not; a release whose table has changed is on hold then.
         """
+        now = self.decisions.standing()
+        if now.decision is not Decision.APPROVED or now.event != self.found.event:
+            raise _held(
+                "release.not_approved", f"'{self.decisions.case.name}' is not approved any more: {now.said}", ""
+            )
         check_same_table(self.decisions)
 
 
@@ -37,9 +44,14 @@ def check_same_table(decisions: Decisions) -> None:
     """
     case, found = decisions.case, decisions.standing()
     columns = _of_approval(found, "columns")
-    if state_of(case.place, columns, key=case.secret(b"state")) == found.state:
-        return
     note = "the table is not what it was when it was approved"
+    try:
+        if state_of(case.place, columns, key=case.secret(b"state")) == found.state:
+            return
+    except Stop as stop:
+        if stop.problems[0].code != COLUMN_GONE:
+            raise
+        note = stop.problems[0].message
     decisions.hold(note=note)
     hint = "look at it again: 'tablewatch release compare', then approve"
     raise _held("release.table_changed", f"'{case.name}' is on hold: {note}", hint)
@@ -58,13 +70,12 @@ def let_pass(decisions: Decisions, remedy: str) -> Passed:
     if found.remedy != remedy:
         seen = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", seen, "approve this remedy, or export with the other")
+    check_same_table(decisions)
     kinds = kinds_of(case)
     plan = find_plan(case, remedy, kinds)
     new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
     notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
-    passed = Passed(decisions, found, plan, notes)
-    passed.check_state()
-    return passed
+    return Passed(decisions, found, plan, notes, Registry.of(decisions))
 
 
 def _of_approval(found: Standing, name: str) -> Sequence[str]:
@@ -73,4 +84,4 @@ def _of_approval(found: Standing, name: str) -> Sequence[str]:
 
 
 def _held(code: str, message: str, hint: str) -> Stop:
-    return Stop(ExitCode.FAILED, Problem(code, message, hint=hint))
+    return Stop(ExitCode.FAILED, Problem(code, message, hint=hint or None))

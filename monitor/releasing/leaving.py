@@ -5,12 +5,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_RUNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+RUNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - a spreadsheet runs these, too
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
 
 
@@ -46,18 +47,45 @@ def shuffled(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def harmless(frame: "pd.DataFrame", out: Path) -> "pd.DataFrame":
-    """Give a copy whose texts no spreadsheet runs: in CSV, an apostrophe stands before what looks like a formula."""
+    """Give a copy whose texts no spreadsheet runs: in CSV, an apostrophe stands before what looks like a formula.
+
+    Raises:
+        Stop: a column's name looks like one; by another name, nobody would find the column again.
+    """
     from pandas.api.types import is_string_dtype
 
     if out.suffix != ".csv":
         return frame
+    for name in map(str, frame.columns):
+        if name.startswith(RUNS):
+            message = f"a spreadsheet would take the name of column '{name}' for a formula"
+            hint = "write a .parquet file, or give out a view that calls it otherwise"
+            raise Stop(ExitCode.USAGE, Problem("release.formula", message, hint=hint))
     texts = [name for name in frame.columns if is_string_dtype(frame[name].dtype)]
-    safe = {name: _quoted(frame[name]) for name in texts}
-    return frame.assign(**safe).rename(columns=lambda name: f"'{name}" if str(name).startswith(_RUNS) else name)
+    return frame.assign(**{name: _quoted(frame[name]) for name in texts})
+
+
+def one_of_each(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
+    """Give a copy in which zero and NaN are written in one way each: engines take them for one value, bytes do not."""
+    from pandas.api.types import is_float_dtype
+
+    floats = [name for name in columns if name in frame.columns and is_float_dtype(frame[name].dtype)]
+    return frame.assign(**{name: _one_of_each(frame[name]) for name in floats})
+
+
+def _one_of_each(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import compute
+
+    cells = pa.array(column)
+    for alike, one in ((compute.is_nan(cells), float("nan")), (compute.equal(cells, pa.scalar(0.0, cells.type)), 0.0)):
+        cells = compute.if_else(alike, pa.scalar(one, cells.type), cells)
+    return pd.Series(pd.arrays.ArrowExtensionArray(cells), index=column.index, name=column.name)
 
 
 def _quoted(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    risky = column.str.startswith(_RUNS).fillna(value=False).astype(bool)
+    risky = column.str.startswith(RUNS).fillna(value=False).astype(bool)
     return column.where(~risky, "'" + column) if risky.any() else column
 
 

@@ -1,6 +1,6 @@
 """Compare whom a release holds with whom earlier exports of the same table held, by keyed signatures only."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -12,11 +12,10 @@ from checks._counts import Release as Earlier
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.decide import Decisions
-from store import ReleaseEventKind, Store, StoredCounts
+from monitor.releasing.plan import Kind
+from store import ReleaseEvent, ReleaseEventKind, StoredCounts, View
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from monitor.releasing.treat import Treated
 
 _SIZE: Final = 16
@@ -45,23 +44,38 @@ class Exposure:
         }
 
 
+def exposed_said(one: Mapping[str, Json]) -> str:
+    """Say what an exposure as plain data says; nothing where nobody is exposed."""
+    both, alone = one["persons_exposed"], one["persons_left_over"]
+    if not isinstance(both, int) or not isinstance(alone, int):
+        return "it cannot be compared, since they do not tell the same people apart"
+    said = []
+    if both:
+        said.append(f"it leaves {_persons(both)} in small groups")
+    if alone:
+        said.append(f"its difference singles out {_persons(alone)} who are in one of them only")
+    return " and ".join(said)
+
+
 def subject_of(case: Case) -> str:
     """Name what exports are remembered under: the table, since its releases are of the same people."""
     return f"{case.release.table} exports"
 
 
-def pairs_of(case: Case, frame: "pd.DataFrame", treated: "Treated") -> PersonPairs | None:
-    """Give whom the output holds, and in which class, as signatures; None without a person key.
+def export_name(event: ReleaseEvent) -> str:
+    """Give the name under which an export is remembered."""
+    return f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
-    `frame`: the table as it was read, whose index the output's rows still have.
-    """
+
+def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
+    """Give whom the output holds, and in which class, as signatures; None without a person key."""
     person = case.release.person_key
-    if person is None:
+    if person is None or treated.people is None:
         return None
     from remedies.generalisation import texts_of
 
     after = treated.frame
-    people = texts_of(frame[person].loc[after.index])
+    people = texts_of(treated.people)
     grouped = [name for name in case.quasi if name in after.columns]
     cells = list(zip(*(texts_of(after[name]) for name in grouped), strict=True)) if grouped else [()] * len(after)
     named = [place for place, one in enumerate(people) if one is not None]
@@ -71,70 +85,120 @@ def pairs_of(case: Case, frame: "pd.DataFrame", treated: "Treated") -> PersonPai
     return PersonPairs(digest, persons, classes, len(people) - len(named))
 
 
-def compared(decisions: Decisions, pairs: PersonPairs | None) -> Sequence[Exposure] | None:
-    """Compare with every earlier export of the table; None where that cannot be done, and there is none.
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first."""
 
-    Raises:
-        Stop: somebody would be exposed, or an earlier export cannot be compared; unless the release only wants warning.
-    """
-    if pairs is None:
-        _check_first(decisions)
-        return None
-    found = _exposures(decisions, pairs)
-    if decisions.case.release.re_release == "refuse":
-        for one in found:
-            _check_exposure(decisions.case, one)
-    return found
+    decisions: Decisions
+    known: Sequence[ReleaseEvent]
 
+    @classmethod
+    def of(cls, decisions: Decisions) -> "Registry":
+        """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
+        with decisions.store.reading() as view:
+            return cls(decisions, _of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), decisions.case))
 
-def _check_first(decisions: Decisions) -> None:
-    case = decisions.case
-    with decisions.store.reading() as view:
-        events = view.release_events(kind=ReleaseEventKind.EXPORTED)
-    earlier = [event for event in events if event.body.get("table") == case.release.table]
-    if earlier:
-        times = "once" if len(earlier) == 1 else f"{len(earlier):,} times"
+    def compared(self, pairs: PersonPairs | None) -> Sequence[Exposure] | None:
+        """Compare with every earlier export of the table; None where that cannot be done, and there is none.
+
+        Raises:
+            Stop: somebody would be exposed, or an earlier export cannot be compared; unless the release only wants
+                warning.
+        """
+        case = self.decisions.case
+        if pairs is None:
+            self._check_first()
+            return None
+        found = self._exposures(pairs)
+        if case.release.re_release == "refuse":
+            for one in found:
+                _check_exposure(case, one)
+        return found
+
+    def remember(self, event: ReleaseEvent, pairs: PersonPairs | None) -> None:
+        """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
+
+        Raises:
+            Stop: another export of the table was remembered since this one began.
+            StoreError: it cannot be written.
+        """
+        decisions, case = self.decisions, self.decisions.case
+        self._check_alone()
+        name = export_name(event)
+        if pairs is not None:
+            StoredCounts(decisions.store).remember_release(subject_of(case), Earlier(name, event.recorded_at, pairs))
+        try:
+            with decisions.store.writing() as book:
+                self._check_none_since(book)
+                book.add_release_event(event)
+        except Stop:
+            if pairs is not None:
+                with decisions.store.writing() as book:
+                    book.forget_release(subject_of(case), name)
+            raise
+
+    def _check_alone(self) -> None:
+        with self.decisions.store.reading() as view:
+            self._check_none_since(view)
+
+    def _check_none_since(self, view: View) -> None:
+        if len(_of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), self.decisions.case)) != len(self.known):
+            message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
+            hint = "export again: it is compared with that one then"
+            raise Stop(ExitCode.FAILED, Problem("release.overtaken", message, hint=hint))
+
+    def _check_first(self) -> None:
+        if not self.known:
+            return
+        case = self.decisions.case
+        times = "once" if len(self.known) == 1 else f"{len(self.known):,} times"
         note = (
             f"'{case.release.table}' was exported {times} before, and without 'person_key' it cannot be checked whom "
             "the exports expose together"
         )
-        decisions.hold(note=note)
+        self.decisions.hold(note=note)
         hint = "give the release a 'person_key'"
         raise Stop(ExitCode.FAILED, Problem("release.cannot_be_checked", note, hint=hint))
 
+    def _exposures(self, pairs: PersonPairs) -> Sequence[Exposure]:
+        case, found = self.decisions.case, []
+        kept = {one.name: one for one in StoredCounts(self.decisions.store).releases(subject_of(case))}
+        for event in self.known:
+            name = export_name(event)
+            found.append(_exposure(name, event.recorded_at, kept.get(name), pairs, case.k))
+        return found
+
+
+def _of_table(events: Sequence[ReleaseEvent], case: Case) -> Sequence[ReleaseEvent]:
+    mine = [one for one in events if one.body.get("table") == case.release.table]
+    return [one for one in mine if one.body.get("kind") == Kind.TABLE.value]
+
+
+def _exposure(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> Exposure:
+    """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
+    from checks.risk._composition import intersect_signed, left_over_signed
+
+    if kept is None or kept.pairs.digest != pairs.digest or kept.pairs.unnamed or pairs.unnamed:
+        return Exposure(name, at, None, None)
+    before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
+    return Exposure(name, at, intersect_signed(before, after, k).exposed, left_over_signed(before, after, k))
+
 
 def _check_exposure(case: Case, one: Exposure) -> None:
-    if one.intersected == 0:
+    if (one.intersected, one.left_over) == (0, 0):
         return
-    seen = f"export {one.name} told people apart by another column, or under another key, so nobody can compare the two"
+    seen = (
+        f"it cannot be compared with export {one.name}: that one, or this, tells people apart by no or by another "
+        "column, under another key, or has rows that name nobody"
+    )
     if one.intersected is not None:
-        persons = "1 person" if one.intersected == 1 else f"{one.intersected:,} persons"
-        seen = f"together with export {one.name} it leaves {persons} in groups smaller than {case.k}"
+        seen = f"together with export {one.name} {exposed_said(one.as_json())}; k is {case.k}"
     hint = "treat it as that export was treated; or say 're_release: warn' in the release"
     raise Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {seen}", hint=hint))
 
 
-def _exposures(decisions: Decisions, pairs: PersonPairs) -> Sequence[Exposure]:
-    from checks.risk._composition import intersect_signed, left_over_signed
-
-    case, found = decisions.case, []
-    for one in StoredCounts(decisions.store).releases(subject_of(case)):
-        if one.pairs.digest != pairs.digest:
-            found.append(Exposure(one.name, one.released_at, None, None))
-            continue
-        before, after = (one.pairs.people, one.pairs.classes), (pairs.people, pairs.classes)
-        exposed = intersect_signed(before, after, case.k).exposed
-        found.append(Exposure(one.name, one.released_at, exposed, left_over_signed(before, after, case.k)))
-    return found
-
-
-def remember(case: Case, store: Store, *, name: str, at: datetime, pairs: PersonPairs) -> None:
-    """Remember whom an export holds.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    StoredCounts(store).remember_release(subject_of(case), Earlier(name, at, pairs))
+def _persons(many: int) -> str:
+    return "1 person" if many == 1 else f"{many:,} persons"
 
 
 def _joined(cells: Sequence[str | None]) -> str:

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Final
 
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import reading
+
+COLUMN_GONE: Final = "release.column_gone"
 
 
 def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
@@ -24,7 +27,7 @@ def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
         gone = [name for name in columns if name not in table.columns]
         if gone:
             message = f"'{place.name}' has no column {', '.join(gone)}, which the release classifies"
-            raise Stop(ExitCode.USAGE, Problem("release.column_gone", message, hint="mend the release's 'columns'"))
+            raise Stop(ExitCode.USAGE, Problem(COLUMN_GONE, message, hint="mend the release's 'columns'"))
         hashed = row_hash([table[name] for name in columns], source.dialect)
         if hashed is None:
             message = (

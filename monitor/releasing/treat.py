@@ -10,9 +10,11 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
-from monitor.releasing.leaving import harmless, shuffled, with_pseudonyms
+from monitor.releasing.crowd import Crowd, crowd_of
+from monitor.releasing.harmless import check_harmless
+from monitor.releasing.leaving import harmless, one_of_each, shuffled, with_pseudonyms
 from monitor.releasing.plan import Kind, Plan
-from monitor.releasing.verdict import Verdict, judge
+from monitor.releasing.verdict import judge
 from monitor.treatment.given import read, reading
 from monitor.treatment.output import sink
 from monitor.treatment.proved import Written, texts_in
@@ -21,15 +23,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from remedies import Bill, Progress
+    from remedies.generalisation._frequencies import Frequencies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treated:
-    """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated."""
+    """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated.
+
+    `people`: whose row each row of `frame` is; None without a person key.
+    """
 
     frame: "pd.DataFrame"
     before: "pd.DataFrame"
     bill: "Bill | None"
+    people: "pd.Series[Any] | None" = None
 
     @property
     def suppressed(self) -> int:
@@ -60,30 +67,31 @@ class NotProved(Stop):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found in the bytes that were written. `verdict`: of a table; `mechanism`: of a randomised one."""
+    """What was found in the bytes that were written. `epsilon`: of a randomised table, what it costs a person."""
 
     rows: int
     columns: tuple[str, ...]
     question: str
     reached: Mapping[str, Json]
-    verdict: Verdict | None = None
     epsilon: str | None = None
 
 
-def treat(plan: Plan, frame: "pd.DataFrame", *, progress: "Progress | None" = None) -> Treated:
-    """Treat the columns of a plan; the frame itself stays as it is.
+def treat(case: Case, plan: Plan, frame: "pd.DataFrame", *, progress: "Progress | None" = None) -> Treated:
+    """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
 
     Raises:
         Misfit, Refused: as the remedy.
     """
     before = frame[list(plan.columns)]
+    key = case.release.person_key
+    people = None if key is None else frame[key]
     if plan.remedy is None:
-        return Treated(before, before, None)
+        return Treated(before, before, None, people)
     found = plan.remedy.apply(before, progress=progress)
-    return Treated(found.frame, before, found.bill)
+    return Treated(found.frame, before, found.bill, None if people is None else people.loc[found.frame.index])
 
 
-def write(case: Case, treated: Treated, draft: Path) -> Written:
+def write(case: Case, plan: Plan, treated: Treated, draft: Path) -> Written:
     """Write what was treated, ready to leave, and say how it is to be read again.
 
     Raises:
@@ -91,7 +99,12 @@ def write(case: Case, treated: Treated, draft: Path) -> Written:
     """
     import pyarrow as pa
 
-    ready = harmless(shuffled(with_pseudonyms(treated.frame, case)), draft)
+    from monitor.treatment.randomised import _spelled
+
+    frame = treated.frame
+    if plan.kind is Kind.RANDOMISED and draft.suffix == ".csv":
+        frame = _spelled(frame, getattr(plan.remedy, "columns", ()))
+    ready = harmless(shuffled(one_of_each(with_pseudonyms(frame, case), case.quasi)), draft)
     table = pa.Table.from_pandas(ready, preserve_index=False).replace_schema_metadata(None)
     with sink(draft, table.schema) as put:
         put(table)
@@ -102,19 +115,82 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     """Read a file again, and find in it what the release asks for.
 
     Raises:
-        NotProved: it does not hold that, or is not what was written.
+        Stop: it does not hold that, or is not what was written.
         Refused: it is not as it was randomised.
     """
-    place = written.exactly([name for name in case.quasi if name in plan.columns]).place(draft)
+    exact = getattr(plan.remedy, "columns", ()) if plan.kind is Kind.RANDOMISED else case.quasi
+    place = written.exactly([name for name in exact if name in plan.columns]).place(draft)
+    rows, columns = _shape(place)
+    if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
+        raise NotProved("the file does not have the rows and columns that were written")
+    check_harmless(draft, columns)
     if plan.kind is Kind.RANDOMISED:
         return _randomised(case, plan, treated, read(place))
-    rows, columns = _shape(place)
-    if (rows, columns) != (len(treated.frame), _names(treated.frame, case, draft)):
-        raise NotProved("the file does not have the rows and columns that were written")
     verdict = judge(case, place, columns=columns, clock=clock)
-    if not verdict.holds:
-        raise NotProved(verdict.why, verdict.figures())
-    return Proof(rows, columns, question_of(verdict.columns), verdict.figures(), verdict)
+    far, of_input = _from_input(case, place, treated, draft)
+    crowd = _crowd(case, plan, treated)
+    few = case.release.limits.least_k is not None and crowd is not None and crowd.exposed > 0
+    why = [verdict.why] if not verdict.holds else []
+    why += [far] if far else []
+    why += [f"{_persons(crowd.exposed)} alike with fewer than {case.k - 1} others"] if few and crowd else []
+    reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
+    if why:
+        raise NotProved("; ".join(why), reached)
+    return Proof(rows, columns, question_of(verdict.columns), reached)
+
+
+def _persons(many: int) -> str:
+    return "1 person is" if many == 1 else f"{many:,} persons are"
+
+
+def _crowd(case: Case, plan: Plan, treated: Treated) -> Crowd | None:
+    """Count persons in the place of rows; None without a person key."""
+    if treated.people is None:
+        return None
+    grouped = [name for name in case.quasi if name in plan.columns]
+    linked = any(name in plan.columns for name in case.release.pseudonyms)
+    frame = one_of_each(treated.frame[grouped], grouped)
+    return crowd_of(treated.people, frame, k=case.k, linked=linked)
+
+
+def _from_input(case: Case, place: Place, treated: Treated, draft: Path) -> tuple[str | None, Mapping[str, Json]]:
+    """Measure how far the file's groups are from the table that was given; the check measures it from the file itself.
+
+    Gives what is too far, if anything is, and the distance of each sensitive column.
+    """
+    from monitor.treatment.given import count
+    from monitor.treatment.proved import count_name
+    from remedies import Misfit
+    from remedies.generalisation._distances import farthest
+
+    limit = case.release.limits.t
+    there = set(map(str, treated.frame.columns))
+    columns = [name for name in case.quasi if name in there]
+    secrets = [name for name in case.sensitive if name in there]
+    if limit is None or not columns or not len(treated.frame):
+        return None, {}
+    far, found = [], {}
+    for name in secrets:
+        counts = count(place, [*columns, name], called=count_name([*columns, name]))
+        try:
+            one = farthest(counts, columns, name, distance="equal", reference=_reference(treated, name, draft))
+        except Misfit as error:
+            raise NotProved(str(error)) from None
+        found[name] = one.t
+        if one.above(limit):
+            far.append(f"a group is {one.t:.4g} away from the table that was given in {name}; {limit:g} is allowed")
+    return "; ".join(far) or None, found
+
+
+def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
+    """Count the values of a sensitive column in the table that was given, as the file would spell them."""
+    from remedies.generalisation import hierarchy_spec
+    from remedies.generalisation._frequencies import read_table
+
+    given = harmless(treated.before[[name]], draft)
+    one = f"{name}_"
+    tree = hierarchy_spec({"type": "flat"}).build(["all"])
+    return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]
 
 
 def question_of(columns: Sequence[str]) -> str:
@@ -122,11 +198,6 @@ def question_of(columns: Sequence[str]) -> str:
     from remedies import grouped_by
 
     return grouped_by(columns) if columns else "SELECT count(*) FROM output"
-
-
-def _names(frame: "pd.DataFrame", case: Case, draft: Path) -> tuple[str, ...]:
-    del case
-    return tuple(map(str, harmless(frame.head(0), draft).columns))
 
 
 def _shape(place: Place) -> tuple[int, tuple[str, ...]]:

@@ -74,7 +74,7 @@ def judge(case: Case, place: Place, *, columns: Sequence[str], clock: Clock) -> 
 
 def _plain(check: Check) -> Check:
     """Leave out what a check measures beside its limit."""
-    fields: Any = getattr(check, "model_fields", {})
+    fields: Any = getattr(type(check), "model_fields", {})
     copy: Any = check
     made: Check = copy.model_copy(update={"other_readings": False}) if "other_readings" in fields else check
     return made

@@ -1,0 +1,1 @@
+"""Tests of the way from a release on hold to a file that is proved."""

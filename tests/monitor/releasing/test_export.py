@@ -1,0 +1,316 @@
+"""An approved release leaves as a file that is read again and proved, or nothing leaves."""
+
+import csv
+import os
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from monitor.frame.problem import Stop
+from monitor.releasing import export as export_module
+from monitor.releasing import gate, treat
+from monitor.releasing.standing import Decision
+from store import ReleaseEventKind
+from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
+
+
+def _held(desk: Desk) -> str:
+    with desk.decisions() as decisions:
+        found = decisions.standing()
+        assert found.decision is Decision.HELD
+        return found.said
+
+
+def _exports(desk: Desk) -> int:
+    with desk.decisions() as decisions, decisions.store.reading() as view:
+        return len(view.release_events("extract", ReleaseEventKind.EXPORTED))
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_what_leaves_is_what_may(desk: Desk, out: str) -> None:
+    """No direct identifier, every other column, all rows in another order; the registry has the file's hash."""
+    found = desk.given_out(out, limits={"k": 5, "l": 2})
+    rows = rows_of(desk.folder / out, "SELECT born, sex, ill FROM output")
+    given = [tuple(map(str, row)) for row in people()[["born", "sex", "ill"]].itertuples(index=False)]
+    assert Counter(tuple(map(str, row)) for row in rows) == Counter(given)
+    assert [tuple(map(str, row)) for row in rows] != given
+    body = found.event.body
+    assert (body["rows"], body["columns"], body["columns_left_out"]) == (
+        40,
+        ["born", "sex", "ill"],
+        ["id"],
+    )
+    assert body["reached"]["k"] == 10  # type: ignore[index, call-overload] # what a proof has
+    assert _exports(desk) == 1
+    assert desk.files() == sorted([out, "people.parquet", "tablewatch.yaml"])
+
+
+def test_nothing_leaves_without_an_approval(desk: Desk) -> None:
+    """Nor with that of another remedy, an expired one, or one of another configuration."""
+    with pytest.raises(Stop, match="nobody has approved it"):
+        desk.export()
+    desk.write(expires_after="1h").approve()
+    with pytest.raises(Stop, match="was approved with 'as-it-is', not with 'suppress'"):
+        desk.export(remedy="suppress")
+    desk.clock.advance(timedelta(hours=1))
+    with pytest.raises(Stop, match="has expired"):
+        desk.export()
+    desk.approve()
+    desk.write(expires_after="2h")
+    with pytest.raises(Stop, match="configuration of the release has changed"):
+        desk.export()
+    with desk.decisions() as decisions:
+        decisions.approve("as-it-is", by="desk", note="again")
+        decisions.hold(note="wait", by="desk")
+    with pytest.raises(Stop, match="put on hold by desk"):
+        desk.export()
+    assert desk.files() == ["people.parquet", "tablewatch.yaml"]
+
+
+def test_a_table_that_changed_after_the_approval_is_on_hold(desk: Desk) -> None:
+    """Even where it keeps every limit still: what was approved is what somebody has looked at."""
+    desk.approve()
+    desk.write(people(48))
+    with pytest.raises(Stop, match="the table is not what it was"):
+        desk.export()
+    assert "the table is not what it was" in _held(desk)
+    assert "out.parquet" not in desk.files()
+
+
+def test_rows_in_another_order_are_the_same_table(desk: Desk) -> None:
+    """An approval is of rows, not of their places."""
+    desk.approve()
+    desk.write(people()[::-1])
+    assert desk.export().event.body["rows"] == 40
+
+
+def test_a_table_that_changes_during_the_export_is_on_hold(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked at again once the file is proved, before the file gets its name."""
+    desk.approve()
+    write = treat.write
+
+    def writes_and_changes(*words: object) -> object:
+        found = write(*words)  # type: ignore[arg-type] # as it was called
+        people(48).to_parquet(desk.folder / "people.parquet")
+        return found
+
+    monkeypatch.setattr(export_module, "write", writes_and_changes)
+    with pytest.raises(Stop, match="the table is not what it was"):
+        desk.export()
+    assert "the table is not what it was" in _held(desk)
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
+
+
+def test_an_approval_that_is_taken_back_during_the_export_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever holds a release while it is written stops it."""
+    desk.approve()
+    write = treat.write
+
+    def writes_and_is_held(*words: object) -> object:
+        with desk.decisions() as decisions:
+            decisions.hold(note="stop", by="desk")
+        return write(*words)  # type: ignore[arg-type] # as it was called
+
+    monkeypatch.setattr(export_module, "write", writes_and_is_held)
+    with pytest.raises(Stop, match="is not approved any more: put on hold by desk"):
+        desk.export()
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
+
+
+def test_a_column_that_appeared_does_not_leave(desk: Desk) -> None:
+    """The file is given out without it, and the release is on hold afterwards."""
+    desk.approve()
+    desk.write(people().assign(salary=range(40)))
+    found = desk.export()
+    assert found.notes[0] == "column salary appeared after the approval and did not leave"
+    assert found.event.body["columns"] == ["born", "sex", "ill"]
+    assert "salary appeared" in _held(desk)
+    with pytest.raises(Stop, match="does not classify salary"):
+        desk.approve()
+
+
+def test_a_column_that_is_gone_holds(desk: Desk) -> None:
+    """What was approved is not there any more."""
+    desk.approve()
+    desk.write(people().drop(columns="ill"))
+    with pytest.raises(Stop, match="no column ill"):
+        desk.export()
+    assert "no column ill" in _held(desk)
+
+
+def test_an_unclassified_column_cannot_be_approved(desk: Desk) -> None:
+    """Nobody has said what it says of persons; nor can a column that is not there."""
+    desk.write(columns={name: one for name, one in COLUMNS.items() if name != "ill"})
+    with pytest.raises(Stop, match="does not classify ill"):
+        desk.approve()
+    desk.write(columns={**COLUMNS, "town": "other"})
+    with pytest.raises(Stop, match="names town, which is not there"):
+        desk.approve()
+
+
+@pytest.mark.parametrize("by", ["crew", "CREW", " The  crew", "crew@example.org", "ｃｒｅｗ"])  # noqa: RUF001 - other signs that look the same
+def test_nobody_approves_a_table_of_his_own(desk: Desk, by: str) -> None:
+    """By whatever name the owner is called."""
+    with pytest.raises(Stop, match="owns 'people'"):
+        desk.approve(by=by)
+
+
+def test_only_approvers_approve(desk: Desk) -> None:
+    """Where some are named; by their name too."""
+    desk.write(approvers=["desk"])
+    with pytest.raises(Stop, match=r"'m\.mori' is not one of the approvers"):
+        desk.approve(by="m.mori")
+    desk.approve(by="privacy desk")
+
+
+def test_pseudonyms_are_the_same_within_a_release_and_in_no_other(desk: Desk) -> None:
+    """A person keeps one name in a release, and nobody can find it in another."""
+    desk.more = {
+        "releases": {"other": {"table": "people", "columns": COLUMNS, "limits": {"k": 5}, "pseudonyms": ["id"]}}
+    }
+    desk.given_out("one.parquet", pseudonyms=["id"], person_key="id")
+    desk.export("two.parquet")
+    names = [dict(rows_of(desk.folder / out, "SELECT id, born FROM output")) for out in ("one.parquet", "two.parquet")]
+    assert names[0] == names[1]
+    assert len(names[0]) == 40
+    assert not {f"p{number}" for number in range(40)} & names[0].keys()
+    assert all(len(name) == 24 for name in names[0])
+    with desk.decisions("extract") as mine, desk.decisions("other") as other:
+        assert mine.case.secret(b"pseudonyms") != other.case.secret(b"pseudonyms")
+
+
+def test_no_statistics_and_no_metadata_of_pandas_leave(desk: Desk) -> None:
+    """A minimum of a column may be the value of somebody who is not in the file any more."""
+    desk.given_out(remedy="suppress", limits={"k": 2})
+    file = pq.ParquetFile(desk.folder / "out.parquet")
+    assert file.schema_arrow.metadata is None
+    assert file.metadata.metadata is None
+    group = file.metadata.row_group(0)
+    assert not any(group.column(place).is_stats_set for place in range(group.num_columns))
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])  # noqa: RUF001 - meant
+def test_no_cell_of_a_csv_file_is_a_formula(desk: Desk, sign: str) -> None:
+    """An apostrophe stands before it; numbers below zero stay numbers."""
+    frame = people().assign(ill=[f"{sign}cmd|calc" if number // 8 % 2 else "a=b" for number in range(40)], born=-5)
+    desk.write(frame)
+    desk.given_out("out.csv")
+    with (desk.folder / "out.csv").open(encoding="utf-8", newline="") as opened:
+        cells = {row["ill"] for row in csv.DictReader(opened)}
+    assert cells == {f"'{sign}cmd|calc", "a=b"}
+    assert {row[0] for row in rows_of(desk.folder / "out.csv", "SELECT born FROM output")} == {"-5"}
+
+
+def test_a_cell_that_runs_is_found_in_the_bytes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were they not made harmless, the file would be refused."""
+    desk.write(people().assign(ill="=1+1"))
+    monkeypatch.setattr("monitor.releasing.leaving._quoted", lambda column: column)
+    with pytest.raises(Stop, match="a spreadsheet would run cells of 'ill'"):
+        desk.given_out("out.csv")
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
+
+
+def test_a_column_that_is_called_like_a_formula_leaves_as_parquet_only(desk: Desk) -> None:
+    """Under another name, it would not be among those that the proof groups by."""
+    desk.write(people().rename(columns={"born": "=born"}))
+    columns = {"=born" if name == "born" else name: one for name, one in COLUMNS.items()}
+    with pytest.raises(Stop, match=r"take the name of column '=born' for a formula"):
+        desk.given_out("out.csv", columns=columns)
+    assert desk.export("out.parquet").event.body["quasi_identifiers"] == ["=born", "sex"]
+
+
+def test_a_file_that_breaks_a_limit_leaves_nothing(desk: Desk) -> None:
+    """Nor is it on record."""
+    desk.write(people(41))
+    desk.approve()
+    desk.write(pd.concat([people(40), people(41).tail(1).assign(sex="X")]), limits={"k": 5})
+    desk.approve()
+    with pytest.raises(Stop, match="1 of 41 records are in groups smaller than 5"):
+        desk.export()
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
+
+
+@pytest.mark.parametrize("problem", [OSError(28, os.strerror(28)), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["write", "prove"])
+def test_whatever_goes_wrong_leaves_nothing(
+    desk: Desk, step: str, problem: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk or Ctrl-C, while it is written or read again: no file, no draft, nothing on record."""
+    desk.approve()
+
+    def breaks(*words: object) -> None:
+        del words
+        raise problem
+
+    monkeypatch.setattr(export_module, step, breaks)
+    with pytest.raises((Stop, KeyboardInterrupt)):
+        desk.export()
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
+
+
+def test_a_file_that_cannot_get_its_name_is_on_record(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better an export on record that nobody has than a file that nobody knows of."""
+    desk.approve()
+
+    def breaks(self: Path, target: Path) -> None:
+        del self, target
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "replace", breaks)
+    with pytest.raises(Stop, match="No space left"):
+        desk.export()
+    assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 1)
+
+
+def test_two_exports_at_once_cannot_miss_each_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who ends second was not compared with who ended first, and has to begin anew."""
+    desk.write(person_key="id").approve()
+    check = gate.Passed.check_again
+    ended: list[int] = []
+
+    def another_ends(passed: gate.Passed) -> None:
+        if not ended:
+            ended.append(1)
+            desk.export("first.parquet")
+        check(passed)
+
+    monkeypatch.setattr(gate.Passed, "check_again", another_ends)
+    with pytest.raises(Stop, match="another export of 'people' ended"):
+        desk.export("second.parquet")
+    assert desk.files() == ["first.parquet", "people.parquet", "tablewatch.yaml"]
+    assert desk.export("second.parquet").event.body["earlier"][0]["persons_exposed"] == 0  # type: ignore[index, call-overload] # the first
+
+
+def test_rows_that_are_all_of_one_person_hide_nobody(desk: Desk) -> None:
+    """Where the release says whose a row is, persons are counted and not rows."""
+    desk.write(people().assign(id=[f"p{number % 8}" for number in range(40)]))
+    desk.given_out("rows.parquet")
+    with pytest.raises(Stop, match="8 persons are alike with fewer than 4 others"):
+        desk.given_out(person_key="id")
+
+
+def test_rows_that_a_pseudonym_links_have_to_be_alike_together(desk: Desk) -> None:
+    """Of a person with rows in several groups, all groups together say who it is."""
+    frame = people(80).assign(id=[f"p{number // 2}" for number in range(80)])
+    frame.loc[79, "born"] = 1961  # one person with another pair of groups than all
+    desk.write(frame)
+    desk.given_out("rows.parquet", person_key="id", re_release="warn")
+    with pytest.raises(Stop, match="1 person is alike with fewer than 4 others"):
+        desk.given_out(person_key="id", pseudonyms=["id"])
+
+
+def test_types_are_those_of_the_table(desk: Desk) -> None:
+    """A file has no other columns or types than what it was made of."""
+    desk.given_out()
+    schema = pq.read_schema(desk.folder / "out.parquet")
+    assert [(field.name, str(field.type)) for field in schema] == [
+        ("born", "int64"),
+        ("sex", "string"),
+        ("ill", "string"),
+    ]
+    assert pa.types.is_int64(schema.field("born").type)

@@ -1,0 +1,200 @@
+"""Whom several exports of one table expose together: exact numbers, refused or warned of."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks.risk._composition import intersect_signed, left_over_signed
+from monitor.frame.problem import Stop
+from monitor.releasing.crowd import crowd_of
+from monitor.releasing.standing import Decision
+from store import StoredCounts
+from tests.monitor.releasing.desk import COLUMNS, Desk, people
+
+Rows = Sequence[tuple[int, int]]
+"""A person and a class for each row."""
+
+releases = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=25)
+
+
+def _signed(rows: Rows) -> tuple[bytes, bytes]:
+    return tuple(b"".join(row[place].to_bytes(16, "big") for row in rows) for place in (0, 1))  # type: ignore[return-value] # two
+
+
+def _intersected(before: Rows, after: Rows, k: int) -> int:
+    """Count as the attack goes: for each person, who else is in the same class both times."""
+    exposed = set()
+    for person, one in before:
+        for same, other in after:
+            if same == person:
+                first = {who for who, group in before if group == one}
+                second = {who for who, group in after if group == other}
+                if len(first & second) < k:
+                    exposed.add(person)
+    return len(exposed)
+
+
+def _left_over(before: Rows, after: Rows, k: int) -> int:
+    found = 0
+    for one, other in ((before, after), (after, before)):
+        there = {person for person, _ in other}
+        classes = defaultdict(set)
+        for person, group in one:
+            classes[group].add(person)
+        found += sum(len(left) for group in classes.values() if 0 < len(left := group - there) < k)
+    return found
+
+
+@given(before=releases, after=releases, k=st.integers(2, 5))
+def test_exposed_persons_are_counted_as_the_attack_finds_them(before: Rows, after: Rows, k: int) -> None:
+    """By intersection and by difference, also where persons have several rows, or are in one export only."""
+    assert intersect_signed(_signed(before), _signed(after), k).exposed == _intersected(before, after, k)
+    assert left_over_signed(_signed(before), _signed(after), k) == _left_over(before, after, k)
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=25), k=st.integers(2, 4))
+def test_persons_of_a_class_are_counted_once(rows: Rows, k: int) -> None:
+    """However many rows they have; where rows are linked, all of them together have to be alike."""
+    frame = pd.DataFrame({"group": [group for _, group in rows]})
+    persons = pd.Series([person for person, _ in rows])
+    among = {
+        person: min(len({who for who, other in rows if other == group}) for mine, group in rows if mine == person)
+        for person, _ in rows
+    }
+    found = crowd_of(persons, frame, k=k, linked=False)
+    assert (found.least, found.exposed) == (min(among.values()), sum(one < k for one in among.values()))
+    profiles: Mapping[int, frozenset[tuple[int, int]]] = {
+        person: frozenset(Counter(group for mine, group in rows if mine == person).items()) for person in persons
+    }
+    alike = [sum(one == other for other in profiles.values()) for one in profiles.values()]
+    linked = crowd_of(persons, frame, k=k, linked=True)
+    assert (linked.least, linked.exposed) == (min(alike), sum(one < k for one in alike))
+
+
+def test_nulls_are_one_class_and_one_person() -> None:
+    """Nobody knows whether rows without a person are of several."""
+    found = crowd_of(
+        pd.Series([None] * 6, dtype=object), pd.DataFrame({"a": [None] * 6, "b": [np.nan] * 6}), k=2, linked=False
+    )
+    assert (found.least, found.exposed) == (1, 1)
+
+
+@pytest.fixture
+def twice(desk: Desk) -> Desk:
+    """Give a desk that has exported its table, by year and sex, persons known by `id`."""
+    desk.write(people(80), person_key="id").approve()
+    desk.export("first.parquet")
+    return desk
+
+
+def _exposure(found: object) -> tuple[object, object]:
+    (one,) = found.event.body["earlier"]  # type: ignore[attr-defined] # an export
+    return one["persons_exposed"], one["persons_left_over"]
+
+
+def test_the_same_export_again_exposes_nobody(twice: Desk) -> None:
+    """Who is alike once is alike twice."""
+    assert _exposure(twice.export("second.parquet")) == (0, 0)
+
+
+def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
+    """Also under another release of the table: its numbers are those of a brute force."""
+    frame = people(80).assign(born=[1960 if number < 44 else 1961 for number in range(80)], sex="F")
+    before = [(number, number % 4) for number in range(80)]
+    after = [(number, int(number < 44)) for number in range(80)]
+    expected = _intersected(before, after, 10)
+    assert 0 < expected < 80
+    wide = {"table": "people", "columns": COLUMNS, "limits": {"k": 10}, "person_key": "id"}
+    twice.more = {"releases": {"other": wide}}
+    twice.write(frame)
+    twice.approve(name="other")
+    with pytest.raises(Stop, match=f"it leaves {expected} persons in small groups"):
+        twice.export("second.parquet", name="other")
+    wide["re_release"] = "warn"
+    twice.write()
+    twice.approve(name="other")
+    found = twice.export("second.parquet", name="other")
+    assert _exposure(found) == (expected, 0)
+
+
+def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
+    """Somebody new is what the second has more than the first."""
+    twice.write(people(82)).approve()
+    with pytest.raises(Stop, match="its difference singles out 2 persons who are in one of them only"):
+        twice.export("second.parquet")
+    twice.write(re_release="warn").approve()
+    found = twice.export("second.parquet")
+    assert _exposure(found) == (0, 2)
+    assert "singles out 2 persons" in found.notes[0]
+
+
+def test_without_a_person_key_the_second_export_is_held(desk: Desk) -> None:
+    """It cannot be checked; the first one says so."""
+    desk.approve()
+    assert "cannot be compared" in desk.export("first.parquet").notes[0]
+    with pytest.raises(Stop, match=r"was exported once before, and without 'person_key' it cannot be checked"):
+        desk.export("second.parquet")
+    with desk.decisions() as decisions:
+        assert decisions.standing().decision is Decision.HELD
+
+
+def test_an_export_without_a_person_key_cannot_be_compared_later(desk: Desk) -> None:
+    """A key that is declared afterwards says nothing of what left before."""
+    desk.approve()
+    desk.export("first.parquet")
+    with pytest.raises(Stop, match="it cannot be compared with export extract"):
+        desk.given_out("second.parquet", person_key="id")
+    found = desk.given_out("second.parquet", person_key="id", re_release="warn")
+    assert _exposure(found) == (None, None)
+    assert "cannot be compared" in found.notes[0]
+
+
+def test_another_person_key_cannot_be_compared(twice: Desk) -> None:
+    """Persons are then told apart otherwise."""
+    twice.write(people(80).assign(card=people(80)["id"]))
+    with pytest.raises(Stop, match="it cannot be compared"):
+        twice.given_out("second.parquet", columns={**COLUMNS, "card": "direct-identifier"}, person_key="card")
+
+
+def test_a_lost_key_cannot_be_compared(twice: Desk) -> None:
+    """Signatures of before mean nothing under a new key; nor does the approval."""
+    (twice.folder / "store.db.key").unlink()
+    with pytest.raises(Stop, match="the table is not what it was"):
+        twice.export("second.parquet")
+    twice.approve()
+    with pytest.raises(Stop, match="it cannot be compared"):
+        twice.export("second.parquet")
+
+
+def test_rows_that_name_nobody_cannot_be_compared(desk: Desk) -> None:
+    """They might be anybody's."""
+    frame = people(80)
+    frame.loc[frame.index[:8], "id"] = None
+    desk.write(frame, person_key="id").approve()
+    desk.export("first.parquet")
+    with pytest.raises(Stop, match="has rows that name nobody"):
+        desk.export("second.parquet")
+
+
+def test_several_rows_of_a_person_are_compared(desk: Desk) -> None:
+    """The smallest group counts."""
+    frame = people(80).assign(id=[f"p{number // 2}" for number in range(80)])
+    desk.write(frame, person_key="id").approve()
+    desk.export("first.parquet")
+    assert _exposure(desk.export("second.parquet")) == (0, 0)
+
+
+def test_no_person_is_in_the_store(twice: Desk) -> None:
+    """What is kept are keyed signatures."""
+    stored = (twice.folder / "store.db").read_bytes()
+    assert b"p17" not in stored
+    twice.clock.advance(timedelta(hours=1))
+    with twice.decisions() as decisions:
+        (one,) = StoredCounts(decisions.store).releases("people exports")
+        assert (one.pairs.rows, one.pairs.unnamed) == (80, 0)
