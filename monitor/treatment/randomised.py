@@ -10,6 +10,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import columns_in, read
 from monitor.treatment.output import write_proved
 from monitor.treatment.proved import Written
+from remedies import Misfit
 from sources import did_you_mean
 
 if TYPE_CHECKING:
@@ -64,13 +65,17 @@ def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
     """Randomise a table, write it, and give the bill, with the guarantee of what was read again from the file.
 
     Raises:
-        Stop: the table cannot be read, or the file not be written.
-        Misfit: the table does not fit the declarations.
+        Stop: the table cannot be read or does not fit the declarations, or the file cannot be written.
         Refused: the file is not as it was randomised, or the release does not allow it; nothing is left behind.
     """
     from remedies.differential_privacy import Mechanism
 
-    treated = asked.remedy.apply(read(asked.place, asked.kept), progress=progress)
+    try:
+        treated = asked.remedy.apply(read(asked.place, asked.kept), progress=progress)
+    except Misfit as error:
+        hint = "--other A=VALUE says what NULL and values outside the domain of A are taken for"
+        outside = "outside its declared domain" in str(error)
+        raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
     frame = treated.frame if out.suffix == ".parquet" else _spelled(treated.frame, asked.remedy.columns)
     guarantee = write_proved(frame, out, _prove(asked, mechanism))
