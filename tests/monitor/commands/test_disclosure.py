@@ -1,6 +1,8 @@
 """`tablewatch disclosure compare`: the paper's 14 counts give the corrected tables; so do counts of one's own."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,24 @@ def test_wrong_usage_is_told(words: tuple[str, ...], said: str, capsys: pytest.C
     message = json.loads(out)["errors"][0]["message"]
     assert message[: len(said)] == said
     assert "X" not in message
+
+
+def test_engines_count_alike(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SQLite as DuckDB does, with weights and without."""
+    rows = [(sex, born, number) for number, (sex, born) in enumerate([("F", 1931), ("M", 2009), (None, 1950)] * 7)]
+    with closing(sqlite3.connect(here / "in.db")) as database:
+        database.execute("CREATE TABLE people (sex TEXT, born INTEGER, n INTEGER)")
+        database.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+        database.commit()
+    lines = [f"{sex or ''},{born},{number}" for sex, born, number in rows]
+    (here / "people.csv").write_text("\n".join(["sex,born,n", *lines]), encoding="utf-8")
+    for weight in ((), ("--weight", "n")):
+        found = []
+        for source in ("files: people.csv", 'url: "sqlite:///in.db"'):
+            (here / "tablewatch.yaml").write_text(CONFIG.replace("files: people.csv", source), encoding="utf-8")
+            found.append(_value("people", "--by", "sex,born", "--runs", "0", *weight, capsys=capsys))
+        assert found[0] == found[1]
+        assert found[0]["records"] == (sum(number for *_, number in rows) if weight else len(rows))
 
 
 @pytest.mark.parametrize("weights", [[1.5, 2.0], [-1.0, 2.0], [None, 2.0], [float("nan"), 2.0], [1e300, 2.0]])
