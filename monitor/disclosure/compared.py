@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remedies.differential_privacy.answers._domain import Cells
 
 EQUATION: Final = (
-    "retentions solve equation 6 of Yamaguchi, Terada and Yoshiura; the column of rho that the paper prints is epsilon "
+    "retentions solve equation 6 of Yamaguchi, Terada and Yoshiura; the rho that the paper takes is epsilon "
     "over the sum of the domain sizes, the first term of a series, and does not"
 )
 

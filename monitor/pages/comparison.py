@@ -66,7 +66,7 @@ def _paper(found: "Comparison") -> str:
     cost = cost_of(rho, found.shape)
     really = "is no probability" if cost is None else f"really costs {cost:.4g}"
     total = f"epsilon / {sum(found.shape):,}"
-    printed = f"What the paper prints is {total}, which does not: {rho} for {epsilon:f} {really}."
+    printed = f"The paper takes {total}, which does not: {rho} for {epsilon:f} {really}."
     return f"Retentions solve equation 6. {printed}"
 
 

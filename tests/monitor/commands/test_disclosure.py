@@ -67,7 +67,7 @@ def test_the_papers_tables_are_corrected(capsys: pytest.CaptureFixture[str]) -> 
         ["1", "0.1334634167", "0.11", "818.2898", "2"],
         ["4", "0.6242631238", "0.44", "3.0259", "0.5"],
     ]
-    assert "What the paper prints is epsilon / 9, which does not: 0.44 for 4 really costs 2.816." in out
+    assert "The paper takes epsilon / 9, which does not: 0.44 for 4 really costs 2.816." in out
     errors = [_table(out, f"epsilon {epsilon}: errors of its counts (table 5, corrected)") for epsilon in (0.1, 1, 4)]
     assert [rows[1][3:5] for rows in errors] == [
         ["1429.320", "1427.357"],
