@@ -48,7 +48,7 @@ MOST_CHARGES: Final = 2
 PAUSE: Final = timedelta(minutes=1)
 """How long after a charge that brought nothing the slot is charged again, and the first pause of what costs nothing."""
 MOST_FREE_TRIES: Final = 5
-"""How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8 and 16 minutes."""
+"""How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8, 16 minutes, or its period."""
 
 _MOST_DOUBLINGS: Final = 16
 _BUSY_S: Final = 5.0
@@ -225,13 +225,24 @@ class Questions:
         if asked.series.slot_name not in self._series:
             return None
         declared = self._project.config.budgets[asked.series.table].statistics[asked.series.name]
-        data_set = DataSet.of(self._project, asked.series.table)
+        data_set = self._data_set(asked.series.table)
         charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
         if asked.request is not None and asked.request.charge != charge:
             return None
         question, period = Question.of(data_set, declared.ask), declared.schedule.longest_period()
         asked.request = _Request(question, data_set.source, charge, period)
         return asked.request
+
+    def _data_set(self, table: str) -> DataSet:
+        """Give a data set.
+
+        Raises:
+            Misfit: rows of a unit have to be put in order, and there is no key for that; waiting brings none.
+        """
+        try:
+            return DataSet.of(self._project, table)
+        except StoreError as error:
+            raise Misfit(str(error)) from None
 
     # --- one slot -----------------------------------------------------------------------------------------------------
 
@@ -252,7 +263,7 @@ class Questions:
     def _charge(self, asked: Asked, request: _Request) -> None:
         """Charge what can be asked, and ask it."""
         if not isinstance(asked.told, Mapping):
-            self._try_again_for_free(asked)
+            self._try_again_for_free(asked, request.period)
             return
         charge = request.charge
         asked.heard = False  # where it is not known whether a charge was made, all begins anew: it counts as one
@@ -282,13 +293,13 @@ class Questions:
             asked.granted, asked.heard = None, False
             self._wait(asked, PAUSE)
 
-    def _try_again_for_free(self, asked: Asked) -> None:
+    def _try_again_for_free(self, asked: Asked, period: timedelta) -> None:
         why = str(asked.told.message) if isinstance(asked.told, Outcome) else _NO_WORKER
         if self._once or asked.free_tries >= MOST_FREE_TRIES:
             self._hold_back(asked, f"{why}; nothing was charged")
         else:
             asked.heard = False
-            self._wait(asked, PAUSE * 2**asked.free_tries)
+            self._wait(asked, min(PAUSE * 2**asked.free_tries, period))
             asked.free_tries += 1
 
     def _send(self, asked: Asked, request: _Request, question: Question) -> None:

@@ -151,6 +151,29 @@ def test_a_table_without_the_declared_columns_costs_nothing(plant):
     assert plant.spent == 0
 
 
+def test_a_statistic_that_is_due_often_does_not_wait_long_for_its_table(plant):
+    """Between two tries lies its period at most, so it is answered a minute after the table is back."""
+    plant.declare({"often": "{schedule: every 1m, statistic: count, epsilon: 0.1}"})
+    work = plant.work()
+    with plant.away():
+        plant.go(work, 10, every=PAUSE)
+    plant.go(work, 2, every=PAUSE)
+    assert len(plant.answers) in {1, 2}
+    assert plant.spent == 100 * len(plant.answers)
+
+
+def test_a_key_that_is_missing_is_told_and_not_waited_for(plant, monkeypatch):
+    """Rows of a unit are put in order by the key of the store; a PostgreSQL store without one answers nothing."""
+    monkeypatch.setattr(DataSet, "of", mock.Mock(side_effect=StoreUnavailable("'signature_key' is needed")))
+    work = plant.work()
+    plant.go(work, 2)
+    monkeypatch.undo()
+    (told,) = plant.happened
+    assert "'signature_key' is needed" in told.why
+    plant.go(work)
+    assert plant.answers == [_id(2)]
+
+
 class Unanswering(PlacedPool):
     """Finds that tables can be asked; what is paid for is not answered, but for those in `well`."""
 
