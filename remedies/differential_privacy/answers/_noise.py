@@ -16,6 +16,8 @@ from remedies.differential_privacy._sensitivity import Sensitivity
 # Arrays are only loaded where noise is drawn: a configuration that declares a statistic does not wait for them.
 _FEW: Final = 64
 """Noise for so few cells is drawn one by one."""
+_LARGE: Final = 1 << 40
+"""And so is noise that 64 bits might not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Noise:
 
         if self.accounting is not Accounting.PURE:
             drawn = [discrete_gaussian(self.parameter) for _ in exact]
-        elif len(exact) <= _FEW:
+        elif len(exact) <= _FEW or self.parameter > _LARGE:
             drawn = [discrete_laplace(self.parameter) for _ in exact]
         else:
             drawn = many_discrete_laplace(self.parameter, len(exact)).tolist()

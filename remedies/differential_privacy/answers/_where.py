@@ -20,7 +20,7 @@ from remedies.differential_privacy.answers._reading import Reader
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_FORM: Final = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
+_FORM: Final = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
 _SIGNS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
     "!=": operator.ne,
