@@ -40,6 +40,23 @@ def reordered_inner(kernel: Kernel) -> Kernel:
     return kept(kernel, nogil=True, error_model="numpy", fastmath=_SUMS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def reordered_within(kernel: Kernel) -> Kernel:
+    """Compile a kernel as `reordered_inner` does, into each kernel that calls it.
+
+    A process that compiles would otherwise call a copy of its own, where one that loads kept code calls the copy in
+    that: two copies may round otherwise, and what is near to a tie then falls otherwise.
+    """
+    return kept(
+        kernel,
+        nogil=True,
+        error_model="numpy",
+        fastmath=_SUMS,
+        forceinline=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )
+
+
 def kept(kernel: Kernel, **options: Any) -> Kernel:
     """Compile with numba's options, and keep the machine code for the next process.
 

@@ -9,12 +9,14 @@ from remedies._compiled import reordered, reordered_inner
 @reordered
 def project(points: npt.NDArray[np.float32], directions: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Give points (n, columns) on directions (columns, axes)."""
-    out = np.zeros((points.shape[0], directions.shape[1]), dtype=points.dtype)
+    out = np.empty((points.shape[0], directions.shape[1]), dtype=points.dtype)
+    along = np.ascontiguousarray(directions.T)
     for i in range(points.shape[0]):
-        for column in range(points.shape[1]):
-            value = points[i, column]
-            for axis in range(directions.shape[1]):
-                out[i, axis] += value * directions[column, axis]
+        for axis in range(along.shape[0]):
+            total = np.float32(0)
+            for column in range(points.shape[1]):
+                total += points[i, column] * along[axis, column]
+            out[i, axis] = total
     return out
 
 

@@ -28,6 +28,19 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
     if columns.shape[0] == 0:
         raise Misfit("the table has no records")
     numbers = np.ascontiguousarray(columns, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total):  # else every number is; the sum of finite ones may overflow
+        _see_finite(X, numbers)
+    return numbers
+
+
+def _see_finite(X: npt.ArrayLike, numbers: npt.NDArray[np.float64]) -> None:
+    """See that all numbers are finite.
+
+    Raises:
+        Misfit: some are not.
+    """
     bad = ~np.isfinite(numbers)
     if bad.any():
         column = int(np.flatnonzero(bad.any(axis=0))[0])
@@ -35,7 +48,6 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
             f"column {_name(X, column)} has {int(bad[:, column].sum())} missing or infinite values; "
             "fill them, drop the records, or group records by what is missing first"
         )
-    return numbers
 
 
 def _of_array(X: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -91,7 +91,7 @@ def _look_around(
             for axis in range(axes):
                 rows[i, axis] = Z[record, axis]
         found = np.empty((len(records), _SOUGHT), np.int32)
-        list_nearest(rows, len(records), found)
+        list_nearest(rows, len(records), axes, found)
         for i in range(len(records)):
             for slot in range(_SOUGHT):
                 if found[i, slot] >= 0:

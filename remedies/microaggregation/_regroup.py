@@ -53,7 +53,7 @@ def _dissolve_one(bench: Bench, a: int) -> float:
                 if here < cost:
                     best, cost = b, here
         after += cost
-        if best < 0 or after >= before:
+        if best < 0 or after >= before or after * size[a] > before * (i + 2):  # far from it: no need to see the rest
             restore(bench)
             return 0.0
         keep(bench, best)

@@ -86,7 +86,7 @@ def _load(
     _copy_rows(Z, origin, bench.X)
     for a in range(len(group)):
         recentre(bench, a)
-    list_nearest(bench.centre, len(group), near)
+    list_nearest(bench.centre, len(group), bench.centre.shape[1], near)
     settled = groups.settled
     for a in range(len(group)):
         for slot in range(near.shape[1]):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks._donors import donors
+from remedies._compiled import reordered
 from remedies.microaggregation import information_loss, mhm, npn_path
 from remedies.microaggregation._axes import on_axes
 from remedies.microaggregation._links import linked_path
@@ -12,12 +13,17 @@ from remedies.microaggregation._standardise import z_scores
 from tests.remedies.microaggregation.tables import cloud, grid
 
 
+@reordered
+def _list(centre: np.ndarray, near: np.ndarray) -> None:
+    list_nearest(centre, len(centre), centre.shape[1], near)
+
+
 @pytest.mark.parametrize("groups", [1, 2, 7, 300])
 def test_the_nearest_are_listed(groups: int) -> None:
     """Each list holds what a full comparison finds, nearest first; -1 where there are no more."""
     centre = np.random.default_rng(groups).normal(size=(groups, 8)).astype(np.float32)
     near = np.empty((groups, 5), np.int32)
-    list_nearest(centre, groups, near)
+    _list(centre, near)
     apart = ((centre[:, None] - centre[None]) ** 2).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
     there = min(5, groups - 1)
