@@ -23,6 +23,7 @@ from monitor.frame.problem import Stop
 from monitor.frame.redact import Redactor
 from monitor.setup.finding import Finding, Verdict
 from monitor.setup.ledger import examine_ledger
+from monitor.setup.statistics import examine_statistics
 from monitor.wiring import Project
 from sources import SourceError, TableNotFound, open_source
 from store import StoreError, open_store, store_file
@@ -54,7 +55,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded)]
     findings += [one for one in seen_in_store if isinstance(one, Finding)]
-    return [*findings, *examine_ledger(loaded), *examine_sources(loaded)]
+    return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
 
 
 def examine_installation() -> Iterator[Finding]:
