@@ -9,7 +9,7 @@ for the ledger, does not take is tried again later, and holds up nothing but the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -17,6 +17,7 @@ from checks import Json, Outcome
 from monitor.alerts.notices import Happened, Operation
 from monitor.boundary import attempt
 from monitor.clock import Clock
+from monitor.daemon.asked import MOST_CHARGES, Asked, Request, rests, spent
 from monitor.daemon.claims import Claims
 from monitor.daemon.held import Held
 from monitor.daemon.jobs import Jobs
@@ -29,8 +30,7 @@ from monitor.target import Subject, Target
 from monitor.wiring import Project
 from remedies import Misfit
 from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Answered, Charge, Granted, Refusal, RefusalReason
-from sources import SourceSpec
+from remedies.differential_privacy._ledger import Answered, Granted, Refusal, RefusalReason
 from store import (
     Lease,
     LedgerBroken,
@@ -40,17 +40,13 @@ from store import (
     StoreBusy,
     StoreError,
     StoreUnavailable,
-    Tries,
 )
 
-MOST_CHARGES: Final = 2
-"""How often a slot is charged at most."""
 PAUSE: Final = timedelta(minutes=1)
 """How long after a charge that brought nothing the slot is charged again, and the first pause of what costs nothing."""
 MOST_FREE_TRIES: Final = 5
 """How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8, 16 minutes, or its period."""
 
-_MOST_DOUBLINGS: Final = 16
 _BUSY_S: Final = 5.0
 _ACTOR: Final = "daemon"
 _LOST: Final = (
@@ -61,39 +57,6 @@ _NO_WORKER: Final = "the process that was to ask its table ended"
 _CHANGED: Final = (
     "its slot was asked as another question under this name; from the next slot on it is asked as it is now"
 )
-
-
-@dataclass(eq=False, kw_only=True)
-class Asked(Held):
-    """A standing statistic in hand.
-
-    `at`: when it goes on, in seconds of the clock. `told`: what a worker said last, once one was `heard`. `ends`: how
-    its slot ends, when that is known.
-    """
-
-    series: Series
-    at: float = 0.0
-    request: "_Request | None" = None
-    granted: Granted | None = None
-    heard: bool = False
-    told: Mapping[str, Json] | Outcome | None = None
-    free_tries: int = 0
-    ends: SlotState | None = None
-
-    @property
-    def apart(self) -> bool:
-        """Say that it goes by itself: its source may be opened in another way than for checks."""
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What is asked, of which data set, at which price."""
-
-    question: Question
-    source: SourceSpec
-    charge: Charge
-    period: timedelta
 
 
 class Questions:
@@ -218,7 +181,7 @@ class Questions:
         except (LedgerBroken, NotRecorded, Misfit) as error:
             self._hold_back(asked, str(error))
 
-    def _asked_now(self, asked: Asked) -> _Request | None:
+    def _asked_now(self, asked: Asked) -> Request | None:
         """Give what is asked; None where it left the configuration, or was changed, before it was charged."""
         if asked.granted is not None:
             return asked.request
@@ -230,7 +193,7 @@ class Questions:
         if asked.request is not None and asked.request.charge != charge:
             return None
         question, period = Question.of(data_set, declared.ask), declared.schedule.longest_period()
-        asked.request = _Request(question, data_set.source, charge, period)
+        asked.request = Request(question, data_set.source, charge, period)
         return asked.request
 
     def _data_set(self, table: str) -> DataSet:
@@ -246,7 +209,7 @@ class Questions:
 
     # --- one slot -----------------------------------------------------------------------------------------------------
 
-    def _begin(self, asked: Asked, request: _Request) -> None:
+    def _begin(self, asked: Asked, request: Request) -> None:
         """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
         charge = request.charge
         tries = self._ledger.tries(asked.series.prefix, charge.request_id)
@@ -254,13 +217,13 @@ class Questions:
         if tries.answered:
             self._is_answered(asked, "was stored before")
         elif standing.left < charge.nano:
-            self._hold_back(asked, _spent(charge, standing.budget.total), spent=True)
-        elif tries.charged >= MOST_CHARGES or self._rests(tries, request.period):
+            self._hold_back(asked, spent(charge, standing.budget.total), spent=True)
+        elif tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
             self._hold_back(asked, _LOST)
         else:
             self._send(asked, request, request.question)
 
-    def _charge(self, asked: Asked, request: _Request) -> None:
+    def _charge(self, asked: Asked, request: Request) -> None:
         """Charge what can be asked, and ask it."""
         if not isinstance(asked.told, Mapping):
             self._try_again_for_free(asked, request.period)
@@ -276,18 +239,18 @@ class Questions:
                 self._is_answered(asked, "was stored before")
             case Refusal(RefusalReason.SPENT):
                 total = self._ledger.standing(charge.data_set, charge.unit).budget.total
-                self._hold_back(asked, _spent(charge, total), spent=True)
+                self._hold_back(asked, spent(charge, total), spent=True)
             case Refusal(RefusalReason.OTHER_CONTENT):
                 self._hold_back(asked, _CHANGED)
 
-    def _keep(self, asked: Asked, granted: Granted, request: _Request) -> None:
+    def _keep(self, asked: Asked, granted: Granted, request: Request) -> None:
         """Store the answer; where there is none, charge once more in a while."""
         if isinstance(asked.told, Mapping):
             self._ledger.store_answer(granted, asked.told, actor=_ACTOR, now=self._clock.now())
             self._is_answered(asked, f"{text_of(granted.charge.nano)} charged")
             return
         tries = self._ledger.tries(asked.series.prefix, request.charge.request_id)
-        if self._once or tries.charged >= MOST_CHARGES or self._rests(tries, request.period):
+        if self._once or tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
             self._hold_back(asked, _LOST)
         else:
             asked.granted, asked.heard = None, False
@@ -302,7 +265,7 @@ class Questions:
             self._wait(asked, min(PAUSE * 2**asked.free_tries, period))
             asked.free_tries += 1
 
-    def _send(self, asked: Asked, request: _Request, question: Question) -> None:
+    def _send(self, asked: Asked, request: Request, question: Question) -> None:
         asked.heard, asked.told = False, None
         asked.target = replace(asked.target, source=request.source, question=question)
         self._jobs.wait(asked, first=question.charged)
@@ -310,17 +273,6 @@ class Questions:
     def _wait(self, asked: Asked, pause: timedelta) -> None:
         asked.at = self._clock.monotonic() + pause.total_seconds()
         self._waiting.append(asked)
-
-    def _rests(self, tries: Tries, period: timedelta) -> bool:
-        """Say whether so many charges brought nothing lately that it is too early for another one.
-
-        After two it is asked in the next slot, after three one slot is left out, then three, seven, ...
-        """
-        if tries.lost < MOST_CHARGES or tries.lost_at is None:
-            return False
-        since = self._clock.now() - tries.lost_at
-        rest = period * (1 << min(tries.lost - MOST_CHARGES, _MOST_DOUBLINGS)) - period / 2
-        return timedelta() <= since < rest
 
     # --- what is said -------------------------------------------------------------------------------------------------
 
@@ -337,9 +289,9 @@ class Questions:
             return True
         if series in self._answered_before:
             return False
-        self._answered_before.add(series)
         with self._store.reading() as view:
             before = view.last_ended(series.slot_name)
+        self._answered_before.add(series)
         return before is not None and before.state is SlotState.GIVEN_UP
 
     def _hold_back(self, asked: Asked, why: str, *, spent: bool = False) -> None:
@@ -351,10 +303,3 @@ class Questions:
         self._held_back[asked.series] = why
         LOG.warning("statistic %s is not answered: %s", asked.series, why)
         self._tell(Happened(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))
-
-
-def _spent(charge: Charge, total: int) -> str:
-    return (
-        f"of the budget of {charge.data_set} ({text_of(total)} in all) less is left than the {text_of(charge.nano)} "
-        "that an answer costs"
-    )

@@ -18,12 +18,13 @@ from checks import Message, Outcome, UnknownReason, unknown
 from monitor.alerts.notices import Happened
 from monitor.boundary import attempt
 from monitor.conclude import CheckResult, conclude_slots
+from monitor.daemon.asked import Asked
 from monitor.daemon.claims import Claims
 from monitor.daemon.crashes import Crashes
 from monitor.daemon.held import Held
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
-from monitor.daemon.questions import Asked, Questions
+from monitor.daemon.questions import Questions
 from monitor.keeping import with_keepers
 from monitor.looked import Looked
 from monitor.target import Target

@@ -9,7 +9,8 @@ import pytest
 
 from monitor.alerts.notices import Operation
 from monitor.clock import SimulatedClock
-from monitor.daemon.questions import MOST_CHARGES, MOST_FREE_TRIES, PAUSE
+from monitor.daemon.asked import MOST_CHARGES
+from monitor.daemon.questions import MOST_FREE_TRIES, PAUSE
 from monitor.private.data_set import DataSet
 from monitor.workers import Died
 from remedies.differential_privacy._epsilon import NANO
