@@ -62,7 +62,7 @@ def _asked(reader: Reader, grid: Grid, weight: str | None) -> "ir.Table":
     placed = reader.table.select(**{CELL: cell, "weight": number})
     one = placed["weight"]
     within = ibis.greatest(ibis.least(one, float(_EXACT)), 0.0)  # no engine has a whole number for 1e300
-    is_count = (one == within.floor()).fill_null(False)  # noqa: FBT003 - Ibis takes it so
+    is_count = one.notnull() & (one == within.floor())  # false and NULL is false
     return placed.group_by(CELL).aggregate(records=is_count.ifelse(one, 0.0).sum(), odd=is_count.ifelse(0, 1).sum())
 
 
