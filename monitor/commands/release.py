@@ -66,6 +66,10 @@ def compare(
         typer.Option("--html", metavar="FILE", help="Write it as a page too, with a plot of risk against loss."),
     ] = None,
     locale: _release_record.Locale = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, metavar="N", help="Try N rows, drawn at random; by default at most 2 million."),
+    ] = None,
 ) -> None:
     """Try every remedy on the table, side by side: what it reaches, what it costs, which one loses least.
 
@@ -83,7 +87,7 @@ def compare(
         case = decisions.case
     plans = plans_of(case, kinds_of(case))
     with progress("comparing", len(plans)) as advance:
-        found = try_all(case, plans, done=advance)
+        found = try_all(case, plans, done=advance, sample=sample)
     if html is not None:
         _write_comparison(invocation, case, found, html, locale)
     result = {
@@ -92,6 +96,7 @@ def compare(
         "release": name,
         "table": case.release.table,
         "rows": found.rows,
+        "rows_of_table": found.rows_of_table,
         "limits": case.release.limits.model_dump(mode="json", exclude_none=True),
         "remedies": [one.as_json() for one in found.tried],
         "recommended": found.recommended,

@@ -4,10 +4,9 @@ Each way is tried in a process of its own, on the same copy of the columns that 
 is charged to a budget: of noisy answers the error is known without asking.
 """
 
-import multiprocessing
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
@@ -22,17 +21,24 @@ from monitor.releasing.case import Case
 from monitor.releasing.commands import command_for
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.plan import AS_IT_IS, Kind, NoPlan, Plan
+from monitor.releasing.side_by_side import Crashed, side_by_side
 from monitor.treatment.proved import Written
+from remedies.differential_privacy._randomise import random_order
 
 HOLDS: Final = "holds"
 REFUSED: Final = "refused"
 NOT_TRIED: Final = "not-tried"
 ANSWERS: Final = "answers"
+CRASHED: Final = "crashed"
+MOST_ROWS: Final = 2_000_000
+"""A larger table is compared by a sample of so many rows, if nobody asks for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of one way. `status`: `holds`, `refused`, `not-tried` (with `why`), or `answers`, which has no records.
+    """What came of one way.
+
+    `status`: `holds`, `refused`, `not-tried` or `crashed` (with `why`), or `answers`, which has no records.
 
     `reached`: what was found in the output, by name, also where it is refused; of a randomised table `epsilon` instead.
     `lost`: by column, in per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or
@@ -82,42 +88,61 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All ways, in the order of the release. `recommended`: the one that loses least, with the reason."""
+    """All ways, in the order of the release. `recommended`: the one that loses least, with the reason.
+
+    `rows`: those that were tried; `rows_of_table`: more, where these are a random sample of them.
+    """
 
     rows: int
+    rows_of_table: int
     tried: Sequence[Tried]
     recommended: str | None
     reason: str
 
 
-def compare(case: Case, plans: Sequence[Plan | NoPlan], *, done: Callable[[], None]) -> Comparison:
+def compare(
+    case: Case, plans: Sequence[Plan | NoPlan], *, done: Callable[[], None], sample: int | None = None
+) -> Comparison:
     """Try all plans. `done`: is called after each.
+
+    `sample`: of a larger table, so many rows drawn at random are tried; by default `MOST_ROWS`. Groups are smaller in a
+    sample, so that what holds there holds all the more, and what does not may hold in the whole table.
 
     Raises:
         Stop: the table cannot be read.
     """
     found: dict[str, Tried] = {}
+    most = MOST_ROWS if sample is None else sample
     with TemporaryDirectory(prefix="tablewatch-") as name:
         folder = Path(name)
-        columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
-        frame = read_columns(case, columns)
-        frame.to_parquet(folder / "data.parquet")
-        context = multiprocessing.get_context("spawn")  # a fork would share what the random bytes are drawn from
-        workers = max(1, min(os.cpu_count() or 1, len(plans)))
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            waiting = {pool.submit(_try, case.alone(), plan, folder): plan for plan in _tables(plans)}
-            for plan in plans:
-                if isinstance(plan, NoPlan):
-                    found[plan.name] = Tried(plan.name, Kind.TABLE.value, NOT_TRIED, plan.why)
-                    done()
-                elif plan.kind is Kind.ANSWERS:
-                    found[plan.name] = _answered(case, plan)
-                    done()
-            for one in as_completed(waiting):
-                found[waiting[one].name] = one.result()
+        rows = _copy(case, plans, folder, most)
+        for plan in plans:
+            if isinstance(plan, NoPlan):
+                found[plan.name] = Tried(plan.name, Kind.TABLE.value, NOT_TRIED, plan.why)
+                done()
+            elif plan.kind is Kind.ANSWERS:
+                found[plan.name] = _answered(case, plan)
+                done()
+        tables = _tables(plans)
+        workers = max(1, min(os.cpu_count() or 1, len(tables)))
+        pieces = [(case.alone(), plan, folder) for plan in tables]
+        with closing(side_by_side(_try, pieces, workers=workers)) as ended:
+            for place, one in ended:
+                plan = tables[place]
+                crashed = Tried(plan.name, plan.kind.value, CRASHED, one.said) if isinstance(one, Crashed) else one
+                found[plan.name] = crashed
                 done()
     tried = [found[plan.name] for plan in plans]
-    return Comparison(len(frame), tried, *_recommended(tried))
+    return Comparison(min(rows, most), rows, tried, *_recommended(tried))
+
+
+def _copy(case: Case, plans: Sequence[Plan | NoPlan], folder: Path, most: int) -> int:
+    """Copy the columns that may leave, once for all who try; give how many rows the table has."""
+    columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
+    frame = read_columns(case, columns)
+    chosen = frame.iloc[random_order(len(frame))[:most]].reset_index(drop=True) if len(frame) > most else frame
+    chosen.to_parquet(folder / "data.parquet")
+    return len(frame)
 
 
 def _tables(plans: Sequence[Plan | NoPlan]) -> Sequence[Plan]:
