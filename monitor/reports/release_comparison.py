@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from checks import Message
 from monitor.releasing.case import Case
-from monitor.releasing.compare import ANSWERS, HOLDS, NOT_TRIED, REFUSED, Comparison, Tried
+from monitor.releasing.compare import ANSWERS, CRASHED, HOLDS, NOT_TRIED, REFUSED, Comparison, Tried
 from monitor.releasing.plan import AS_IT_IS, Kind
 from monitor.reports.release_page import page
 from monitor.reports.risk_plot import RiskPlot, Way, risk_plot
@@ -17,8 +17,9 @@ STATUSES: Final[Mapping[str, Message]] = {
     HOLDS: Message("keeps every limit"),
     REFUSED: Message("refused"),
     NOT_TRIED: Message("not tried"),
+    CRASHED: Message("crashed"),
 }
-SHAPES: Final[Mapping[str, str]] = {HOLDS: "●", REFUSED: "○", NOT_TRIED: "\N{EN DASH}"}
+SHAPES: Final[Mapping[str, str]] = {HOLDS: "●", REFUSED: "○", NOT_TRIED: "\N{EN DASH}", CRASHED: "✕"}
 
 
 @dataclass(frozen=True, slots=True)
