@@ -77,8 +77,9 @@ def _models_in(value: Any, suffix: str = "") -> Iterator[tuple[str, str]]:
         yield from _models_in(value["items"], suffix + "[]")
     for named in _named(value):
         yield from _models_in(named, suffix + ".NAME")
-    for word, reference in value.get("discriminator", {}).get("mapping", {}).items():
-        yield from _models_in({"$ref": reference}, f"{suffix} {{type: {word}}}")
+    told_apart = value.get("discriminator", {})
+    for word, reference in told_apart.get("mapping", {}).items():
+        yield from _models_in({"$ref": reference}, f"{suffix} {{{told_apart['propertyName']}: {word}}}")
     for choice in value.get("anyOf", []):
         yield from _models_in(choice, suffix)
 
@@ -129,7 +130,7 @@ class _Words:
         if kind == "array":
             return "list of checks" if "oneOf" in value["items"] else f"list of: {self.of(value['items'])}"
         if kind == "object" and "oneOf" in value:
-            return "section by its `type`"
+            return f"section by its `{value['discriminator']['propertyName']}`"
         if kind == "object":
             inner = next(_named(value), None)
             return "mapping" if inner is None else f"by name: {self.of(inner)}"

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Self, TypeAlias
 
 from annotated_types import Gt, Lt
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from monitor.config._scalars import Schedule
 from monitor.config._section import Section
@@ -13,29 +13,13 @@ from remedies import Misfit
 from remedies.differential_privacy import Accounting, nano
 from remedies.differential_privacy._ledger import Budget as LedgerBudget
 from remedies.differential_privacy._written import WrittenLoss
-from remedies.differential_privacy.answers import STATISTICS, AnyStatistic, Declared, Terms
+from remedies.differential_privacy.answers import AnyStatistic, Declared, Terms
 
 StatisticName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
 
 
-def _as_written(schema: dict[str, Any]) -> None:
-    """Say to editors what people write: the keys of one of the statistics, and `schedule` beside them."""
-    schedule = schema["properties"]["schedule"]
-    branches = []
-    for word, statistic in sorted(STATISTICS.items()):
-        told = statistic.model_json_schema()
-        keys = {"schedule": schedule, **told["properties"], "statistic": {"const": word}}
-        required = ["schedule", "statistic", *told.get("required", ())]
-        branches.append({"type": "object", "properties": keys, "required": required, "additionalProperties": False})
-    description = schema.get("description")
-    schema.clear()
-    schema.update(description=description, oneOf=branches)
-
-
 class StandingStatistic(Section):
     """A statistic that the daemon answers on schedule; each answer is charged to the budget."""
-
-    model_config = ConfigDict(json_schema_extra=_as_written)
 
     schedule: Schedule = Field(description="'every 7d' or 'cron: 0 6 * * mon'.")
     ask: AnyStatistic

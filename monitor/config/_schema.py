@@ -39,6 +39,7 @@ def json_schema() -> dict[str, Any]:
         _require_type(definitions[_name(reference)])
     definitions["Table"]["properties"]["checks"]["items"] = _one_of(checks)
     definitions["Release"]["properties"]["hierarchies"]["additionalProperties"] = _one_of(hierarchies)
+    _lay_flat(definitions)
     definitions["Substitution"] = _SUBSTITUTION
     root = definitions.pop(_name(of[""]))
     whole = {"$schema": DIALECT, **root, "title": "Tablewatch configuration", "$defs": definitions}
@@ -61,6 +62,21 @@ def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
         "discriminator": {"propertyName": "type", "mapping": branches},
         "oneOf": [{"$ref": reference} for reference in branches.values()],
     }
+
+
+def _lay_flat(definitions: dict[str, Any]) -> None:
+    """Put the schedule of standing statistics beside the keys of each statistic, as people write them."""
+    standing = definitions.pop("StandingStatistic")
+    schedule, asked = standing["properties"]["schedule"], standing["properties"]["ask"]
+    for reference in asked["discriminator"]["mapping"].values():
+        branch = definitions[_name(reference)]
+        branch["required"] = ["schedule", "statistic", *branch.get("required", [])]
+        branch["properties"] = {"schedule": schedule, **branch["properties"]}
+        branch["properties"]["statistic"].pop("default", None)
+    named = definitions["Budget"]["properties"]["statistics"]
+    place = "patternProperties" if "patternProperties" in named else "additionalProperties"
+    flat = {"type": "object", "required": ["schedule", "statistic"], **asked}
+    named[place] = dict.fromkeys(named[place], flat) if place == "patternProperties" else flat
 
 
 def _name(reference: str) -> str:
