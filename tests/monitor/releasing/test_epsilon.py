@@ -1,0 +1,127 @@
+"""What costs epsilon: refused where it costs too much, charged where a budget is declared, added up where none is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.frame.problem import Stop
+from monitor.private.data_set import DataSet
+from tests.monitor.releasing.desk import Desk, rows_of
+
+RANDOMISE: dict[str, Any] = {
+    "remedy": "randomise",
+    "drop": "rest",
+    "domain": {"sex": {"values": ["F", "M"]}},
+    "epsilon": 1,
+}
+BUDGET: dict[str, Any] = {"total": 2, "adjacency": "substitute", "domain": {"sex": {"values": ["F", "M"]}}}
+
+
+def _budgeted(desk: Desk, **more: Any) -> Desk:
+    desk.more = {"budgets": {"people": {**BUDGET, **more}}}
+    return desk
+
+
+def _spent(desk: Desk) -> int:
+    """Give the nano-epsilon that were charged; the budget is made where it is not there yet."""
+    with desk.decisions() as decisions:
+        project = decisions.case.project
+        ledger, data_set = project.ledger(decisions.store), DataSet.of(project, "people")
+        found = ledger.standings("people") or [ledger.create(data_set.budget, actor="desk", now=project.clock.now())]
+        return int(found[0].spent)
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_randomised_table_leaves_by_its_mechanism(desk: Desk, end: str) -> None:
+    """Its epsilon is on record, its k is not: counting rows alike proves nothing of it."""
+    found = desk.given_out(f"out.{end}", remedy="randomise", limits={"epsilon": 1}, remedies=[RANDOMISE])
+    assert (found.event.body["epsilon"], found.event.body["columns"]) == ("1", ["sex"])
+    assert "k" not in found.event.body["reached"]  # type: ignore[operator] # a mapping
+    assert {row[0] for row in rows_of(desk.folder / f"out.{end}")} <= {"F", "M"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "words", "said"),
+    [
+        ({"epsilon": 0.5}, {}, "costs epsilon 1; the release allows 0.5"),
+        ({"epsilon": 1}, {"drop": []}, "no epsilon holds: unchanged leave born, ill"),
+    ],
+)
+def test_what_costs_more_is_refused_before_it_is_charged(
+    desk: Desk, limits: dict[str, float], words: dict[str, Any], said: str
+) -> None:
+    """Nothing is spent on what could never leave."""
+    _budgeted(desk).write(limits=limits, remedies=[{**RANDOMISE, **words}])
+    assert _spent(desk) == 0
+    desk.approve("randomise")
+    with pytest.raises(Stop, match=said):
+        desk.export(remedy="randomise")
+    assert _spent(desk) == 0
+
+
+def test_no_limit_on_epsilon_cannot_be_approved(desk: Desk) -> None:
+    """There would be nothing to judge by."""
+    desk.write(remedies=[RANDOMISE])
+    with pytest.raises(Stop, match="has no limit on epsilon"):
+        desk.approve("randomise")
+
+
+def test_each_export_is_charged_to_the_budget(desk: Desk) -> None:
+    """Until it is used up."""
+    _budgeted(desk).write(limits={"epsilon": 1}, remedies=[RANDOMISE])
+    assert _spent(desk) == 0
+    desk.approve("randomise")
+    for number in (1, 2):
+        desk.export(f"out{number}.csv", remedy="randomise")
+        assert _spent(desk) == number * 10**9
+    with pytest.raises(Stop):
+        desk.export("out3.csv", remedy="randomise")
+    assert not Path(desk.folder / "out3.csv").exists()
+
+
+def test_without_a_budget_the_exports_of_a_release_add_up(desk: Desk) -> None:
+    """Noise that is drawn again and again averages out."""
+    desk.write(limits={"epsilon": 1.5}, remedies=[RANDOMISE]).approve("randomise")
+    desk.export("out1.csv", remedy="randomise")
+    with pytest.raises(Stop, match="earlier exports of the release cost epsilon 1 already"):
+        desk.export("out2.csv", remedy="randomise")
+    desk.write(re_release="warn").approve("randomise")
+    desk.export("out2.csv", remedy="randomise")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"adjacency": "add-remove"}, "tells how many rows there are"),
+        ({"unit": "id", "rows_per_unit": 3}, "up to 3 rows by the budget, and 'randomise' prices 1"),
+    ],
+)
+def test_a_budget_of_another_unit_is_not_charged(desk: Desk, more: dict[str, Any], said: str) -> None:
+    """Its epsilon and that of the table would be of different things."""
+    _budgeted(desk, **more).write(limits={"epsilon": 1}, remedies=[RANDOMISE])
+    assert _spent(desk) == 0
+    desk.approve("randomise")
+    with pytest.raises(Stop, match=said):
+        desk.export(remedy="randomise")
+    assert _spent(desk) == 0
+
+
+def test_answers_leave_as_a_table_and_are_charged(desk: Desk) -> None:
+    """Each cell with its noise; the ledger has it on record."""
+    answers = {"remedy": "answers", "statistic": "histogram", "by": ["sex"], "epsilon": 1}
+    _budgeted(desk).write(limits={"epsilon": 1}, remedies=[answers])
+    assert _spent(desk) == 0
+    desk.approve("answers")
+    found = desk.export("out.csv", remedy="answers")
+    assert _spent(desk) == 10**9
+    assert found.event.body["kind"] == "answers"
+    assert sorted(row[0] for row in rows_of(desk.folder / "out.csv")) == ["(other)", "F", "M"]
+
+
+def test_records_are_not_compared_with_what_has_no_records(desk: Desk) -> None:
+    """A randomised table before does not hold an export of records, with or without a person key."""
+    desk.write(limits={"epsilon": 1, "k": 5}, remedies=[RANDOMISE]).approve("randomise")
+    desk.export("noise.csv", remedy="randomise")
+    desk.approve()
+    assert desk.export("records.csv").event.body["earlier"] is None
