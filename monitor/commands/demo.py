@@ -1,5 +1,8 @@
 """`tablewatch demo`: a small shop with planted faults, and what six weeks of watching found."""
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,4 +36,13 @@ def demo(
     except DemoError as error:
         raise Stop(ExitCode.USAGE, Problem("demo.folder", str(error))) from None
     story = tell(built)
-    invocation.emit(story.as_json(), story.draw)
+    invocation.emit(story.as_json(), lambda console: story.draw(console, _program()))
+
+
+def _program() -> str:
+    """Give the words by which this shell can call Tablewatch: by its name only where that leads here."""
+    called = Path(sys.argv[0])
+    if called.stem != "tablewatch":
+        return f"{shlex.quote(sys.executable)} -m monitor"
+    known = shutil.which("tablewatch")
+    return "tablewatch" if known and Path(known).resolve() == called.resolve() else shlex.quote(str(called))

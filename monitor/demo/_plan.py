@@ -112,6 +112,12 @@ TWICE_BUILT = Fault(
 )
 
 FAULTS = (LATE_LOAD, DUPLICATES, NULLS, STALE_CUSTOMERS, HALF_VOLUME, TIMES_HUNDRED, TWICE_BUILT)
+RELEASE = "member-survey"
+"""The release that is on hold: its table is given to nobody until somebody approves a remedy."""
+RELEASE_REMEDY = "mondrian"
+RELEASE_CHECK = f"members.{RELEASE}-k-anonymity"
+APPROVER = "privacy-desk"
+
 PERSON_NOTICED = at(5, "fri", "15:46")
 PERSON_ACKNOWLEDGED = at(5, "fri", "15:51")
 END = at(WEEKS, "mon", "08:00")

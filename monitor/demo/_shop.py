@@ -4,6 +4,7 @@ Loads write real files; a fault changes what a load writes, or keeps it from run
 """
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,9 @@ _SCHEMA = """
 CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, email TEXT, prefecture TEXT, updated_at TEXT);
 CREATE TABLE orders (order_id INTEGER, customer_id INTEGER, amount INTEGER, ordered_at TEXT, loaded_at TEXT);
 CREATE INDEX orders_loaded_at ON orders (loaded_at);
+CREATE TABLE members (
+    member_id INTEGER PRIMARY KEY, email TEXT, birth_year INTEGER, postcode TEXT, sex TEXT, spends TEXT
+);
 """
 _REVENUE_TABLE = """
 CREATE TABLE daily_revenue (day DATE, prefecture VARCHAR, orders BIGINT, revenue BIGINT, built_at TIMESTAMPTZ)
@@ -28,6 +32,9 @@ _REVENUE_OF_A_DAY = """
 SELECT prefecture, count(*), sum(amount) FROM orders JOIN customers USING (customer_id)
 WHERE ordered_at >= ? AND ordered_at < ? GROUP BY prefecture
 """
+_MEMBERS = 600
+_AREAS = ("060-08", "060-09", "980-00", "980-08", "150-00", "151-00", "160-00", "460-00", "530-00", "530-08", "810-00")
+_SPENDS = ("under 5,000", "5,000 to 20,000", "20,000 to 50,000", "over 50,000")
 _PREFECTURES = ("Hokkaido", "Miyagi", "Tokyo", "Aichi", "Osaka", "Hiroshima", "Fukuoka")
 
 
@@ -58,6 +65,7 @@ class Shop:
         (self.folder / "lake").mkdir(parents=True)
         with self._sqlite() as shop:
             shop.executescript(_SCHEMA)
+            shop.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?)", _members())
         with duckdb.connect(str(self.warehouse)) as warehouse:
             warehouse.execute(_REVENUE_TABLE)
         self.sync_customers(self.start - timedelta(hours=3))
@@ -176,6 +184,18 @@ class _Connection:
         if kind is None:
             self._connection.commit()
         self._connection.close()
+
+
+def _members() -> Iterator[tuple[int, str, int, str, str, str]]:
+    """Give the members of the loyalty programme: persons whom a year of birth, a postcode and a sex single out."""
+    random = np.random.default_rng(11)
+    years = np.clip(random.normal(1982, 14, _MEMBERS), 1938, 2007).astype(int)
+    areas, houses = random.integers(0, len(_AREAS), _MEMBERS), random.integers(0, 100, _MEMBERS)
+    sexes, spends = random.integers(0, 2, _MEMBERS), random.integers(0, len(_SPENDS), _MEMBERS)
+    for place in range(_MEMBERS):
+        postcode = f"{_AREAS[areas[place]]}{houses[place]:02}"
+        sex, spent = ("F", "M")[sexes[place]], _SPENDS[spends[place]]
+        yield place + 1, f"member{place + 1}@example.co.jp", int(years[place]), postcode, sex, spent
 
 
 def _text(moment: datetime) -> str:

@@ -1,19 +1,22 @@
 """Tell what the demo planted and what was found: for a person and as JSON."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from checks import say_duration
+from checks import Message, PlainEnglish, say_duration
 from incidents import Incident, State, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
 from monitor.desk.refusals import explained
 from monitor.figures.downtime import DowntimeFigures, survey
+from monitor.figures.releases import ReleaseState
 from monitor.frame.tables import draw_table
 from monitor.pages.downtime import as_json as downtime_as_json
+from monitor.releasing.record import states_now
 from monitor.reports import render
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
@@ -24,13 +27,17 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+PROGRAM: Final = "tablewatch"
+
+
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What the six weeks came to, and the reports that were written."""
+    """What the six weeks came to, the reports that were written, and the release that is on hold."""
 
     demo: Demo
     figures: DowntimeFigures
     reports: tuple[Path, ...]
+    held: ReleaseState
 
     def as_json(self) -> dict[str, Any]:
         """Give `tablewatch.demo/1`."""
@@ -43,10 +50,12 @@ class Story:
             "faults": [_fault_as_json(self.demo, fault, incident) for fault, incident in self.demo.found],
             "downtime": downtime_as_json(self.demo.project, self.figures),
             "reports": [str(report) for report in self.reports],
+            "release": self.held.to_json(),
+            "release_command": self.release_command(),
         }
 
-    def draw(self, console: "Console") -> None:
-        """Print it."""
+    def draw(self, console: "Console", program: str = PROGRAM) -> None:
+        """Print it. `program`: what the shell knows Tablewatch by."""
         demo, whole = self.demo, self.figures.whole
         days = f"{demo.start:%Y-%m-%d} to {demo.end:%Y-%m-%d}"
         console.print(f"{demo.runs:,} checks were run from {days}; planted and found:\n")
@@ -57,10 +66,26 @@ class Story:
         console.print(f"Data downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
         for report in self.reports:
             console.print(f"Report: {report}")
+        folder = shlex.quote(str(demo.folder))
         console.print("\nGo on with:")
         for command in _NEXT:
-            console.print(f"  tablewatch -c {demo.folder} {command}")
+            console.print(f"  {program} -c {folder} {command}")
+        console.print(f"\nRelease {self.held.name}: {self.held.word.value.upper()}: {self._why()}")
+        console.print("From the hold to a file that is proved:")
+        console.print(f"  {self.release_command(program)}", soft_wrap=True)
         console.print("\nThe shop's data ends here: a check made now rightly finds it late.")
+
+    def release_command(self, program: str = PROGRAM) -> str:
+        """Give one line for a shell that approves a remedy of the release, and gives out what it makes."""
+        folder, release = shlex.quote(str(self.demo.folder)), f"{self.held.name} --remedy {plan.RELEASE_REMEDY}"
+        out = shlex.quote(str(self.demo.folder / "survey.csv"))
+        approve = f"release approve {release} --by {plan.APPROVER} --note 'seen in the demo'"
+        return f"{program} -c {folder} {approve} && {program} -c {folder} release export {release} --out {out}"
+
+    def _why(self) -> str:
+        """Say what holds the release, as its incident does."""
+        held = next(one for one in self.demo.incidents if one.check_id == plan.RELEASE_CHECK)
+        return Message(held.title, held.title_values).render(PlainEnglish())
 
     def _cost(self) -> str:
         cost = self.figures.cost
@@ -73,6 +98,8 @@ _NEXT = (
     "table list",
     "check",
     "report weekly --locale ja --out report.ja.html",
+    f"release compare {plan.RELEASE} --html remedies.html",
+    f"release record {plan.RELEASE} --out record.html",
 )
 
 
@@ -84,6 +111,7 @@ def tell(demo: Demo) -> Story:
         figures = survey(project, view, window=window, as_of_us=window.end_us, by="table")
         week = Week.last_complete(demo.end, project.config.timezone)
         report = build_weekly(gather(project, view, week, demo.end), week)
+        (held,) = states_now(project, view)
     folder = demo.folder / "reports"
     folder.mkdir(exist_ok=True)
     written = []
@@ -91,7 +119,7 @@ def tell(demo: Demo) -> Story:
         path = folder / f"{week}.{locale}.html"
         path.write_text(render.as_html(report, BabelVoice(locale, project.config.timezone)), encoding="utf-8")
         written.append(path)
-    return Story(demo, figures, tuple(written))
+    return Story(demo, figures, tuple(written), held)
 
 
 def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[str | None]:

@@ -1,14 +1,23 @@
 """The demo: what was planted in the data is what the engine finds, at the planned times."""
 
+import csv
 import io
 import json
+import re
+import shlex
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.console import Console
 
+from checks import Kind
 from incidents import FoundBy, State
+from monitor.cli import run
+from monitor.commands.demo import _program
 from monitor.demo import FAULTS, DemoError, build_demo, newest_start, tell
+from monitor.figures.releases import ReleaseWord
+from monitor.frame.output import Invocation
 
 NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 
@@ -20,9 +29,11 @@ def demo(tmp_path_factory):
 
 
 def test_every_planted_fault_is_found_and_nothing_else(demo):
-    """There are as many incidents as faults, and each fault has its own."""
+    """There are as many incidents as faults, each fault has its own, and the rest is about the release."""
     assert all(incident is not None for _, incident in demo.found)
-    assert len(demo.incidents) == len(FAULTS)
+    at_risk = [incident for incident in demo.incidents if incident.kind is Kind.DISCLOSURE]
+    assert len(demo.incidents) - len(at_risk) == len(FAULTS)
+    assert {incident.table for incident in at_risk} == {"members"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -44,6 +55,7 @@ def test_times_are_those_of_the_fault_within_one_check_interval(demo, fault):
 def test_only_what_no_check_looks_at_was_found_by_a_person(demo):
     """The fault without a check is in the store because a person reported it; all others were found by checks."""
     for fault, incident in demo.found:
+        assert incident.kind is not Kind.DISCLOSURE
         assert incident.found_by is (FoundBy.PERSON if fault.check_id is None else FoundBy.CHECK)
 
 
@@ -71,6 +83,40 @@ def test_the_story_names_faults_downtime_and_reports(demo):
     found = json.loads(json.dumps(story.as_json()))
     assert found["schema"] == "tablewatch.demo/1"
     assert found["downtime"]["n"] == len(FAULTS)
+
+
+def test_one_line_leads_from_the_hold_to_a_file_that_is_proved(demo, capsys):
+    """The line that the story ends with does what it says: the release is on hold before, and its file proved after."""
+    story = tell(demo)
+    assert story.held.word is ReleaseWord.HOLD
+    console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
+    story.draw(console, "tablewatch")
+    line = next(one.strip() for one in console.file.getvalue().splitlines() if "release approve" in one)
+    assert line == story.release_command()
+    approve, export = (shlex.split(half) for half in line.split(" && "))
+    assert [run(words[1:], Invocation()) for words in (approve, export)] == [0, 0]
+    proved = re.search(r"read again and proved: k (\d+)", capsys.readouterr().out)
+    assert proved is not None
+    assert int(proved[1]) >= 5
+    with (demo.folder / "survey.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["member_id", "birth_year", "postcode", "sex", "spends"]
+    assert not any("@" in cell for row in rows for cell in row)
+
+
+def test_commands_are_told_as_this_shell_can_call_them(tmp_path, monkeypatch):
+    """By its name if that leads to it, else by its place, else as a module of this Python."""
+    program = tmp_path / "bin" / "tablewatch"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _program() == str(program)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert _program() == "tablewatch"
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py"), "demo"])
+    assert _program() == f"{sys.executable} -m monitor"
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
