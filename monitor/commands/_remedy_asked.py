@@ -87,9 +87,10 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
     """Find the table, its release and its columns.
 
     Raises:
-        Stop: there is no such table or release, no column is named, or one that is needed shall be left out; or the
-            table cannot be read.
+        Stop: there is no such table, release or column, no column is named, or one that is needed shall be left out;
+            or the table cannot be read.
     """
+    from checks import did_you_mean
     from monitor.disclosure.place import place_of
     from monitor.treatment.given import columns_in
 
@@ -100,6 +101,10 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
     if not columns:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     there = columns_in(place)
+    for name in columns:
+        if name not in there:
+            message = f"column '{name}' not found{did_you_mean(name, there)}"
+            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
     named = [name for name in columns_of(place, release, "direct-identifier") if name in there]
     limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
     needed = {*columns, *limits["l"], *limits["t"]}
@@ -138,5 +143,6 @@ def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[
     with limits_in_words(""):
         remedy = Generalise.model_validate({"columns": meant.columns, "hierarchies": declared, **meant.limits, **given})
     question = Question.of(meant.place, remedy, meant.every)
+    told(remedy.name, lambda _: question.check_size())
     told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
     return question, meant

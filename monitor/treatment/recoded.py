@@ -49,6 +49,14 @@ class Question:
         called = count_name(names)
         return cls(place, remedy, every, _ordered(count(place, names, called=called), names), called)
 
+    def check_size(self) -> None:
+        """Refuse a table that is too small.
+
+        Raises:
+            Misfit: it has fewer than k rows.
+        """
+        self.remedy.check_size(int(self.counts[self.called].sum()))
+
     def frequencies(self) -> "Frequencies":
         """Find the values in the remedy's hierarchies.
 
@@ -57,8 +65,8 @@ class Question:
         """
         from remedies.generalisation._frequencies import read_counts
 
+        self.check_size()
         remedy = self.remedy
-        remedy.check_size(int(self.counts[self.called].sum()))
         return read_counts(self.counts, remedy.built(self.counts), sensitive=remedy.sensitive, count=self.called)
 
 

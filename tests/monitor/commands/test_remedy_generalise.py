@@ -304,6 +304,7 @@ def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureF
         ((), 2, "no column is named"),
         (("-q", "agee", "--hierarchy", "agee=5"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("-q", "age"), 2, "no hierarchy for age"),
+        (("-q", "age,agee"), 2, "column 'agee' not found; did you mean 'age'?"),
         (("-q", "age", "--hierarchy", "age=0.5x"), 2, "--hierarchy 'age=0.5x': none of the forms"),
         (("-q", "age", "--hierarchy", "zip=flat"), 2, "--hierarchy 'zip=flat': 'zip' is no quasi-identifier here"),
         (("-q", "sex", "--hierarchy", "sex=5"), 2, "column 'sex': "),
@@ -447,6 +448,13 @@ def test_sensitive_values_may_be_near_by_a_hierarchy(here: Path, end: str, capsy
     reached = value["bill"]["guarantee"]["reached"]["t"]["ill"]
     assert reached["t"] == pytest.approx(wanted.columns["ill"].t)
     assert 0 < reached["t"] <= 0.3
+
+
+def test_a_table_without_rows_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is said of its hierarchies."""
+    Path("people.csv").write_text("age\n", encoding="utf-8")
+    code, (error,) = _problems("people.csv", "safe.csv", "-q", "age", "--hierarchy", "age=5", capsys=capsys)
+    assert (code, error["message"][:30]) == (2, "0 records cannot hide among 5;")
 
 
 def test_masks_from_the_left(capsys: pytest.CaptureFixture[str]) -> None:

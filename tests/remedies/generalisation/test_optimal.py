@@ -104,6 +104,17 @@ def test_no_node_is_better(by, case, k, limit, sensitive):
         assert sum(found.levels) == min(sum(node) for node, value in holding.items() if value == holding[found.levels])
 
 
+@pytest.mark.parametrize("by", [By.LOSS, By.DISCERNIBILITY, By.ENTROPY, By.KL])
+@pytest.mark.parametrize("columns", ["ab", "ba"])
+def test_fewer_steps_elsewhere_in_the_lattice(by, columns):
+    """A node that is as good is found where no descent leads, though its bound is no lower than the best."""
+    tall = Hierarchy((("x", "y"), ("x", "y"), ("*", "*")))
+    flat = Hierarchy((("x", "y"), ("*", "*")))
+    counts = pd.DataFrame([("x", "x"), ("x", "y"), ("y", "x"), ("y", "y")], columns=["a", "b"]).assign(count=1)
+    found = optimal(counts, {name: {"a": tall, "b": flat}[name] for name in columns}, 2, by=by)
+    assert dict(zip(found.columns, found.levels or (), strict=True)) == {"a": 0, "b": 1}
+
+
 @pytest.mark.parametrize("by", [By.LOSS, By.DISCERNIBILITY, By.ENTROPY, By.KL, By.CLASS_SIZE])
 def test_a_level_that_joins_nothing_is_not_chosen(by):
     """Of equally good nodes the one with the fewest steps is best: `a` goes up no level that has the labels below."""
