@@ -13,6 +13,7 @@ from monitor.pages.risk import draw_assessment
 from monitor.releasing.compare import ANSWERS, Comparison, Tried
 from monitor.releasing.export import Exported
 
+_LINES: Final = {"vanished": "gone", "appeared": "new"}
 _COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "expired": "yellow"}
 _NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of anonymity, and no statement of law."
 
@@ -105,8 +106,17 @@ def change_said(change: Any) -> str:
     """Say how far an analysis moved."""
     if change["failure"]:
         return f"cannot be asked: {change['failure']}"
-    figures: Mapping[str, Any] = change["change"] or {}
-    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in figures.items() if _number(value))
+    found: Mapping[str, Any] = change["change"] or {}
+    moved = [
+        f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
+        for name, one in found.get("figures", {}).items()
+    ]
+    lines = [f"{found[name]:,} lines {said}" for name, said in _LINES.items() if found.get(name)]
+    return "; ".join([*moved, *lines]) or "no figure to compare"
+
+
+def _share(value: Any) -> str:
+    return f"{value:.1%}" if isinstance(value, int | float) else str(value or "-")
 
 
 def _draw_answers(console: Console, answers: Sequence[Tried]) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from monitor.reports import release_record
 from monitor.reports.render import as_html
 from monitor.voice import BabelVoice
 from tests.monitor.reports import sample
+from tests.monitor.reports import test_release_pages as release_pages
 
 pytestmark = pytest.mark.browser
 
@@ -222,3 +224,51 @@ def test_accessible_names(see, page_file):
     seen = see(page_file)
     assert seen.page.get_by_role("heading", level=1).count() == 1
     assert seen.page.evaluate(NAMELESS) == []
+
+
+@pytest.fixture(scope="module", params=["record", "comparison"])
+def release_file(request, tmp_path_factory) -> Path:
+    """Write each page about a release, with names that are far too long."""
+    voice = BabelVoice("en", "Asia/Tokyo")
+    if request.param == "record":
+        found = release_pages.record(LONG, note=LONG * 3)
+        text = release_record.as_html(found, voice, project=LONG)
+    else:
+        text = release_pages.comparison_page(release_pages.comparison(LONG), voice, LONG)
+    path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_pages_about_releases_are_quiet_and_fit(see, release_file, width, scheme):
+    """They fit a telephone and a screen, ask for nothing, and every text stands out from its ground."""
+    seen = see(release_file, width=width, scheme=scheme)
+    assert seen.overflow == 0
+    assert (seen.console, seen.asked) == ([], [release_file.as_uri()])
+    assert seen.page.evaluate(NAMELESS) == []
+    seen.page.evaluate("document.querySelectorAll('svg .on').forEach(text => text.remove())")  # white, on its dark mark
+    assert [(text, round(ratio, 2)) for text, ratio in seen.page.evaluate(CONTRASTS) if ratio < 4.5] == []
+
+
+def test_marks_of_a_plot_lead_to_their_lines(see, tmp_path):
+    """With the keyboard alone, and seen to be reached."""
+    path = tmp_path / "comparison.html"
+    page = release_pages.comparison_page(release_pages.comparison(), BabelVoice("en", "Asia/Tokyo"), "survey")
+    path.write_text(page, encoding="utf-8")
+    seen = see(path, scripts=True)
+    seen.page.keyboard.press("Tab")
+    assert seen.page.evaluate("document.activeElement.getAttribute('href')") == "#way-1"
+    assert seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    seen.page.keyboard.press("Enter")
+    assert seen.page.evaluate("document.querySelector(':target').id") == "way-1"
+
+
+def test_pages_about_releases_are_light_on_paper(see, release_file):
+    """Whatever the screen was."""
+    seen = see(release_file, width=794, scheme="dark")
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    seen.page.evaluate("document.querySelectorAll('svg .on').forEach(text => text.remove())")
+    assert [(text, round(ratio, 2)) for text, ratio in seen.page.evaluate(CONTRASTS) if ratio < 4.5] == []

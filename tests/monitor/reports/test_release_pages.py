@@ -255,10 +255,15 @@ def comparison(name: str = "mondrian") -> Comparison:
 
 
 def compared(voice: BabelVoice, found: Comparison | None = None, name: str = "survey") -> Outline:
+    """Give the page of a comparison, as it is built."""
+    return Outline(comparison_page(found or comparison(), voice, name))
+
+
+def comparison_page(found: Comparison, voice: BabelVoice, name: str) -> str:
     """Give the page of a comparison."""
     release = Release(table="people", audience=name, limits=Limits(k=5))
     case: Any = SimpleNamespace(name=name, release=release)
-    return Outline(release_comparison.as_html(case, found or comparison(), voice, project=name, as_of=NOW))
+    return release_comparison.as_html(case, found, voice, project=name, as_of=NOW)
 
 
 def test_ways_stand_side_by_side():

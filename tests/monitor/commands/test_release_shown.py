@@ -1,0 +1,108 @@
+"""`tablewatch release list` and `record`, and the pages that commands about releases write."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.monitor.commands.terminal import Terminal
+
+CONFIG = """\
+version: 1
+project: test-shop
+timezone: Asia/Tokyo
+storage: {url: "sqlite:///store.db"}
+sources: {files: {files: "*.csv"}}
+owners: {crew: {}, desk: {}}
+tables: [{name: people, source: files, owner: crew}]
+releases:
+  survey:
+    table: people
+    audience: University
+    columns: {person: direct-identifier, age: quasi-identifier, pay: sensitive}
+    person_key: person
+    limits: {k: 2}
+    hierarchies: {age: {type: flat}}
+    remedies: [{remedy: generalise}]
+    approvers: [desk]
+    expires_after: 30d
+"""
+PEOPLE = "".join(f"secret{place},{20 + place},{place % 3}\n" for place in range(8))
+
+
+@pytest.fixture
+def shop(terminal: Terminal) -> Terminal:
+    """Give a folder with one release, which is on hold."""
+    (terminal.folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    (terminal.folder / "people.csv").write_text("person,age,pay\n" + PEOPLE, encoding="utf-8")
+    return terminal
+
+
+def give_out(shop: Terminal) -> None:
+    """Approve the release, and export it."""
+    said = shop("release", "approve", "survey", "--remedy", "generalise", "--by", "desk", "--note", "<b>ticket</b> 1")
+    assert said.code == 0, said.err
+    said = shop("release", "export", "survey", "--remedy", "generalise", "--out", "out.parquet", "--by", "crew")
+    assert said.code == 0, said.err
+
+
+def test_a_release_is_listed_from_hold_to_expiry(shop: Terminal) -> None:
+    """It is on hold, then approved with what until when, with its last export, and expired in the end."""
+    assert "hold" in shop("release", "list").out
+    give_out(shop)
+    (found,) = shop.json("release", "list")["releases"]
+    assert (found["state"], found["approved_with"]) == ("approved", "generalise")
+    assert found["expires_at"] == (shop.now + timedelta(days=30)).isoformat()
+    assert (found["last_export"]["file"], found["last_export"]["rows"]) == ("out.parquet", 8)
+    said = " ".join(shop("release", "list").out.split())
+    assert "survey people approved 2026-11-20 generalise 2026-12-20 2026-11-20 out.parquet" in said
+    with shop.at(shop.now + timedelta(days=30)):
+        (found,) = shop.json("release", "list")["releases"]
+        assert found["state"] == "expired"
+        assert "has expired" in shop("release", "list").out
+
+
+def test_the_record_is_a_page_or_json(shop: Terminal) -> None:
+    """By the ending of the file; and a page to standard output."""
+    give_out(shop)
+    page = shop("release", "record", "survey").out
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    assert "&lt;b&gt;ticket&lt;/b&gt; 1" in page
+    assert "secret" not in page
+    found = shop.json("release", "record", "survey")
+    assert [one["kind"] for one in found["record"]] == ["exported", "approved"]
+    assert found["record"][0]["certificate"]["reached"]["k"] == 8
+    for name, start in (("r.html", "<!doctype html>"), ("r.json", "{")):
+        assert shop("release", "record", "survey", "--out", name, "--locale", "ja").code == 0
+        assert (shop.folder / name).read_text(encoding="utf-8").startswith(start)
+    assert '<html lang="ja">' in (shop.folder / "r.html").read_text(encoding="utf-8")
+
+
+def test_the_record_stays_when_the_release_goes(shop: Terminal) -> None:
+    """What was given out is on record, also of a release that is no longer configured."""
+    give_out(shop)
+    (shop.folder / "tablewatch.yaml").write_text(CONFIG.split("releases:", maxsplit=1)[0], encoding="utf-8")
+    assert shop.json("release", "record", "survey")["standing"] is None
+    assert "No longer configured" in shop("release", "record", "survey").out
+    said = shop("release", "list").out
+    assert "no release is configured" in said
+    assert "no longer configured, and on record: survey" in said
+
+
+def test_what_cannot_be_recorded_is_refused(shop: Terminal) -> None:
+    """An unknown release, and a file of another kind."""
+    (error,) = shop.refused("release", "record", "surveys")
+    assert (error["code"], "did you mean 'survey'" in error["message"]) == ("release.unknown", True)
+    said = shop("release", "record", "survey", "--out", "r.pdf")
+    assert said.code == 2
+    assert "none of .html, .htm, .json" in said.err
+
+
+def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:
+    """Beside what is printed; no value of the table, and no label of one, is in it."""
+    said = shop("release", "compare", "survey", "--html", "remedies.html", "--locale", "ja")
+    assert said.code == 0, said.err
+    assert "RECOMMENDED" in said.out
+    page = (shop.folder / "remedies.html").read_text(encoding="utf-8")
+    assert '<html lang="ja">' in page
+    assert 'href="#way-1"' in page
+    assert "secret" not in page
