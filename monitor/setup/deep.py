@@ -105,9 +105,18 @@ def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
                 yield loaded.problem(("tables", at, "checks", index), "config.no_signature_key", message, hint)
 
 
+def releases_fit(loaded: Loaded) -> Iterator[Problem]:
+    """Read which columns the tables of releases have, and find remedies that could not be tried."""
+    if loaded.config.releases:
+        from monitor.releasing.fitting import unfit_releases
+
+        yield from unfit_releases(loaded, NOT_CHECKED)
+
+
 DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
     signatures_have_a_key,
     sql_can_be_read,
     channels_are_understood,
+    releases_fit,
     expectations_exist,
 )

@@ -1,0 +1,60 @@
+"""Find what releases say that does not fit their tables: remedies that cannot be tried, columns that are not there."""
+
+from collections.abc import Iterator, Sequence
+
+from monitor.config import ConfigError
+from monitor.config._load import Loaded
+from monitor.frame.problem import Problem, Stop
+from monitor.releasing.case import Case
+from monitor.releasing.plan import NoPlan, kinds_of, plan_of
+from monitor.treatment.analysis import Analysis
+from monitor.wiring import Project
+from store import StoreError
+
+
+def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
+    """Give what does not fit, at its place. `not_checked`: the code of what says that a table could not be read."""
+    project = Project(loaded)
+    for name, release in loaded.config.releases.items():
+        for analysis, query in release.analyses.items():
+            yield from _analysis(loaded, ("releases", name, "analyses", analysis), query)
+        try:
+            yield from _unfit(loaded, Case.of(project, name))
+        except Stop as stop:
+            said = "; ".join(one.message for one in stop.problems)
+            yield loaded.problem(("releases", name), not_checked, f"release '{name}' could not be checked: {said}")
+        except (StoreError, ConfigError):
+            continue  # what is wrong with the store's key, another check says
+
+
+def _unfit(loaded: Loaded, case: Case) -> Iterator[Problem]:
+    kinds = kinds_of(case)
+    place = ("releases", case.name)
+    for word, names in (("columns", case.release.columns), ("hierarchies", case.release.hierarchies)):
+        for column in names:
+            if column not in kinds:
+                yield _gone(loaded, (*place, word, column), case, column)
+    key = case.release.person_key
+    if key is not None and key not in kinds:
+        yield _gone(loaded, (*place, "person_key"), case, key)
+    for number, recipe in enumerate(case.release.remedies):
+        found = plan_of(case, recipe, kinds)
+        if isinstance(found, NoPlan):
+            message = f"remedy '{found.name}' of release '{case.name}' cannot be tried: {found.why}"
+            yield loaded.problem((*place, "remedies", number), "config.remedy", message)
+
+
+def _gone(loaded: Loaded, place: Sequence[str | int], case: Case, column: str) -> Problem:
+    from checks import did_you_mean
+
+    known = kinds_of(case)
+    message = f"table '{case.release.table}' has no column '{column}'{did_you_mean(column, known)}"
+    return loaded.problem(tuple(place), "config.no_column", message)
+
+
+def _analysis(loaded: Loaded, place: Sequence[str | int], query: str) -> Iterator[Problem]:
+    try:
+        Analysis(query)
+    except Stop as stop:
+        for one in stop.problems:
+            yield loaded.problem(tuple(place), "config.analysis", one.message)

@@ -1,0 +1,50 @@
+"""Decisions and exports of releases are facts: added, read in order, never changed or removed."""
+
+import pytest
+from sqlalchemy import text
+
+from store import ReleaseEvent, ReleaseEventKind, Store, StoreError
+from tests.store.made import AT, HOUR
+
+FACTS = [
+    ReleaseEvent("extract", ReleaseEventKind.HELD, "desk", "wait", {}, AT),
+    ReleaseEvent("other", ReleaseEventKind.APPROVED, "m.mori", "", {"remedy": "suppress"}, AT + HOUR),
+    ReleaseEvent("extract", ReleaseEventKind.EXPORTED, "desk", "", {"rows": 40, "columns": ["年", "b"]}, AT + 2 * HOUR),
+]
+
+
+@pytest.fixture
+def written(store: Store) -> Store:
+    """Give a store with three facts about two releases."""
+    with store.writing() as book:
+        numbers = [book.add_release_event(one) for one in FACTS]
+    assert numbers == sorted(set(numbers))
+    return store
+
+
+def test_facts_are_read_as_they_were_written(written: Store) -> None:
+    """The oldest first, of one release or of all, of one kind or of all."""
+    with written.reading() as view:
+        assert [(one.release, one.kind, one.actor, one.note, one.recorded_at) for one in view.release_events()] == [
+            (one.release, one.kind, one.actor, one.note, one.recorded_at) for one in FACTS
+        ]
+        assert [one.body for one in view.release_events("extract")] == [{}, {"rows": 40, "columns": ["年", "b"]}]
+        assert [one.release for one in view.release_events(kind=ReleaseEventKind.APPROVED)] == ["other"]
+        assert not view.release_events("extract", ReleaseEventKind.APPROVED)
+        assert not view.release_events("nobody")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE release_event SET actor = 'somebody else'",
+        "DELETE FROM release_event",
+        "UPDATE release_event SET id = id + 10",
+    ],
+)
+def test_no_fact_is_changed_or_removed(written: Store, statement: str) -> None:
+    """The database itself refuses, whoever asks."""
+    with pytest.raises(StoreError), written.writing() as book:
+        book._connection.execute(text(statement))
+    with written.reading() as view:
+        assert [one.actor for one in view.release_events()] == ["desk", "m.mori", "desk"]
