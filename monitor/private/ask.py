@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
-from checks import Json
+from checks import Json, Outcome
+from monitor.boundary import attempt
 from monitor.clock import Clock
 from monitor.private.data_set import DataSet
 from monitor.private.question import Question
@@ -67,11 +68,15 @@ class Teller:
         return Told(charge.request_id, stored, charge.nano, repeated=False)
 
     def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:
-        try:
-            with open_source(data_set.source) as source:
-                return Question.of(data_set, statistic, charged=True).put_to(source)
-        except Exception:  # noqa: BLE001 - which error it is may tell of the data
+        answer = attempt(lambda: _look(data_set, statistic), passes_on=(KeyboardInterrupt,))
+        if isinstance(answer, Outcome):  # which error it was may tell of the data
             raise NotAnswered(granted.charge.request_id) from None
+        return answer
+
+
+def _look(data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
+    with open_source(data_set.source) as source:
+        return Question.of(data_set, statistic, charged=True).put_to(source)
 
 
 def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charge:
