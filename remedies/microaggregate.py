@@ -141,6 +141,7 @@ class Microaggregate(RemedyParameters):
                 anchors=self.anchors,
                 divisor=self.divisor,
                 gamma=self.gamma,
+                bound=len(axes) == rows and not (self.weights or self.nominal or self.ordinal),
                 progress=None if progress is None else lambda part: progress(before + share * part),
             )
 

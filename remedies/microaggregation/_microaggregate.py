@@ -37,6 +37,7 @@ def microaggregate(
     divisor: float = 3,
     gamma: float = 0.2,
     threads: SupportsIndex | None = None,
+    bound: bool = True,
     progress: Callable[[float], None] | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> Microaggregation:
@@ -59,11 +60,12 @@ def microaggregate(
         divisor: of `fdh`.
         gamma: of `vmdav`.
         threads: that `best` may use; as many as there are processors, if not given.
+        bound: whether `lower_bound` is wanted; it takes time that grows with the square of the records.
         progress: is called with the share of the work that is done, 0..1.
         clock: seconds; for tests.
 
     Returns:
-        The groups and what they cost. `lower_bound` is None above 20,000 records.
+        The groups and what they cost. `lower_bound` is None above 20,000 records, or where it is not wanted.
 
     Raises:
         Misfit: the table is not finite and numeric, or k, the method or an option does not fit.
@@ -82,10 +84,10 @@ def microaggregate(
         found = Found(labels, (Attempt(method, loss),), 0, loss)
     labels = canonical(found.labels)
     seconds = clock() - begun
-    bound = lower_bound(X, smallest)
+    least = lower_bound(X, smallest) if bound else None
     tell(1.0)
     return Microaggregation(
-        labels, found.loss, bound, np.bincount(labels).astype(np.int64), found.tried, found.sweeps, seconds
+        labels, found.loss, least, np.bincount(labels).astype(np.int64), found.tried, found.sweeps, seconds
     )
 
 

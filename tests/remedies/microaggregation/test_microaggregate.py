@@ -193,3 +193,12 @@ def test_best_beats_local_search_alone_on_the_reference_sets(reference_data: Pat
         found = microaggregate(table, k, sweeps=60)
         _holds(table, k, found)
         assert found.information_loss < bar
+
+
+def test_the_bound_is_left_out_where_it_is_not_wanted() -> None:
+    """It changes nothing else."""
+    table = cloud(3, 60)
+    plain, quick = (microaggregate(table, 3, sweeps=2, bound=bound) for bound in (True, False))
+    assert plain.lower_bound is not None
+    assert quick.lower_bound is None
+    assert np.array_equal(plain.labels, quick.labels)
