@@ -231,3 +231,29 @@ def test_progress_never_falls():
     incognito(PATIENTS, PATIENTS_HIERARCHIES, 2, progress=told.append)
     assert told[-1] == 1
     assert told == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reached", "missed"),
+    [
+        ([("x", 1, 2), ("y", 1, 1), ("y", 2, 1)], TCloseness("s", 0.25), TCloseness("s", 0.2499)),
+        ([("x", 1, 2), ("x", 2, 2), ("y", 1, 1), ("y", 2, 1)], LDiversity("s", 2), LDiversity("s", 3)),
+        (
+            [("x", 1, 1), ("x", 2, 1), ("y", 1, 1), ("y", 2, 1)],
+            LDiversity("s", 2, "entropy"),
+            LDiversity("s", 2.01, "entropy"),
+        ),
+        (
+            [("x", 1, 1), ("x", 2, 1), ("y", 1, 1), ("y", 2, 1)],
+            LDiversity("s", 2, "recursive", 1.01),
+            LDiversity("s", 2, "recursive", 1.0),
+        ),
+    ],
+)
+def test_a_limit_that_is_just_reached_holds(rows, reached, missed):
+    """At the limit itself a class is in order, just beyond it none of these tables is at its lowest level."""
+    counts = pd.DataFrame(rows, columns=["a", "s", "count"])
+    flat = {"a": Hierarchy((("x", "y"), ("*", "*")))}
+    for criterion, holds in ((reached, True), (missed, False)):
+        found = incognito(counts, flat, 2, criteria=[criterion])
+        assert ([0] in found.nodes.tolist()) is holds
