@@ -46,6 +46,8 @@ class Assessed:
         """Give 0 for what may leave, 1 for what may not, 3 where that is because nobody knows."""
         if self.state.word in {ReleaseWord.CLEAR, ReleaseWord.APPROVED}:
             return ExitCode.OK
+        if self.state.standing.decision is not Decision.NONE:
+            return ExitCode.FAILED
         worst = None if self.assessment is None else self.assessment.status
         return ExitCode.NOT_EVALUATED if worst is Status.UNKNOWN else ExitCode.FAILED
 
