@@ -120,7 +120,7 @@ def risk_plot(ways: Sequence[Way], limit: float | None) -> RiskPlot:
     return RiskPlot(
         marks=tuple(_labelled(groups, obstacles=[] if limit is None else [y_of(limit)])),
         risks=tuple(Tick(y_of(one), one) for one in _RISKS if one >= floor),
-        losses=tuple(Tick(x_of(widest * part / 4), widest * part / 4) for part in range(5)),
+        losses=tuple(Tick(x_of(widest * part / 5), widest * part / 5) for part in range(6)),
         limit=limit,
         limit_y=None if limit is None else y_of(limit),
     )
