@@ -1,13 +1,14 @@
 """Hash rows inside the engine that holds them, so that a change of any is seen without reading one."""
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
+
+from sources import engine_function
 
 _SQLITE_HASH: Final = "tablewatch_hash"
 _HALF: Final = 0xFFFF_FFFF
@@ -20,14 +21,14 @@ def row_hash(columns: Sequence[ir.Column], dialect: str) -> ir.IntegerColumn | N
     Equal rows have equal hashes, for as long as the engine is not upgraded.
     """
     if dialect == "duckdb":
-        hashed = _function("hash", [column.type() for column in columns], dt.uint64)(*columns)
+        hashed = engine_function("hash", [column.type() for column in columns], dt.uint64)(*columns)
         return (hashed >> 1).cast("int64")
     if dialect == "sqlite":
-        return _function(_SQLITE_HASH, [column.type() for column in columns], dt.int64)(*columns)
+        return engine_function(_SQLITE_HASH, [column.type() for column in columns], dt.int64)(*columns)
     if dialect == "postgres":
         return reduce(_chained, columns, ibis.literal(0, "int64"))
     if dialect == "spark":
-        return _function("xxhash64", [column.type() for column in columns], dt.int64)(*columns) & _POSITIVE
+        return engine_function("xxhash64", [column.type() for column in columns], dt.int64)(*columns) & _POSITIVE
     return None
 
 
@@ -44,18 +45,5 @@ def _whole(total: ir.IntegerScalar, dialect: str) -> ir.Value:
 
 
 def _chained(seed: ir.IntegerValue, column: ir.Column) -> ir.IntegerColumn:
-    chain = _function("hashtextextended", [dt.string, dt.int64], dt.int64)
+    chain = engine_function("hashtextextended", [dt.string, dt.int64], dt.int64)
     return column.isnull().ifelse(chain(ibis.literal("NULL"), seed ^ 1), chain(column.cast("string"), seed))
-
-
-def _function(name: str, takes: Sequence[dt.DataType], gives: dt.DataType) -> Callable[..., Any]:
-    """Name a function that the engine has."""
-
-    def stand_in() -> None:
-        """Stand for it."""
-
-    places = [f"x{place}" for place in range(len(takes))]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    stand_in.__signature__ = inspect.Signature([inspect.Parameter(place, kind) for place in places])  # type: ignore[attr-defined] # the way to say how many arguments it takes
-    made: Callable[..., Any] = ibis.udf.scalar.builtin(stand_in, name=name, signature=(tuple(takes), gives))
-    return made

@@ -14,6 +14,7 @@ from sources._contract import (
     TimedOut,
     Unreachable,
 )
+from sources._engine_function import engine_function
 from sources._kinds import open_source
 from sources._moments import Moment, as_moment
 from sources._names import did_you_mean
@@ -35,6 +36,7 @@ __all__ = [
     "Unreachable",
     "as_moment",
     "did_you_mean",
+    "engine_function",
     "open_source",
     "path_in_url",
 ]

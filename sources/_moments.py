@@ -19,6 +19,7 @@ from hashlib import blake2b, md5
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sources._contract import NotTemporal
+from sources._engine_function import engine_function
 
 if TYPE_CHECKING:
     import sqlite3
@@ -174,30 +175,15 @@ class _Functions(NamedTuple):
     spark_microseconds: Callable[[ir.TimestampValue], ir.IntegerValue]
 
 
-@cache  # one definition per process: two of the same function would not be equal, and equal wants are measured once
+@cache
 def _functions() -> _Functions:
-    import ibis
-
-    @ibis.udf.scalar.builtin(name=_SQLITE_MOMENT, signature=(("string",), "timestamp"))
-    def sqlite_moment(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
-
-    @ibis.udf.scalar.builtin(name=_SQLITE_OFFSET, signature=(("string",), "boolean"))
-    def sqlite_offset(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
-
-    @ibis.udf.scalar.builtin(name="textregexeq", signature=(("string", "string"), "boolean"))
-    def postgres_matches(text, pattern): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
-
-    @ibis.udf.scalar.builtin(name="convert_timezone", signature=(("string", "string", "timestamp"), "timestamp"))
-    def spark_naive(seen, wanted, moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as above
-
-    @ibis.udf.scalar.builtin(name=_SQLITE_MICROSECONDS, signature=(("timestamp",), "int64"))
-    def sqlite_microseconds(moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
-
-    @ibis.udf.scalar.builtin(name="unix_micros", signature=(("timestamp",), "int64"))
-    def spark_microseconds(moment): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - the signature says it
-
     return _Functions(
-        sqlite_moment, sqlite_offset, postgres_matches, spark_naive, sqlite_microseconds, spark_microseconds
+        sqlite_moment=engine_function(_SQLITE_MOMENT, ("string",), "timestamp"),
+        sqlite_offset=engine_function(_SQLITE_OFFSET, ("string",), "boolean"),
+        postgres_matches=engine_function("textregexeq", ("string", "string"), "boolean"),
+        spark_naive=engine_function("convert_timezone", ("string", "string", "timestamp"), "timestamp"),
+        sqlite_microseconds=engine_function(_SQLITE_MICROSECONDS, ("timestamp",), "int64"),
+        spark_microseconds=engine_function("unix_micros", ("timestamp",), "int64"),
     )
 
 

@@ -24,6 +24,7 @@ _ANY_KIND: Final = frozenset({"sqlite"})
 """Dialects of engines where a column can hold values of any type, whatever is declared of it."""
 _STRICT: Final = frozenset({"postgres"})
 """Dialects of engines that fail where a number is too large or too small for a float, instead of taking the nearest."""
+_OUTSIDE: Final = False
 _FAR: Final = Decimal(10**30)
 _TINY: Final = Decimal("1e-30")
 
@@ -128,7 +129,7 @@ class Reader:
         if isinstance(cells, Range):
             low, high = cells.range
             read = self.number(name)
-            is_in = ((read >= low) & (read < high + 1)).fill_null(False)  # noqa: FBT003 - Ibis takes it so
+            is_in = ((read >= low) & (read < high + 1)).fill_null(_OUTSIDE)
             whole = ibis.greatest(ibis.least(read, float(high)), float(low)).floor().cast("int64")
             found: ir.IntegerValue = is_in.ifelse((whole - low) // cells.width, cells.rest).cast("int64")
             return found

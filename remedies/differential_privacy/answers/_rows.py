@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from remedies.differential_privacy.answers._declared import Declared
 from remedies.differential_privacy.answers._reading import Reader
 from remedies.differential_privacy.answers._where import Comparison
+from sources import engine_function
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -62,16 +63,9 @@ def _units(reader: Reader, declared: Declared) -> Sequence[ir.Column]:
 
 def _hash(reader: Reader, text: ir.StringValue) -> ir.StringValue:
     """Hash with the engine's own function. It orders; that equal hashes could be found for it is no harm."""
-    import ibis
-
-    @ibis.udf.scalar.builtin(signature=(("string",), "string"))
-    def md5(text):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - the engine's
-        ...
-
-    @ibis.udf.scalar.builtin(name="md5", signature=(("binary",), "string"))
-    def md5_of_bytes(text):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - as above
-        ...
-
-    # To SQLite's function, which is ours, a text that is no UTF-8 does not come through.
-    found: ir.StringValue = md5_of_bytes(text.cast("binary")) if reader.dialect == "sqlite" else md5(text)
+    found: ir.StringValue
+    if reader.dialect == "sqlite":  # to its function, which is ours, a text that is no UTF-8 does not come through
+        found = engine_function("md5", ("binary",), "string")(text.cast("binary"))
+    else:
+        found = engine_function("md5", ("string",), "string")(text)
     return found

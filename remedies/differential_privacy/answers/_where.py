@@ -29,6 +29,7 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_NOT_MEANT: Final = False
 _TRUTHS: Final = {"true": True, "false": False}
 
 
@@ -79,7 +80,7 @@ class Comparison:
             meant: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
             return meant if found.other is not None else meant & reader.column(self.column).notnull()
         meant = sign(reader.number(self.column), value)
-        return meant.fill_null(False)  # noqa: FBT003 - Ibis takes it so
+        return meant.fill_null(_NOT_MEANT)
 
     def _meant(self, column: Cells | Limits) -> Value:
         if not isinstance(column, Values):
