@@ -1,11 +1,13 @@
 """`tablewatch remedy microaggregate`: records become the centroid of their group."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
 from monitor.commands._remedy_words import Force, Given, Out, told
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
@@ -55,6 +57,8 @@ def microaggregate(
     memory: Annotated[
         str | None, typer.Option(metavar="2GB", help="Treat a file larger than memory, with no more than so much.")
     ] = None,
+    drop: Drop = None,
+    drop_identifiers: DropIdentifiers = False,
     force: Force = False,
 ) -> None:
     """Group records by k or more, and write each as the centroid of its group.
@@ -79,7 +83,8 @@ def microaggregate(
         "divisor": divisor,
         "gamma": gamma,
     }
-    _treat(ctx.obj, given, out, Microaggregate, said, memory=memory, force=force)
+    asked = _Asked(given, out, memory, drop, drop_identifiers, force)
+    _treat(ctx.obj, asked, Microaggregate, said)
 
 
 def _levels(said: str) -> tuple[str, Sequence[str]]:
@@ -87,27 +92,40 @@ def _levels(said: str) -> tuple[str, Sequence[str]]:
     return name, levels.split("<") if levels else ()
 
 
-def _treat(
-    invocation: Invocation,
-    given: str,
-    out: Path,
-    remedy: "type[Microaggregate]",
-    said: dict[str, Any],
-    *,
-    memory: str | None,
-    force: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked beside the remedy's own words."""
+
+    given: str
+    out: Path
+    memory: str | None
+    drop: str | None
+    drop_identifiers: bool
+    force: bool
+
+    def dropped(self, place: "Place", every: Sequence[str]) -> Sequence[str]:
+        """Give the columns that are left out."""
+        from checks import ColumnClass
+        from monitor.treatment.given import columns_in
+
+        there = columns_in(place)
+        named = [name for name in place.classified(ColumnClass.DIRECT_IDENTIFIER) if name in there]
+        return dropped(self.drop, identifiers=self.drop_identifiers, named=named, there=there, needed=every)
+
+
+def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]", said: dict[str, Any]) -> None:
     """Treat a table, write what is proved, and say what it cost."""
     from checks import ColumnClass
     from monitor.clock import SystemClock
     from monitor.disclosure.place import place_of
     from monitor.pages.treatment import draw_bill
-    from monitor.treatment.given import read
+    from monitor.treatment.given import columns_in, read
     from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
     from remedies.generalisation._recoding import one_zero
 
-    check_place(out, given=given, force=force)
+    given, out = asked.given, asked.out
+    check_place(out, given=given, force=asked.force)
     place = place_of(given, invocation)
     check_not_read(out, place)
     known = place.classified(ColumnClass.QUASI_IDENTIFIER)
@@ -117,15 +135,16 @@ def _treat(
     with limits_in_words():
         chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
     every = tuple(dict.fromkeys((*chosen.columns, *known)))
-    if memory is None:
-        frame = read(place)
+    left_out = asked.dropped(place, every)
+    if asked.memory is None:
+        frame = read(place, [name for name in columns_in(place) if name not in left_out])
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = treated.bill
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
         written = Written(texts=texts_in(safe)).exactly(every)
         reached = write_proved(safe, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
     else:
-        bill = _streamed(place, out, chosen, every, memory)
+        bill = _streamed(place, asked, chosen, every, drop=left_out)
         reached = int(str(bill.guarantee.reached["k"]))
     result = {
         "schema": "tablewatch.remedy/1",
@@ -133,6 +152,7 @@ def _treat(
         "input": given,
         "output": str(out),
         "quasi_identifiers": list(every),
+        "dropped": list(left_out),
         "seconds": bill.figures["seconds"],
         "method": bill.figures["method"],
         "k": reached,
@@ -143,12 +163,14 @@ def _treat(
     invocation.emit(result, lambda console: draw_bill(console, bill, out, reached))
 
 
-def _streamed(place: "Place", out: Path, remedy: "Microaggregate", every: Sequence[str], memory: str) -> "Bill":
-    from monitor.treatment.streamed import bytes_in, check_options, treat_file
+def _streamed(
+    place: "Place", asked: _Asked, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
+) -> "Bill":
+    from monitor.treatment.streamed import Leaving, bytes_in, check_options, treat_file
 
-    size = bytes_in(memory)
+    size = bytes_in(asked.memory or "")
     check_options(remedy)
     return told(
         remedy.name,
-        lambda tell: treat_file(place, out, remedy, memory=size, every=every, progress=tell),
+        lambda tell: treat_file(place, Leaving(asked.out, drop), remedy, memory=size, every=every, progress=tell),
     )

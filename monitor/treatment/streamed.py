@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +36,14 @@ _EXACT: Final = 2**53
 _ONLY_IN_MEMORY: Final = ("ordinal", "nominal", "weights", "budget")
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The file to write, and the columns that are left out of it."""
+
+    out: Path
+    drop: Sequence[str] = ()
+
+
 def bytes_in(said: str) -> int:
     """Read a size such as 2GB or 512 MiB.
 
@@ -67,7 +75,7 @@ def check_options(remedy: "Microaggregate") -> None:
 
 def treat_file(
     place: Place,
-    out: Path,
+    leaving: Leaving,
     remedy: "Microaggregate",
     *,
     memory: int,
@@ -85,7 +93,7 @@ def treat_file(
     """
     from remedies.microaggregation._out_of_core import OutOfCore
 
-    begun = monotonic()
+    begun, out = monotonic(), leaving.out
     written = Written(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
     prove = prove_k(every, k=remedy.k, clock=SystemClock(), written=written)
     if place.target.source.files is None:
@@ -93,7 +101,7 @@ def treat_file(
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
     try:
         with open_source(spec) as source, TemporaryDirectory(dir=out.parent, prefix=".tablewatch-") as folder:
-            table = source.table(place.target.subject.relation)
+            table = source.table(place.target.subject.relation).drop(*leaving.drop)
             kinds = [_kind(table, name) for name in remedy.columns]
             sweeps = _SWEEPS if remedy.sweeps is None else remedy.sweeps[0]
             most = _most(memory, columns=len(kinds), k=remedy.k)

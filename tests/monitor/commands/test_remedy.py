@@ -172,6 +172,18 @@ def test_a_configured_table_knows_its_quasi_identifiers(here: Path, capsys: pyte
     assert (code, json.loads(out)["quasi_identifiers"]) == (0, ["age", "income"])
 
 
+@pytest.mark.parametrize("memory", [(), ("--memory", "1GB")])
+def test_columns_are_left_out(memory: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Direct identifiers leave with --drop-identifiers only, and other columns by name; what is treated stays."""
+    (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
+    words = ("people", "safe.parquet", "--drop-identifiers", "--drop", "city", *SWEEPS, *memory)
+    code, out, _ = _remedy(*words, "--format", "json", capsys=capsys)
+    assert (code, json.loads(out)["dropped"]) == (0, ["name", "city"])
+    assert list(pd.read_parquet("safe.parquet").columns) == ["age", "income", "ill"]
+    _, message = _problem("people", "other.csv", "--drop", "age", *memory, capsys=capsys)
+    assert message == "--drop: column 'age' is treated or has a limit; name it in one place"
+
+
 def test_what_is_not_proved_is_not_given_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Treating one of two declared quasi-identifiers proves nothing about both: exit code 1, and no file."""
     (here / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
