@@ -103,8 +103,12 @@ class Quantile(Statistic):
         return limits, step.numerator
 
     def _epsilon(self, terms: Terms) -> int:
-        """Give what the choice costs in nano-epsilon; of rho, so much that epsilon^2 / 2 is within it."""
+        """Give what the choice costs in nano-epsilon; of rho, so much that epsilon^2 / 8 is within it.
+
+        How much likelier neighbours make any candidate spreads over epsilon and not over twice as much (bounded range),
+        which is epsilon^2 / 8 in zCDP (Cesar, Rogers 2021, "Bounding, Concentrating, and Truncating").
+        """
         price = self.nano(terms.accounting)
         if terms.accounting is Accounting.PURE:
             return price
-        return math.isqrt(2 * price * NANO)
+        return math.isqrt(8 * price * NANO)
