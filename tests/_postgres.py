@@ -25,7 +25,8 @@ def postgres_url() -> Iterator[str]:
     """Give the URL of a server whose user may create schemas and roles, or skip."""
     given = os.environ.get("TABLEWATCH_TEST_POSTGRES")
     if given:
-        yield given
+        with _own_database(given) as url:
+            yield url
         return
     pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
     programs = _programs()
@@ -33,6 +34,22 @@ def postgres_url() -> Iterator[str]:
         pytest.skip("no PostgreSQL server: set TABLEWATCH_TEST_POSTGRES, or install Debian's package postgresql")
     with _server(programs) as url:
         yield url
+
+
+@contextmanager
+def _own_database(server: str) -> Iterator[str]:
+    """Give a database of a server to this process alone: others run tests on tables of the same names."""
+    import psycopg
+
+    name = f"tablewatch_tests_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
+    try:
+        yield f"{server.rpartition('/')[0]}/{name}"
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 def _programs() -> Path | None:

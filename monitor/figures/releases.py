@@ -21,7 +21,7 @@ from monitor.config import Release, Table
 from monitor.config._releases import release_checks
 from monitor.figures.health import TableState
 from monitor.pages.incident import iso
-from monitor.releasing.case import digest_of, release_meant
+from monitor.releasing.meant import digest_of, release_meant
 from monitor.releasing.standing import Decision, Standing, standing
 from monitor.wiring import Project
 from store import View

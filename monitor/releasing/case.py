@@ -1,7 +1,5 @@
 """A release, its table, and which of its columns leave as what."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,9 +7,10 @@ from hashlib import blake2b
 from pathlib import Path
 
 from checks import ColumnClass, did_you_mean
-from monitor.config import Config, Release
+from monitor.config import Release
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.meant import digest_of, release_meant
 from monitor.target import Target
 from monitor.wiring import Project
 
@@ -103,19 +102,3 @@ class Case:
     def alone(self) -> "Case":
         """Give it without the project: what a worker is handed."""
         return replace(self, project=None)  # type: ignore[arg-type] # a worker asks nothing of it
-
-
-def release_meant(config: Config, name: str) -> Release:
-    """Give a release; where it classifies no column, as its table does."""
-    release = config.releases[name]
-    table = config.table(release.table)
-    if release.columns or table is None:
-        return release
-    return release.model_copy(update={"columns": table.columns})
-
-
-def digest_of(name: str, release: Release) -> str:
-    """Fingerprint all that the configuration says of a release."""
-    said = release.model_dump(mode="json")
-    content = json.dumps([name, said], sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]

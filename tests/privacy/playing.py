@@ -1,5 +1,6 @@
 """Make Tablewatch do all it can do over planted tables: every command, every failure, the daemon with its alerts."""
 
+import json
 import signal
 import socket
 import sqlite3
@@ -16,7 +17,7 @@ from typing import Any, Final
 from tests.monitor.daemon.running import until
 from tests.privacy.cases import DEADLY
 from tests.privacy.place import LAST_WEEK, NOW, PATIENCE_S, Place
-from tests.privacy.planted import PLANTS, Harvest, plant_broken
+from tests.privacy.planted import COLUMNS, PLANTS, Harvest, plant_broken
 from tests.privacy.tokens import SECRET
 
 WEEK: Final = LAST_WEEK.strftime("%G-W%V")
@@ -79,6 +80,7 @@ def play_commands(place: Place) -> None:
     """Run every command: a look last week, one now, all that reads, what goes wrong, and the copy of the store."""
     place.configure()
     _break(place)
+    _protect(place)
     place.session(
         ("check-last-week", ["check", "csv.people", "sqlite.people", NO_GX, "--format", "json"]), at=LAST_WEEK
     )
@@ -172,6 +174,8 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("remedy-few", ["remedy", "microaggregate", "csv.tidy", "given/d.csv", "--columns", "fee", "--k", "99"]),
         *_recodings(),
         *_randomising(),
+        *_answering(),
+        *_releasing(),
         ("backup", ["backup", "first-copy.db"]),
         ("backup-json", ["backup", "copy.db", "--format", "json"]),
         ("restore", ["restore", "copy.db"]),
@@ -222,6 +226,62 @@ def _randomising() -> list[tuple[str, list[str]]]:
         ("estimate-local", ["local", "estimate", "given/l.csv", *agreed]),
         ("choose", ["local", "choose", *agreed]),
     ]
+
+
+def _answering() -> list[tuple[str, list[str]]]:
+    """Give what asks a protected table: the noise is large beside its few rows."""
+    at, cost = ("-c", "asked/tablewatch.yaml"), ("--epsilon", "0.1")
+    return [
+        ("budget-create", ["budget", "create", "people", *at]),
+        ("budget-change", ["budget", "change", "people", "--total", "9", "--reason", "more is asked", *at]),
+        ("answer-count", ["answer", "count", "people", *cost, *at]),
+        ("answer-histogram", ["answer", "histogram", "people", "--by", "name", *cost, *at]),
+        ("answer-sum", ["answer", "sum", "people", "fee", *cost, *at, "--format", "json"]),
+        ("answer-mean", ["answer", "mean", "people", "fee", *cost, *at]),
+        ("answer-quantile", ["answer", "quantile", "people", "fee", *cost, *at]),
+        ("answer-gone", ["answer", "count", "gone", *cost, *at]),
+        ("answer-list", ["answer", "list", "people", *at]),
+        ("budget-show", ["budget", "show", *at]),
+        ("budget-verify", ["budget", "verify", *at]),
+        ("budget-resume", ["budget", "resume", "--reason", "nothing is wrong", *at]),
+    ]
+
+
+def _releasing() -> list[tuple[str, list[str]]]:
+    """Give the way of a release: what it writes is data, what is said of it is not."""
+    at, out = ("-c", "asked/tablewatch.yaml"), ("--out", "given/o.csv")
+    return [
+        ("release-list", ["release", "list", *at]),
+        ("release-assess", ["release", "assess", "out", *at]),
+        ("release-compare", ["release", "compare", "out", "--html", "made/compare.html", *at]),
+        ("release-approve", ["release", "approve", "out", "--remedy", "suppress", "--note", "seen", *at]),
+        ("release-export", ["release", "export", "out", "--remedy", "suppress", *out, *at]),
+        ("release-approve-all", ["release", "approve", "out", "--remedy", "generalise", "--note", "seen", *at]),
+        ("release-export-all", ["release", "export", "out", "--remedy", "generalise", "--out", "given/p.csv", *at]),
+        ("release-record", ["release", "record", "out", "--format", "html", "--out", "made/record.html", *at]),
+        ("release-hold", ["release", "hold", "out", "--note", "enough", *at]),
+    ]
+
+
+def _protect(place: Place) -> None:
+    """Write a project of its own, whose table is asked with noise and given away."""
+    folder = place.work / "asked"
+    folder.mkdir(mode=0o700)
+    words = dict.fromkeys(COLUMNS, "other") | {"name": "quasi-identifier", "fee": "quasi-identifier"}
+    domain = {"name": ["one", "two"], "fee": {"low": 0, "high": 10_000}}
+    config = {
+        "version": 1,
+        "project": "asked",
+        "storage": {"url": f"sqlite:///{folder}/asked.db"},
+        "sources": {"csv": {"files": str(place.folder / "data" / "csv" / "people.csv")}},
+        "tables": [{"name": "people", "source": "csv"}],
+        "budgets": {"people": {"total": 5, "domain": domain}},
+        "releases": {
+            "out": {"table": "people", "columns": words, "limits": {"k": 2},
+                    "remedies": [{"remedy": "generalise"}, {"remedy": "suppress"}]},
+        },
+    }  # fmt: skip
+    (folder / "tablewatch.yaml").write_text(json.dumps(config, indent=1), encoding="utf-8")
 
 
 def _break(place: Place) -> None:

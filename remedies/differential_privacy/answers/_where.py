@@ -106,7 +106,7 @@ class Comparison:
         return float(number)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         as_text = core_schema.plain_serializer_function_ser_schema(str, return_schema=core_schema.str_schema())
         return core_schema.no_info_plain_validator_function(cls.parse, serialization=as_text)
 

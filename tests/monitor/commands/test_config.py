@@ -62,15 +62,6 @@ def test_a_good_configuration_is_summed_up(capsys: pytest.CaptureFixture[str]) -
     }
 
 
-def test_what_is_not_done_with_releases_yet_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is accepted but not acted upon is told on stderr, never passed over."""
-    (here / "tablewatch.yaml").write_text(_CONFIG + "releases: {extract: {table: orders}}\n", encoding="utf-8")
-    code, out, err = _config("check", capsys=capsys)
-    assert code == 0
-    assert out.startswith("ok  shop")
-    assert err == "note: the limits of releases are checked; remedies and approval are for a later version: extract\n"
-
-
 def test_what_is_shown_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
     """Values from the environment never appear; defaults that stand in the file do."""
     for words in (["show"], ["show", "--redacted"], ["show", "--defaults"], ["show", "--format", "json"]):

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import date
 from decimal import Decimal
@@ -81,8 +81,14 @@ _SPARK = (pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning
 
 
 @pytest.fixture(params=["sqlite", "duckdb", "postgresql", pytest.param("spark", marks=_SPARK)])
-def engine(request: pytest.FixtureRequest) -> Engine:
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Give what makes the table in each engine."""
+    yield _engine(request)
+    if request.param == "postgresql":
+        _gone(request.getfixturevalue("postgres_url"))
+
+
+def _engine(request: pytest.FixtureRequest) -> Engine:
     kind: str = request.param
     if kind in {"sqlite", "duckdb"}:
         return {"sqlite": _sqlite, "duckdb": _duckdb}[kind]
@@ -91,6 +97,13 @@ def engine(request: pytest.FixtureRequest) -> Engine:
         return lambda rows: _postgresql(url, rows)
     session = request.getfixturevalue("spark_session")
     return lambda rows: _spark(session, rows)
+
+
+def _gone(url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS people")
 
 
 def _postgresql(url: str, rows: Rows) -> str:
@@ -225,3 +238,4 @@ def test_what_postgresql_alone_has(postgres_url: str, capsys: pytest.CaptureFixt
         assert len({UUID(text) for text in texts}) == 9
     assert run(["remedy", "suppress", "people", "j.csv", "-q", "j", "--format", "json"], Invocation()) == 3
     assert "json has no =" in json.loads(capsys.readouterr().out)["error"]
+    _gone(postgres_url)
