@@ -281,7 +281,9 @@ def _protect(place: Place) -> None:
                     "remedies": [{"remedy": "generalise"}, {"remedy": "suppress"}]},
         },
     }  # fmt: skip
-    (folder / "tablewatch.yaml").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    file = folder / "tablewatch.yaml"
+    file.write_text(json.dumps(config, indent=1), encoding="utf-8")
+    file.chmod(0o600)
 
 
 def _break(place: Place) -> None:

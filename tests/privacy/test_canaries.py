@@ -85,6 +85,11 @@ def test_every_check_passed_failed_and_stumbled(played):
         ("risk-strange", "2"), ("risk-population", "1"), ("remedy", "0"), ("remedy-json", "0"), ("remedy-names", "2"),
         ("remedy-few", "2"), ("randomise", "0"), ("randomise-json", "0"), ("randomise-outside", "2"), ("compare", "0"),
         ("compare-json", "0"), ("compare-outside", "2"), ("perturb", "0"), ("estimate-local", "2"), ("choose", "0"),
+        ("budget-create", "0"), ("budget-change", "0"), ("budget-show", "0"), ("budget-verify", "0"),
+        ("budget-resume", "2"), ("answer-count", "0"), ("answer-histogram", "0"), ("answer-sum", "0"),
+        ("answer-mean", "0"), ("answer-quantile", "0"), ("answer-gone", "2"), ("answer-list", "0"),
+        ("release-list", "0"), ("release-assess", "1"), ("release-compare", "0"), ("release-approve", "0"),
+        ("release-export", "1"), ("release-export-all", "0"), ("release-record", "0"), ("release-hold", "0"),
     ],
 )  # fmt: skip
 def test_the_commands_did_their_work(played, command, code):
