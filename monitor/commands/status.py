@@ -1,7 +1,7 @@
 """`tablewatch status`: how the tables are."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,7 +33,6 @@ def status(ctx: typer.Context) -> None:
     Example: tablewatch status
     """
     from monitor.desk.refusals import explained
-    from monitor.figures.catalogue import state_as_json
     from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import Health, states_of
     from monitor.figures.releases import releases_of
@@ -62,16 +61,7 @@ def status(ctx: typer.Context) -> None:
         "open_incidents": sum(len(state.incidents) for state in states),
         "not_evaluated": sum(len(state.not_evaluated) for state in states),
         **watchfulness.to_json(),
-        "tables": [
-            {
-                "table": state.table.name,
-                "domain": state.table.domain,
-                "owner": state.owner,
-                "tier": state.table.tier,
-                **state_as_json(state, now),
-            }
-            for state in states
-        ],
+        "tables": [_as_json(state, now) for state in states],
         "releases": [release.to_json() for release in releases],
         "statistics": [statistic.to_json() for statistic in statistics],
     }
@@ -87,6 +77,14 @@ def status(ctx: typer.Context) -> None:
             console.print(line)
 
     invocation.emit(result, draw)
+
+
+def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
+    from monitor.figures.catalogue import state_as_json
+
+    table = state.table
+    words = {"table": table.name, "domain": table.domain, "owner": state.owner, "tier": table.tier}
+    return {**words, **state_as_json(state, now)}
 
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:

@@ -30,7 +30,7 @@ def draw_comparison(console: Console, name: str, found: Comparison) -> None:
     """Print what each way would reach and cost, and which one is recommended."""
     console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
     if found.rows < found.rows_of_table:
-        said = f"a random sample of {found.rows_of_table:,}: groups are smaller in it than in the table"
+        said = f"a random sample of {found.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
         console.print(Text(said, "yellow"), soft_wrap=True)
     console.print()
     tables = [one for one in found.tried if one.status != ANSWERS]

@@ -1,6 +1,5 @@
 """A release, its table, and which of its columns leave as what."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -88,16 +87,6 @@ class Case:
     def secret(self, purpose: bytes) -> bytes:
         """Derive a key of this release for one purpose, at most 16 bytes long."""
         return blake2b(self.name.encode(), key=self.key, digest_size=32, person=purpose).digest()
-
-    def columns_of(self, place: Place) -> Sequence[str]:
-        """Name the columns that a table has.
-
-        Raises:
-            Stop: it cannot be read.
-        """
-        from monitor.treatment.given import columns_in
-
-        return columns_in(place)
 
     def alone(self) -> "Case":
         """Give it without the project: what a worker is handed."""

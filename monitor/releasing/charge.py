@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from checks import Json
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.private.ask import NotAnswered, Teller
 from monitor.private.data_set import DataSet
+from monitor.releasing.case import Case
 from monitor.releasing.decide import Decisions
 from monitor.releasing.plan import Plan
 from remedies import Misfit
@@ -20,6 +21,9 @@ from store import ReleaseEventKind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from remedies.differential_privacy.answers import Statistic
+    from remedies.randomise import Randomise
 
 _REST = "(other)"
 
@@ -41,7 +45,7 @@ def check_epsilon(decisions: Decisions, plan: Plan) -> None:
     Raises:
         Stop: it cannot.
     """
-    case, remedy = decisions.case, _randomise_of(plan)
+    case, remedy = decisions.case, cast("Randomise", plan.remedy)
     limit = case.release.limits.epsilon
     unchanged = [name for name in plan.columns if name not in remedy.columns]
     if limit is None:
@@ -68,10 +72,6 @@ def _spent(decisions: Decisions) -> Decimal:
     return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
 
 
-def _randomise_of(plan: Plan) -> Any:
-    return plan.remedy
-
-
 def _not_proved(message: str) -> Stop:
     return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was given out, or charged"))
 
@@ -86,7 +86,7 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
     if case.release.table not in case.project.config.budgets:
         return
     data_set = DataSet.of(case.project, case.release.table)
-    remedy = _randomise_of(plan)
+    remedy = cast("Randomise", plan.remedy)
     if remedy.epsilon is None:
         message = f"'{plan.name}' does not say its epsilon beforehand, so it cannot be charged; give it 'epsilon'"
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
@@ -114,7 +114,7 @@ def _check_unit(plan: Plan, terms: Terms) -> None:
     Raises:
         Stop: they do not.
     """
-    remedy, declared = _randomise_of(plan), terms.declared
+    remedy, declared = cast("Randomise", plan.remedy), terms.declared
     if declared.adjacency is not Adjacency.SUBSTITUTE:
         message = (
             f"'{plan.name}' tells how many rows there are, so its epsilon holds of records that differ ('substitute'), "
@@ -138,9 +138,8 @@ def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.
     """
     import pandas as pd
 
-    case, statistic = decisions.case, plan.statistic
-    assert statistic is not None  # noqa: S101 - what the kind means
-    _check_limit(decisions, plan)
+    case, statistic = decisions.case, cast("Statistic", plan.statistic)
+    _check_limit(case, plan.name, statistic)
     data_set = DataSet.of(case.project, case.release.table)
     teller = Teller(case.project.ledger(decisions.store), case.project.clock, actor)
     try:
@@ -158,12 +157,10 @@ def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.
     return pd.DataFrame(cells), Answer(told.request_id, answer, f"{price:f}")
 
 
-def _check_limit(decisions: Decisions, plan: Plan) -> None:
-    limit = decisions.case.release.limits.epsilon
-    epsilon = None if plan.statistic is None else plan.statistic.epsilon
-    if limit is None or epsilon is None or epsilon > limit:
-        message = f"'{plan.name}' costs more epsilon than the release allows, or says none; its limit is {limit}"
-        raise Stop(ExitCode.FAILED, Problem("release.not_proved", message))
+def _check_limit(case: Case, name: str, statistic: "Statistic") -> None:
+    limit = case.release.limits.epsilon
+    if limit is None or statistic.epsilon is None or statistic.epsilon > limit:
+        raise _not_proved(f"'{name}' costs more epsilon than the release allows, or says none; its limit is {limit}")
 
 
 def _label(value: Json) -> str:

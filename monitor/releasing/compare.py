@@ -105,8 +105,9 @@ def compare(
 ) -> Comparison:
     """Try all plans. `done`: is called after each.
 
-    `sample`: of a larger table, so many rows drawn at random are tried; by default `MOST_ROWS`. Groups are smaller in a
-    sample, so that what holds there holds all the more, and what does not may hold in the whole table.
+    `sample`: of a larger table, so many rows drawn at random are tried; by default `MOST_ROWS`. That is for choosing
+    only: groups are smaller in a sample, so that more is treated than in the whole table; but combinations of values
+    that are rare there may be missing here. What an export holds is proved on all of it.
 
     Raises:
         Stop: the table cannot be read.
@@ -133,7 +134,7 @@ def compare(
                 found[plan.name] = crashed
                 done()
     tried = [found[plan.name] for plan in plans]
-    return Comparison(min(rows, most), rows, tried, *_recommended(tried))
+    return Comparison(min(rows, most), rows, tried, *_recommended(tried, sampled=rows > most))
 
 
 def _copy(case: Case, plans: Sequence[Plan | NoPlan], folder: Path, most: int) -> int:
@@ -229,17 +230,14 @@ def _answered(case: Case, plan: Plan) -> Tried:
     return Tried(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
 
 
-def _recommended(tried: Sequence[Tried]) -> tuple[str | None, str]:
-    """Choose among the tables that hold every limit."""
+def _recommended(tried: Sequence[Tried], *, sampled: bool) -> tuple[str | None, str]:
+    """Choose among the tables that hold every limit; of a sample, nothing is said of the whole table."""
     holding = [one for one in tried if one.status == HOLDS and one.kind == Kind.TABLE.value]
     if not holding:
-        return (
-            None,
-            "no remedy keeps every limit of the release; allow suppression, declare hierarchies, or ask for less",
-        )
+        return None, "no remedy keeps every limit; allow suppression, declare hierarchies, or ask for less"
     as_it_is = next((one for one in holding if one.name == AS_IT_IS), None)
     if as_it_is is not None:
-        return AS_IT_IS, "the table keeps every limit as it is"
+        return AS_IT_IS, f"the {'sample' if sampled else 'table'} keeps every limit as it is"
     best = min(holding, key=lambda one: (one.mean_loss or 0.0, one.suppressed or 0))
     reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.1f} % on average"
     return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"

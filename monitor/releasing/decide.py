@@ -114,10 +114,8 @@ def _check_classified(case: Case, kinds: Mapping[str, object]) -> None:
         raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
 
 
-def _whom(known: object) -> str:
-    return (
-        f"approvers: {', '.join(known)}" if isinstance(known, dict) and known else "declare 'approvers' of the release"
-    )
+def _whom(known: Mapping[str, set[str]]) -> str:
+    return f"approvers: {', '.join(known)}" if known else "declare 'approvers' of the release"
 
 
 def _check_note(note: str) -> None:

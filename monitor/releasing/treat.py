@@ -48,12 +48,6 @@ class Treated:
         """Give the information that is lost, by column, in per cent."""
         return {} if self.bill is None else self.bill.information_lost
 
-    @property
-    def seconds(self) -> float:
-        """Give how long the remedy took."""
-        found = 0.0 if self.bill is None else self.bill.figures.get("seconds", 0.0)
-        return float(found) if isinstance(found, int | float) else 0.0
-
 
 class NotProved(Stop):
     """What was written does not hold the limits. `reached`: what was found in it all the same."""
@@ -99,11 +93,11 @@ def write(case: Case, plan: Plan, treated: Treated, draft: Path) -> Written:
     """
     import pyarrow as pa
 
-    from monitor.treatment.randomised import _spelled
+    from monitor.treatment.randomised import spelled
 
     frame = treated.frame
     if plan.kind is Kind.RANDOMISED and draft.suffix == ".csv":
-        frame = _spelled(frame, getattr(plan.remedy, "columns", ()))
+        frame = spelled(frame, getattr(plan.remedy, "columns", ()))
     ready = harmless(shuffled(one_of_each(with_pseudonyms(frame, case), case.quasi)), draft)
     table = pa.Table.from_pandas(ready, preserve_index=False).replace_schema_metadata(None)
     with sink(draft, table.schema) as put:
@@ -208,10 +202,9 @@ def _shape(place: Place) -> tuple[int, tuple[str, ...]]:
 
 def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame") -> Proof:
     from remedies.differential_privacy import Mechanism
-    from remedies.randomise import Randomise, keep_to_epsilon
+    from remedies.randomise import keep_to_epsilon
 
     remedy: Any = plan.remedy
-    assert isinstance(remedy, Randomise)  # noqa: S101 - what the kind means
     limit = case.release.limits.epsilon
     if limit is None:
         raise NotProved("the release has no limit on epsilon, by which alone a randomised table can be judged")

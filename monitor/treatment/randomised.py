@@ -77,7 +77,7 @@ def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
         outside = "outside its declared domain" in str(error)
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
-    frame = treated.frame if out.suffix == ".parquet" else _spelled(treated.frame, asked.remedy.columns)
+    frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, asked.remedy.columns)
     guarantee = write_proved(frame, out, _prove(asked, mechanism))
     return replace(treated.bill, guarantee=guarantee)
 
@@ -94,7 +94,7 @@ def _prove(asked: Asked, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]
     return prove
 
 
-def _spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
+def spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
     """Give the frame with the texts of values that a CSV file would spell otherwise, such as times."""
     from pandas.api.types import is_bool_dtype, is_integer_dtype, is_string_dtype
 

@@ -82,6 +82,8 @@ def test_a_sample_is_said_to_be_one(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     desk.write(remedies=[{"remedy": "suppress"}])
     found = _compared(desk, sample=30)
     assert (found.rows, found.rows_of_table, _named(found)["as-it-is"].records) == (30, 40, 30)
+    whole = _compared(desk, sample=36)  # of four groups of ten; what is not in it may be alone
+    assert (whole.recommended, whole.reason) == ("as-it-is", "the sample keeps every limit as it is")
     monkeypatch.setattr(compare_module, "MOST_ROWS", 25)
     assert (_compared(desk).rows, _compared(desk, sample=100).rows) == (25, 40)
 
