@@ -71,6 +71,15 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
     return cast("Kernel", dispatcher)
 
 
+def is_kept(kernel: Callable[..., object]) -> bool:
+    """Say whether an earlier process compiled a kernel, and kept the machine code; False where that cannot be told."""
+    try:
+        index = kernel._cache._cache_file._load_index  # type: ignore[attr-defined] # noqa: SLF001 - numba has no public way; tested
+        return bool(index())
+    except (AttributeError, OSError):
+        return False
+
+
 @functools.cache
 def _sources(module: str) -> str:
     """Give a digest of a module of this room and of all modules of this room that it needs."""

@@ -74,6 +74,13 @@ class Microaggregate(RemedyParameters):
             raise ValueError(f"a column is ordinal or nominal, not both: {', '.join(both)}")
         return self
 
+    def compiles_first(self) -> bool:
+        """Say whether this machine has yet to compile the search, which takes about a minute, once."""
+        from remedies._compiled import is_kept
+        from remedies.microaggregation._sweep import sweep_blocks
+
+        return self.method is Method.BEST and not is_kept(sweep_blocks)
+
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Give a copy in which every combination of the columns belongs to at least k records, and the bill.
 

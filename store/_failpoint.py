@@ -45,6 +45,12 @@ class FailPoint(StrEnum):
     """A charge is in the ledger, its anchor does not know."""
     IN_ANCHOR = "in-anchor"
     """The new anchor is on the disk, under another name."""
+    BEFORE_EXPORT_PROVED = "before-export-proved"
+    """The file of a release is on the disk, under another name, and nobody has read it again."""
+    AFTER_EXPORT_HELD = "after-export-held"
+    """Whom the file holds is in the store, that it was given out is not."""
+    BEFORE_EXPORT_NAMED = "before-export-named"
+    """That the file was given out is in the store, it does not have its name yet."""
 
 
 def _read(environment: Mapping[str, str]) -> dict[FailPoint, int]:

@@ -71,6 +71,13 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
             raise NotRecorded(f"no release named '{name}' is remembered")
         self._forget(release)
 
+    def forget_all_but(self, subject: str, names: Sequence[str]) -> None:
+        """Forget what is remembered under a subject, half written or whole, under other names than these."""
+        known = self._connection.execute(select(_RELEASE.c.id, _RELEASE.c.name).where(_RELEASE.c.subject == subject))
+        for found in known.all():
+            if found.name not in names:
+                self._forget(found.id)
+
     def _forget(self, release: int) -> None:
         self._connection.execute(delete(_ROW).where(_ROW.c.release == release))
         self._connection.execute(delete(_RELEASE).where(_RELEASE.c.id == release))

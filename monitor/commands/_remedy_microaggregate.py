@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
-from monitor.commands._remedy_words import Force, Given, Out, told
+from monitor.commands._remedy_words import Force, Given, Out, note_compiling, told
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -136,6 +136,7 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
         chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
     every = tuple(dict.fromkeys((*chosen.columns, *known)))
     left_out = asked.dropped(place, every)
+    note_compiling(invocation, [chosen])
     if asked.memory is None:
         frame = read(place, [name for name in columns_in(place) if name not in left_out])
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))

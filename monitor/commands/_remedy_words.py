@@ -13,7 +13,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from monitor.config import Release
     from monitor.disclosure.place import Place
-    from remedies import Bill, Progress
+    from remedies import Bill, Progress, Remedy
 
 _STEPS: Final = 200
 HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
@@ -81,6 +81,14 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
         except Refused as error:
             raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
+
+
+def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
+    """Say why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
+    from remedies.microaggregate import Microaggregate
+
+    if any(isinstance(one, Microaggregate) and one.compiles_first() for one in remedies):
+        invocation.note("first the search is compiled for this machine: about a minute, once")
 
 
 def result_of(

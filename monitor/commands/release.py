@@ -77,15 +77,17 @@ def compare(
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
+    from monitor.commands._remedy_words import note_compiling
     from monitor.frame.progress import progress
     from monitor.pages.release import draw_comparison
     from monitor.releasing.compare import compare as try_all
-    from monitor.releasing.plan import kinds_of, plans_of
+    from monitor.releasing.plan import Plan, kinds_of, plans_of
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
         case = decisions.case
     plans = plans_of(case, kinds_of(case))
+    note_compiling(invocation, [plan.remedy for plan in plans if isinstance(plan, Plan) and plan.remedy is not None])
     with progress("comparing", len(plans)) as advance:
         found = try_all(case, plans, done=advance, sample=sample)
     if html is not None:

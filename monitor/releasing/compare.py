@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from time import perf_counter
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from monitor.releasing.commands import command_for
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.plan import AS_IT_IS, Kind, NoPlan, Plan
 from monitor.releasing.side_by_side import Crashed, side_by_side
+from monitor.treatment.drafts import draft_folder
 from monitor.treatment.proved import Written
 from remedies.differential_privacy._randomise import random_order
 
@@ -114,8 +115,7 @@ def compare(
     """
     found: dict[str, Tried] = {}
     most = MOST_ROWS if sample is None else sample
-    with TemporaryDirectory(prefix="tablewatch-") as name:
-        folder = Path(name)
+    with draft_folder(Path(gettempdir())) as folder:
         rows = _copy(case, plans, folder, most)
         for plan in plans:
             if isinstance(plan, NoPlan):

@@ -27,7 +27,7 @@ from monitor.releasing.treat import Proof, Treated, prove, treat, write
 from monitor.treatment.output import give_out
 from monitor.treatment.proved import Written
 from remedies import Misfit, Refused
-from store import ReleaseEvent, ReleaseEventKind
+from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +55,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
     made: list[ReleaseEvent] = []
 
     def proved(draft: Path) -> None:
+        reached(FailPoint.BEFORE_EXPORT_PROVED)
         findings, pairs = work.found(draft)
         passed.check_again()
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
@@ -62,6 +63,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
         passed.registry.remember(event, pairs)
         made.append(event)
+        reached(FailPoint.BEFORE_EXPORT_NAMED)
 
     give_out(out, work.write, proved)
     if passed.notes:

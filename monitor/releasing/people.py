@@ -13,7 +13,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.decide import Decisions
 from monitor.releasing.plan import Kind
-from store import ReleaseEvent, ReleaseEventKind, StoredCounts, View
+from store import FailPoint, ReleaseEvent, ReleaseEventKind, StoredCounts, StoreError, View, reached
 
 if TYPE_CHECKING:
     from monitor.releasing.treat import Treated
@@ -118,34 +118,46 @@ class Registry:
     def remember(self, event: ReleaseEvent, pairs: PersonPairs | None) -> None:
         """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
 
+        Whom an export held that was stopped in between, and so gave out no file, is forgotten by the next.
+
         Raises:
             Stop: another export of the table was remembered since this one began.
             StoreError: it cannot be written.
         """
-        decisions, case = self.decisions, self.decisions.case
+        decisions, subject = self.decisions, subject_of(self.decisions.case)
         self._check_alone()
-        name = export_name(event)
         if pairs is not None:
-            StoredCounts(decisions.store).remember_release(subject_of(case), Earlier(name, event.recorded_at, pairs))
-        try:
-            with decisions.store.writing() as book:
-                self._check_none_since(book)
+            self._remember_pairs(Earlier(export_name(event), event.recorded_at, pairs))
+        reached(FailPoint.AFTER_EXPORT_HELD)
+        with decisions.store.writing() as book:
+            exports = self._exports(book)
+            alone = len(exports) == len(self.known)
+            book.forget_all_but(subject, [export_name(one) for one in (*exports, *([event] if alone else []))])
+            if alone:
                 book.add_release_event(event)
-        except Stop:
-            if pairs is not None:
-                with decisions.store.writing() as book:
-                    book.forget_release(subject_of(case), name)
+        if not alone:
+            raise self._overtaken()
+
+    def _remember_pairs(self, held: Earlier) -> None:
+        decisions = self.decisions
+        try:
+            StoredCounts(decisions.store).remember_release(subject_of(decisions.case), held)
+        except StoreError:  # another export that ended meanwhile has forgotten what this one began
+            self._check_alone()
             raise
 
     def _check_alone(self) -> None:
         with self.decisions.store.reading() as view:
-            self._check_none_since(view)
+            if len(self._exports(view)) != len(self.known):
+                raise self._overtaken()
 
-    def _check_none_since(self, view: View) -> None:
-        if len(_of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), self.decisions.case)) != len(self.known):
-            message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
-            hint = "export again: it is compared with that one then"
-            raise Stop(ExitCode.FAILED, Problem("release.overtaken", message, hint=hint))
+    def _exports(self, view: View) -> Sequence[ReleaseEvent]:
+        return _of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), self.decisions.case)
+
+    def _overtaken(self) -> Stop:
+        message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
+        hint = "export again: it is compared with that one then"
+        return Stop(ExitCode.FAILED, Problem("release.overtaken", message, hint=hint))
 
     def _check_first(self) -> None:
         if not self.known:

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.drafts import draft_folder
 from monitor.treatment.proved import Written, k_check, reached_in
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], F
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
     """
     try:
-        with TemporaryDirectory(dir=out.parent, prefix=".tablewatch-") as folder:
-            draft = Path(folder) / f"output{out.suffix}"
+        with draft_folder(out.parent) as folder:
+            draft = folder / f"output{out.suffix}"
             write(draft)
             found = prove(draft)
             draft.replace(out)

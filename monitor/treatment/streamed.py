@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from checks import did_you_mean
 from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.treatment.drafts import draft_folder
 from monitor.treatment.output import give_out, prove_k, sink
 from monitor.treatment.proved import Written
 from remedies import Bill, Guarantee, Misfit, grouped_by
@@ -100,12 +100,12 @@ def treat_file(
         raise _refused(f"'{place.name}' is no file", "--memory is for CSV and Parquet files; write the table to one")
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
     try:
-        with open_source(spec) as source, TemporaryDirectory(dir=out.parent, prefix=".tablewatch-") as folder:
+        with open_source(spec) as source, draft_folder(out.parent) as folder:
             table = source.table(place.target.subject.relation).drop(*leaving.drop)
             kinds = [_kind(table, name) for name in remedy.columns]
             sweeps = _SWEEPS if remedy.sweeps is None else remedy.sweeps[0]
             most = _most(memory, columns=len(kinds), k=remedy.k)
-            work = OutOfCore(Path(folder), kinds, remedy.k, most=most, seed=remedy.seed, sweeps=sweeps)
+            work = OutOfCore(folder, kinds, remedy.k, most=most, seed=remedy.seed, sweeps=sweeps)
             work.group(_blocks(source, table, remedy.columns), progress=progress)
             names = (remedy.columns, every)
             reached = give_out(out, lambda draft: _write(source, table, work, names, draft), prove)

@@ -23,6 +23,7 @@ _WORK = (FailPoint.AFTER_CLAIM, FailPoint.BEFORE_REMEMBER, FailPoint.AFTER_REMEM
 _SPEECH = (FailPoint.AFTER_ANNOUNCE, FailPoint.AFTER_LEASE, FailPoint.AFTER_ANSWER)
 _REPORT = (FailPoint.BEFORE_REPORT_NAMED, FailPoint.AFTER_REPORT_NAMED)
 _LEDGER = (FailPoint.BEFORE_CHARGE, FailPoint.AFTER_CHARGE, FailPoint.IN_ANCHOR)
+_EXPORT = (FailPoint.BEFORE_EXPORT_PROVED, FailPoint.AFTER_EXPORT_HELD, FailPoint.BEFORE_EXPORT_NAMED)
 _FILES = (FailPoint.IN_MIGRATION, FailPoint.IN_BACKUP, FailPoint.IN_RESTORE, FailPoint.IN_RESTORE_LOG_MOVED)
 
 
@@ -30,7 +31,7 @@ def test_every_point_is_in_the_program_and_in_these_tests():
     """A point that nobody passes, or that no test kills at, proves nothing."""
     text = "".join(path.read_text() for room in ("store", "monitor") for path in (_ROOT / room).rglob("*.py"))
     assert {FailPoint[name] for name in re.findall(r"reached\(FailPoint\.(\w+)\)", text)} == set(FailPoint)
-    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_FILES} == set(FailPoint)
+    assert {*_WORK, *_SPEECH, *_REPORT, *_LEDGER, *_EXPORT, *_FILES} == set(FailPoint)
 
 
 def test_points_are_inert_outside_these_tests():

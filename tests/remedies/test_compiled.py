@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from remedies._compiled import is_kept
+
 HOUSE = Path(__file__).resolve().parents[2]
 RUN = """
 import numpy as np
+from remedies._compiled import is_kept
 from remedies.microaggregation._walk import outermost
+before = is_kept(outermost)
 outermost(np.eye(2))
+assert (before, is_kept(outermost)) == (outermost.stats.cache_hits != {}, True)
 print(sum(outermost.stats.cache_hits.values()), sum(outermost.stats.cache_misses.values()))
 """
 
@@ -41,3 +46,8 @@ def test_a_second_process_does_not_compile_again(house: Path):
     needed = folder / "_extremes.py"  # by _leaves, which _walk needs
     needed.write_text(needed.read_text(encoding="utf-8") + "# another\n", encoding="utf-8")
     assert _hits_and_misses(house) == "0 1"
+
+
+def test_what_is_no_kernel_is_not_kept():
+    """Nor is one that numba keeps in another way than today's: then it cannot be told."""
+    assert not is_kept(print)

@@ -13,6 +13,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.frame.output import Invocation
+from remedies import _compiled
 
 CONFIG = """\
 version: 1
@@ -73,6 +74,16 @@ def test_a_file_is_treated_and_proved(end: str, capsys: pytest.CaptureFixture[st
     )
     assert before == after
     assert sorted(path.name for path in Path().iterdir()) == ["people.csv", f"safe.{end}"]
+
+
+@pytest.mark.parametrize(("kept", "method", "notes"), [(False, "best", 1), (True, "best", 0), (False, "mdav", 0)])
+def test_the_first_run_on_a_machine_says_why_it_takes_longer(
+    kept: bool, method: str, notes: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The search is compiled once, beside the result."""
+    monkeypatch.setattr(_compiled, "is_kept", lambda kernel: kept)
+    code, out, err = _remedy("people.csv", "a.csv", "--columns", "age", "--k", "4", "--method", method, capsys=capsys)
+    assert (code, err.count("first the search is compiled"), out.count("compiled")) == (0, notes, 0)
 
 
 def test_json_says_what_was_reached(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def test_every_printed_command_gives_its_row_again(desk: Desk, monkeypatch: pyte
         assert run(["--config", str(desk.config), *words], Invocation()) == 0, one.command
         groups = Counter(rows_of(out, "SELECT born, sex, town FROM output"))
         assert (sum(groups.values()), min(groups.values())) == (one.records, one.reached["k"]), one.command
-    assert not list(desk.folder.glob("tablewatch-*"))
+    assert not list(desk.folder.glob(".tablewatch-*"))
 
 
 def test_a_default_set_is_tried(desk: Desk) -> None:
@@ -111,14 +111,14 @@ def test_the_copy_is_gone_whatever_happens(desk: Desk, monkeypatch: pytest.Monke
 
     def presses(*words: object, **more: object) -> None:
         del words, more
-        (folder,) = desk.folder.glob("tablewatch-*/data.parquet")
+        (folder,) = desk.folder.glob(".tablewatch-*/work/data.parquet")
         seen.append(folder.parent.stat().st_mode & 0o777)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(compare_module, "side_by_side", presses)
     with pytest.raises(KeyboardInterrupt):
         _compared(desk)
-    assert (seen, list(desk.folder.glob("tablewatch-*"))) == ([0o700], [])
+    assert (seen, list(desk.folder.glob(".tablewatch-*"))) == ([0o700], [])
 
 
 def test_answers_show_their_noise_and_cost_nothing(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks._counts import Release as Earlier
 from checks.risk._composition import intersect_signed, left_over_signed
 from monitor.frame.problem import Stop
 from monitor.releasing.crowd import crowd_of
 from monitor.releasing.standing import Decision
-from store import StoredCounts
+from store import Book, StoredCounts, StoreError
 from tests.monitor.releasing.desk import COLUMNS, Desk, people
 
 Rows = Sequence[tuple[int, int]]
@@ -198,3 +200,44 @@ def test_no_person_is_in_the_store(twice: Desk) -> None:
     with twice.decisions() as decisions:
         (one,) = StoredCounts(decisions.store).releases("people exports")
         assert (one.pairs.rows, one.pairs.unnamed) == (80, 0)
+
+
+def test_whom_a_stopped_export_held_is_forgotten(twice: Desk) -> None:
+    """A process that dies, or is overtaken, before the export is on record leaves signatures of people for nothing."""
+    with twice.decisions() as decisions:
+        kept = StoredCounts(decisions.store)
+        (first,) = kept.releases("people exports")
+        kept.remember_release("people exports", replace(first, name="whole, and never on record"))
+        with decisions.store.writing() as book:
+            book.begin_release("people exports", replace(first, name="half"))
+            book.begin_release("others exports", replace(first, name="half"))
+    twice.export("second.parquet")
+    with twice.decisions() as decisions, decisions.store.writing() as book:
+        names = [name for _, name in _remembered(book)]
+        assert (len(names), names[:2]) == (3, [first.name, "half"])
+        assert [subject for subject, _ in _remembered(book)] == ["people exports", "others exports", "people exports"]
+
+
+def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
+    twice: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one that ends while whom it holds is being written forgets it."""
+    writes = StoredCounts.remember_release
+    ended: list[int] = []
+
+    def another_ends(counts: StoredCounts, subject: str, release: Earlier) -> None:
+        if not ended:
+            ended.append(1)
+            twice.export("second.parquet")
+            raise StoreError("its rows are gone")
+        writes(counts, subject, release)
+
+    monkeypatch.setattr(StoredCounts, "remember_release", another_ends)
+    with pytest.raises(Stop, match="another export of 'people' ended"):
+        twice.export("third.parquet")
+    assert "third.parquet" not in twice.files()
+
+
+def _remembered(book: Book) -> Sequence[tuple[str, str]]:
+    found = book._connection.exec_driver_sql("SELECT subject, name FROM release ORDER BY id").all()
+    return [(row.subject, row.name) for row in found]

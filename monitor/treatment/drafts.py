@@ -1,0 +1,76 @@
+"""Folders for what is not finished: gone with the work, or, where that was killed, with the next work there."""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+_PREFIX: Final = ".tablewatch-"
+_A_DRAFT: Final = re.compile(re.escape(_PREFIX) + r"\w{8}")
+_HELD: Final = "held"
+"""A file that is locked for as long as somebody works in the folder."""
+
+
+@contextmanager
+def draft_folder(beside: Path) -> Iterator[Path]:
+    """Give an empty folder that only its owner can read, in the folder `beside`, and remove it afterwards.
+
+    Those that killed processes left there are removed first.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    _remove_orphans(beside)
+    folder, number = _made(beside)
+    try:
+        inner = folder / "work"
+        inner.mkdir(mode=0o700)
+        yield inner
+    finally:
+        _remove(folder)
+        os.close(number)
+
+
+def _made(beside: Path) -> tuple[Path, int]:
+    while True:
+        folder = Path(mkdtemp(dir=beside, prefix=_PREFIX))
+        with suppress(FileNotFoundError):  # taken for an orphan before it was locked
+            number = os.open(folder / _HELD, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            with suppress(OSError):  # a disk without locks, where nobody removes what another one left
+                fcntl.flock(number, fcntl.LOCK_EX)
+            if (folder / _HELD).exists():
+                return folder, number
+            os.close(number)
+
+
+def _remove_orphans(beside: Path) -> None:
+    found: list[Path] = []
+    with suppress(OSError):  # a folder in which one may write, and not look
+        found += (path for path in beside.iterdir() if _A_DRAFT.fullmatch(path.name) and not path.is_symlink())
+    for folder in found:
+        with suppress(OSError):  # somebody works in it, or it is another person's
+            _remove_orphan(folder)
+
+
+def _remove_orphan(folder: Path) -> None:
+    try:
+        number = os.open(folder / _HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        folder.rmdir()  # only if there is nothing in it
+        return
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(folder)
+    finally:
+        os.close(number)
+
+
+def _remove(folder: Path) -> None:
+    """Remove all of it, the lock last, so that who is killed here leaves what can be removed."""
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
