@@ -18,7 +18,7 @@ from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hie
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
-from monitor.config._releases import taken_ids, with_release_checks
+from monitor.config._releases import taken_ids, unasked_limits, with_columns, with_release_checks
 from monitor.config._secrets import hide_secrets
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
@@ -80,7 +80,8 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
     problems += foreign_sources(tree, workshop.built)
     if config is not None:
-        problems += taken_ids(tree, config)
+        config = with_columns(config)
+        problems += [*taken_ids(tree, config), *unasked_limits(tree, config)]
     if problems or config is None:
         raise _error(problems, files, redactor)
     config = with_release_checks(config)

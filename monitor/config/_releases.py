@@ -1,7 +1,7 @@
 """Turn the limits of a release into checks of its table, so that they are watched like anything else."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from checks import Check, ColumnClass
 from checks._catalog import load_catalog
@@ -11,6 +11,27 @@ from monitor.config._model import Config
 from monitor.config._release import Release
 from monitor.config._yaml import Node
 from monitor.frame.problem import Problem
+
+_GROUPED: Final = (ColumnClass.QUASI_IDENTIFIER,)
+_SPREAD: Final = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE)
+_NEEDED: Final[Mapping[str, tuple[ColumnClass, ...]]] = {
+    **dict.fromkeys(("k", "max_risk", "max_average_risk", "max_population_unique_fraction"), _GROUPED),
+    **dict.fromkeys(("l", "t"), _SPREAD),
+}
+"""By limit, what has to be classified for it to be judged."""
+
+
+def with_columns(config: Config) -> Config:
+    """Give the configuration in which a release that classifies no column says what its table does.
+
+    Whatever judges a release judges these: without them, none of its limits would be asked.
+    """
+    columns = {table.name: table.columns for table in config.tables}
+    releases = {
+        name: one if one.columns else one.model_copy(update={"columns": columns.get(one.table, {})})
+        for name, one in config.releases.items()
+    }
+    return config.model_copy(update={"releases": releases}) if releases else config
 
 
 def with_release_checks(config: Config) -> Config:
@@ -33,6 +54,20 @@ def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
             if check.name in taken:
                 message = f"table '{release.table}' has a check '{check.name}', which is what the release calls its own"
                 yield problem_at(node.place, "config.duplicate_check", message, "give one of them another name")
+
+
+def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find limits of which nothing could ever be asked: the release would seem to keep them."""
+    for name, node in entries(child(tree, "releases")).items():
+        release, limits = config.releases[name], child(node, "limits")
+        if limits is None or not release.columns:
+            continue
+        for word in sorted(set(entries(limits)) & _NEEDED.keys()):
+            lacking = [one.value for one in _NEEDED[word] if not release.classified(one)]
+            if lacking:
+                message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
+                place = limits.keys.get(word, limits.place)
+                yield problem_at(place, "config.limit_of_nothing", message, "classify one, or leave the limit out")
 
 
 def release_checks(name: str, release: Release) -> Sequence[Check]:

@@ -175,19 +175,32 @@ def _write(
     given_out = _Rows(work.rows())
     with sink(draft, schema) as write:
         for piece in source.columns(source.compile(table)):
-            cells = [column.arrow().cast(field.type) for column, field in zip(piece, schema, strict=True)]
-            for place in others:
-                cells[place] = _one_zero(cells[place])
-            before, after = given_out.next(len(cells[0]))
-            for number, name in enumerate(columns):
-                place = schema.get_field_index(name)
-                if not np.array_equal(before[:, number], _numbers(cells[place], name)):
-                    raise _changed()
-                kind = schema.field(place).type
-                cells[place] = pa.array(after[:, number].astype(kind.to_pandas_dtype()), type=kind)
-            write(pa.record_batch(cells, schema=schema))
+            whole = [column.arrow().cast(field.type) for column, field in zip(piece, schema, strict=True)]
+            for first in range(0, len(whole[0]), work.handful):
+                cells = [column.slice(first, work.handful) for column in whole]
+                for place in others:
+                    cells[place] = _one_zero(cells[place])
+                _replace(cells, schema, columns, given_out)
+                write(pa.record_batch(cells, schema=schema))
     if given_out.more():
         raise _changed()
+
+
+def _replace(cells: "list[pa.Array]", schema: "pa.Schema", columns: Sequence[str], given_out: "_Rows") -> None:
+    """Put what was found in the place of what was read.
+
+    Raises:
+        Stop: what was read is not what it was.
+    """
+    import pyarrow as pa
+
+    before, after = given_out.next(len(cells[0]))
+    for number, name in enumerate(columns):
+        place = schema.get_field_index(name)
+        if not np.array_equal(before[:, number], _numbers(cells[place], name)):
+            raise _changed()
+        kind = schema.field(place).type
+        cells[place] = pa.array(after[:, number].astype(kind.to_pandas_dtype()), type=kind)
 
 
 def _one_zero(cells: "pa.Array") -> "pa.Array":

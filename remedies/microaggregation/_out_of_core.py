@@ -107,6 +107,11 @@ class OutOfCore:
                 ordered = rows[np.argsort(rows[:, 0])]
                 yield ordered[:, _HEAD : _HEAD + wide], ordered[:, _HEAD + wide :]
 
+    @property
+    def handful(self) -> int:
+        """Give how many rows may be held before and after, and in several forms."""
+        return max(1, self._most // 2)
+
     def _work(self, scheme: Scheme, stage: int, rows: Floats, there: "_Spool") -> None:
         values = rows[:, _HEAD:]
         points = scheme.points(values)
@@ -117,16 +122,12 @@ class OutOfCore:
         if stage == self._sweeps:
             after = replaced(values, labels, self._kinds)
             self.found.add(values, after, labels)
-            there.add_all(rows[:, 0].astype(np.int64) // self._piece, np.column_stack([rows, after]))
+            there.add_all(rows[:, 0].astype(np.int64) // self.handful, np.column_stack([rows, after]))
             return
         rows[:, 1] = labels + self._group
         self._group += int(labels.max()) + 1
         order = np.argsort(labels, kind="stable")  # a group's rows stay together
         there.add_all(travel(points, labels, scheme.trees[stage + 1])[order], rows[order])
-
-    @property
-    def _piece(self) -> int:
-        return max(1, self._most // 2)  # rows that are given out hold their values twice
 
     def _blocks(self, spool: "_Spool", stage: int, cells: int) -> Iterator[Floats]:
         """Give the rows cell by cell: small cells of the first stage together, large ones in parts."""

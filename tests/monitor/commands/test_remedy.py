@@ -81,7 +81,7 @@ def test_the_first_run_on_a_machine_says_why_it_takes_longer(
     kept: bool, method: str, notes: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The search is compiled once, beside the result."""
-    monkeypatch.setattr(_compiled, "is_kept", lambda kernel: kept)
+    monkeypatch.setattr(_compiled, "is_kept", lambda _: kept)
     code, out, err = _remedy("people.csv", "a.csv", "--columns", "age", "--k", "4", "--method", method, capsys=capsys)
     assert (code, err.count("first the search is compiled"), out.count("compiled")) == (0, notes, 0)
 

@@ -66,3 +66,31 @@ def test_what_is_wrong_with_a_release_is_said(tmp_path: Path, old: str, new: str
     with pytest.raises(ConfigError) as error:
         _load(tmp_path, _TEXT.replace(old, new))
     assert said in " ".join(f"{one.message} {one.hint}" for one in error.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("{l: 2}", "has a limit 'l', and classifies no column as sensitive"),
+        ("{k: 5, t: 0.2}", "has a limit 't', and classifies no column as sensitive"),
+        ("{max_risk: 0.2}", "has a limit 'max_risk', and classifies no column as quasi-identifier"),
+    ],
+)
+def test_a_limit_that_could_never_be_judged_is_refused(tmp_path: Path, limits: str, said: str) -> None:
+    """Where no column is classified that it is about, the release would seem to keep it."""
+    text = _TEXT.replace("{k: 5, max_average_risk: 0.2}", limits)
+    if "max_risk" in limits:
+        text = text.replace("born: quasi-identifier, sex: quasi-identifier", "born: other, sex: other")
+    with pytest.raises(ConfigError, match=said):
+        _load(tmp_path, text)
+
+
+def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table(tmp_path: Path) -> None:
+    """Its limits are checks of the table all the same."""
+    text = _TEXT.replace("    columns: {id: direct-identifier, born: quasi-identifier, sex: quasi-identifier}\n", "")
+    project = _load(tmp_path, text)
+    (target,) = project.targets(["people"])
+    checks = dict(target.subject.checks)
+    ours = checks["people.extract-k-anonymity"]
+    assert (ours.k, ours.quasi_identifiers) == (5, ("born",))  # type: ignore[attr-defined] # of this check
+    assert "people.extract-classification" in checks
