@@ -62,7 +62,8 @@ def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
         release, limits = config.releases[name], child(node, "limits")
         if limits is None or not release.columns:
             continue
-        for word in sorted(set(entries(limits)) & _NEEDED.keys()):
+        asked = sorted(word for word in entries(limits) if getattr(release.limits, word, None) is not None)
+        for word in (one for one in asked if one in _NEEDED):
             lacking = [one.value for one in _NEEDED[word] if not release.classified(one)]
             if lacking:
                 message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
