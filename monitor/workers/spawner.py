@@ -18,12 +18,12 @@ from typing import ClassVar, Final, TypeAlias
 
 from monitor.workers.wire import Channel
 
-_ALONE: Final = {
-    # libraries whose import would start threads, which a fork does not copy
+ALONE: Final = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
+"""The environment in which importing libraries starts no threads, which a fork does not copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Spawner:
         try:
             self._process = Popen(  # noqa: S603 - our own interpreter and our own words
                 [*command, str(theirs.fileno()), str(os.getpid()), self._folder],
-                env={**os.environ, **_ALONE, "PYTHONPATH": found_here},
+                env={**os.environ, **ALONE, "PYTHONPATH": found_here},
                 pass_fds=[theirs.fileno()],
                 stdin=DEVNULL,
                 stdout=DEVNULL,

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 from contextlib import closing
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ def _piece(what: str, folder: Path) -> str:
 
 def test_a_crash_takes_nothing_else_down(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Neither does a process that is killed; what a crash would print is not shown."""
+    forkserver._forkserver._stop()  # type: ignore[attr-defined] # one started earlier prints elsewhere
     pieces = [(what, tmp_path) for what in ("crash", "fine", "killed", "fine too")]
     found = dict(side_by_side(_piece, pieces, workers=2))
     assert found == {0: Crashed(1), 1: "fine", 2: Crashed(-9), 3: "fine too"}
@@ -41,3 +44,15 @@ def test_nothing_goes_on_once_nobody_asks(tmp_path: Path) -> None:
             pass
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "endless").read_text()), 0)
+
+
+def test_what_is_forked_has_one_thread_and_its_imports() -> None:
+    """A thread would be missing in the copy; the environment and the signals of this process are as they were."""
+    before = dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    ((_, seen),) = side_by_side(_seen, [()], workers=1)
+    assert seen == (1, True)
+    assert (dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, ())) == before
+
+
+def _seen() -> tuple[int, bool]:
+    return len(list(Path("/proc/self/task").iterdir())), "monitor.releasing.treat" in sys.modules
