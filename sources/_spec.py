@@ -27,7 +27,8 @@ class SourceSpec:
 
     `base` is the folder that relative paths belong to. `table` reads a whole glob as one table of that name.
     `blind`: how a table is read does not depend on what is in it: the cells of CSV are texts, in the dialect that is
-    declared or that the header shows, and a column of SQLite without a declared type has none.
+    declared or that the header shows; what folders such as `city=Oslo` say are texts too; and a column of SQLite
+    without a declared type has none.
     `memory_limit` and `threads` bound DuckDB. Neither `url` nor `spark` is in the repr: they may hold a password.
 
     Raises:

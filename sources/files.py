@@ -84,10 +84,13 @@ class Files(DuckdbSource):
         files = [realpath(path) for path in self._files[name]]
         paths = [glob.escape(path) for path in files]
         together: dict[str, Any] = {"union_by_name": True} if self._spec.table is not None else {}
-        hive = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[name])
+        in_folders = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[name])
+        hive: dict[str, Any] = {"hive_partitioning": in_folders}
+        if self._spec.blind:  # names of folders are values: one that is no number would make texts of all the others
+            hive["hive_types_autocast"] = False
         if _kind(files[0]) == _PARQUET:
-            return self._backend.read_parquet(paths, table_name=name, hive_partitioning=hive, **together)
-        options = {**self._csv_options(), "hive_partitioning": hive, **together}
+            return self._backend.read_parquet(paths, table_name=name, **hive, **together)
+        options = {**self._csv_options(), **hive, **together}
         if self._spec.blind:
             return self._blind(name, options)
         types = dict(self._spec.csv.types)

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -126,3 +127,15 @@ def test_a_file_with_long_rows_is_read(tmp_path: Path) -> None:
     """A row of some megabytes, at which DuckDB gives up by itself, does not stop the others."""
     (tmp_path / "t.csv").write_bytes(written([["a", "b"], ["1", "x" * 3_000_000], ["2", "y"]]))
     assert [row["a"] for row in read(tmp_path)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("other", ["2026-11-21", "unknown", "7", "2026-11-21 10%3A00%3A00"])
+def test_no_folder_changes_how_the_names_of_others_are_read(tmp_path: Path, kind: str, other: str) -> None:
+    """What a folder says is a text: one that is no date does not change what another one, which is, is taken for."""
+    for day in ("2026-1-2", other):
+        (tmp_path / f"day={day}").mkdir()
+        duckdb.sql("SELECT 1 AS id").write_csv(str(tmp_path / f"day={day}" / "part.csv"))
+        duckdb.sql("SELECT 1 AS id").write_parquet(str(tmp_path / f"day={day}" / "part.parquet"))
+    found = read(tmp_path, f"**/*.{kind}", table="days")
+    assert {row["day"] for row in found} == {"2026-1-2", other.replace("%3A", ":")}

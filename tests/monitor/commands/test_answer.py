@@ -1,5 +1,9 @@
 """`tablewatch answer`."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +13,7 @@ from monitor.private import ask
 from tests.monitor.commands.protected import protect
 from tests.monitor.commands.terminal import Terminal
 
+_ROOT = Path(__file__).resolve().parents[3]
 ASKED = (
     ("count", "customers", "--epsilon", "0.1"),
     ("count", "customers", "--by", "sex", "--epsilon", "0.1", "--where", "born >= 1960"),
@@ -153,3 +158,40 @@ def test_units_with_many_rows_are_asked_too(terminal: Terminal) -> None:
     told = terminal.json("answer", "count", "customers", "--epsilon", "0.5")
     assert told["answer"]["noise"][0]["scale"] == "6"
     assert told["budget"]["sentence"].startswith("if all rows of one who were")
+
+
+_CSV = """\
+version: 1
+project: p
+storage: {url: "sqlite:///store.db"}
+sources: {files: {files: "people.csv"}}
+tables: [{name: people, source: files}]
+budgets: {people: {total: 1000000, domain: {code: ["007", "008"]}}}
+"""
+
+
+@pytest.mark.parametrize("other", ["008", "unknown", "9e999", '"', ""])
+def test_how_a_value_is_read_depends_on_no_other(terminal: Terminal, other: str) -> None:
+    """A code 007 is the text 007, and not the number 7, whatever stands in the row of somebody else."""
+    (terminal.folder / "tablewatch.yaml").write_text(_CSV, encoding="utf-8")
+    (terminal.folder / "people.csv").write_text(f"who,code\nann,007\nbob,{other}\n", encoding="utf-8")
+    terminal.json("budget", "create", "people")
+    told = terminal.json("answer", "histogram", "people", "--by", "code", "--epsilon", "500000")  # noise of nothing
+    bobs = 1 if other == "008" else 2
+    assert [group["value"] for group in told["answer"]["groups"]] == [1, *(int(bobs == cell) for cell in (1, 2))]
+
+
+def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
+    """Of five processes that ask at once for 4 of 9 each, two are answered; the others are told that it is spent."""
+    words = [sys.executable, "-m", "monitor", "answer", "count", "customers", "--epsilon", "4"]
+    paths = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    crowd = [
+        subprocess.Popen(words, cwd=asked.folder, env=paths, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(5)
+    ]
+    said = [one.communicate() for one in crowd]
+    assert sorted(one.returncode for one in crowd) == [0, 0, 1, 1, 1], said
+    assert spent(asked) == "8"
+    assert len(asked.json("answer", "list", "customers")["answers"]) == 2
+    audit = asked.json("budget", "verify")
+    assert (audit["entries"], audit["flaws"]) == (1 + 2 + 2, [])
