@@ -142,7 +142,8 @@ class Reader:
         import ibis
 
         low, high = (ibis.literal(far, "decimal(38, 0)") for far in (-_FAR, _FAR))
-        within = ibis.greatest(ibis.least(column, high), low)
+        wide = column.cast("decimal")  # of any precision: one that is declared is not compared with the limits' own
+        within = ibis.greatest(ibis.least(wide, high), low)
         is_tiny = within.abs() < ibis.literal(_TINY, "decimal(38, 30)")
         found: ir.FloatingValue = is_tiny.ifelse(0, within).cast("float64")
         is_number = column.notnull() & (column.cast("string") != "NaN")  # LEAST passes NULL over

@@ -131,6 +131,24 @@ def test_what_a_reader_is_told_of_the_noise_holds() -> None:
     assert float(np.std(drawn)) == pytest.approx(noise.deviation, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [
+        ({"statistic": "histogram", "by": ["genre", "score"]}, [1000] * 12),
+        ({"statistic": "sum", "column": "cents", "by": ["genre"]}, [10] * 3),
+        ({"statistic": "mean", "column": "cents", "by": ["genre"]}, [1.005] * 3),
+    ],
+)
+def test_noise_is_added_to_every_cell(
+    words: dict[str, Any], moved: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To those in which there is nothing too, and to the cell of the others: an exact 0 there would tell of a row."""
+    monkeypatch.setattr(Noise, "added", lambda _, exact: [one + 1000 for one in exact])
+    terms = terms_of(domain={**DOMAIN, "score": {"range": [0, 2]}})
+    groups: Any = statistic(**words).answer([], terms)["groups"]
+    assert [group["value"] for group in groups] == moved
+
+
 @pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("rows", [1, 1_000_000])
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """PostgreSQL fails where a number is too large or too small for a float; no value of a column may make it fail."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,26 @@ def spec(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             connection.execute("INSERT INTO strict_numbers.numbers VALUES (%s, %s, %s)", (who, exact, near))
         yield SourceSpec("s", tmp_path_factory.getbasetemp(), url=postgres_url, blind=True)
         connection.execute("DROP SCHEMA strict_numbers CASCADE")
+
+
+@pytest.mark.parametrize("kind", ["NUMERIC(10, 2)", "NUMERIC(38, 10)", "NUMERIC(60, 30)", "NUMERIC(5, 0)"])
+def test_decimals_of_a_declared_precision_are_read(
+    postgres_url: str, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Amounts of money, for instance: how many places a column has is nothing that a person has to mind."""
+    import psycopg
+
+    Spy(monkeypatch)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS decimals CASCADE")
+        connection.execute("CREATE SCHEMA decimals")
+        connection.execute(f"CREATE TABLE decimals.paid (amount {kind})")
+        connection.execute("INSERT INTO decimals.paid VALUES (7.25), (-3), ('NaN'), (NULL), (9999)")
+    asked = STATISTICS["sum"].model_validate({"statistic": "sum", "column": "amount", "epsilon": "1"})
+    terms = terms_of(domain={"amount": {"low": 0, "high": 100, "missing": 1}})
+    with open_source(SourceSpec("s", tmp_path, url=postgres_url, blind=True)) as source:
+        sql = source.compile(asked.statement(source.table("decimals.paid"), source.dialect, terms, key=""))
+        assert asked.answer(source.fetch(sql), terms)["value"] == 7 + 0 + 1 + 1 + 100
 
 
 @pytest.mark.parametrize("column", ["exact", "near"])
