@@ -8,10 +8,17 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests._order import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from tests._postgres import postgres_url
 from tests._spark import spark_session
 
-__all__ = ["postgres_url", "reference_data", "spark_session"]
+__all__ = [
+    "postgres_url",
+    "pytest_collection_modifyitems",
+    "pytest_xdist_make_scheduler",
+    "reference_data",
+    "spark_session",
+]
 
 # a law holds or it does not: how long an example takes on a busy machine decides nothing
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
