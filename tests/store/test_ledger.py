@@ -39,6 +39,7 @@ from store import (
     open_store,
     restore,
 )
+from store._ledger_chain import hash_of
 from tests.store.ledgers import budget, charge
 from tests.store.made import AT, HOUR
 
@@ -369,6 +370,24 @@ def test_what_was_changed_behind_its_back_is_found(
     assert ledger.verify() == Audit(5, 5, [])
     _edit(ledger._store, change)
     assert any(flaw.entry == where and problem in flaw.problem for flaw in ledger.verify().flaws)
+
+
+def test_an_entry_that_was_made_anew_does_not_fit_the_next_one(ledger: StoredLedger) -> None:
+    """Its own hash can be made to fit, and what the next one says of it; then the next one's hash does not fit."""
+    for number in (10, 20, 30):
+        granted(ledger, charge(number, f"r{number}"))
+    with ledger._store.reading() as view:
+        entry, sqlite = view.ledger_entry(3), view._on_sqlite
+    assert entry is not None
+    forged = hash_of(3, replace(entry.fact, actor="eve"), entry.previous).hex()
+    value = f"x'{forged}'" if sqlite else f"decode('{forged}', 'hex')"
+    _edit(
+        ledger._store,
+        f"UPDATE ledger_entry SET actor = 'eve', hash = {value} WHERE number = 3",
+        f"UPDATE ledger_entry SET previous = {value} WHERE number = 4",
+    )
+    (flaw,) = ledger.verify().flaws
+    assert (flaw.entry, flaw.problem[:14]) == (4, "it was changed")
 
 
 def test_a_chain_that_was_made_anew_is_found_by_the_anchor(ledger: StoredLedger, tmp_path: Path) -> None:
