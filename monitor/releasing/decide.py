@@ -9,6 +9,7 @@ from checks import ColumnClass, Json
 from monitor.conclude import AGENT
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
+from monitor.releasing.declared import declared_digest
 from monitor.releasing.plan import Kind, find_plan, kinds_of
 from monitor.releasing.standing import Standing, standing
 from monitor.releasing.state import state_of
@@ -53,6 +54,7 @@ class Decisions:
         body: dict[str, Json] = {
             "remedy": remedy,
             "digest": case.digest,
+            "declared": declared_digest(case, plan),
             "table_state": state,
             "columns": columns,
             "table_columns": sorted(kinds),

@@ -6,6 +6,7 @@ from typing import Any
 
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.decide import Decisions
+from monitor.releasing.declared import declared_digest
 from monitor.releasing.people import Registry
 from monitor.releasing.plan import Plan, find_plan, kinds_of
 from monitor.releasing.standing import Decision, Standing
@@ -23,7 +24,7 @@ class Passed:
     registry: Registry
 
     def check_again(self) -> None:
-        """See that the approval still stands, and the table is still the one that was approved.
+        """See that the approval still stands, and table and remedy are still those that were approved.
 
         Raises:
             Stop: it does not, or is not; a release whose table has changed is on hold then.
@@ -34,6 +35,7 @@ class Passed:
                 "release.not_approved", f"'{self.decisions.case.name}' is not approved any more: {now.said}", ""
             )
         check_same_table(self.decisions)
+        _check_declared(self.decisions, self.found, self.plan)
 
 
 def check_same_table(decisions: Decisions) -> None:
@@ -73,9 +75,25 @@ def let_pass(decisions: Decisions, remedy: str) -> Passed:
     check_same_table(decisions)
     kinds = kinds_of(case)
     plan = find_plan(case, remedy, kinds)
+    _check_declared(decisions, found, plan)
     new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
     notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
     return Passed(decisions, found, plan, notes, Registry.of(decisions))
+
+
+def _check_declared(decisions: Decisions, found: Standing, plan: Plan) -> None:
+    """See that a remedy does what was approved; else put the release on hold.
+
+    Raises:
+        Stop: it does not, or a file that it names cannot be read.
+    """
+    case = decisions.case
+    if found.event is not None and found.event.body.get("declared") == declared_digest(case, plan):
+        return
+    note = f"what '{plan.name}' does is declared otherwise than when it was approved: a hierarchy, or the budget"
+    decisions.hold(note=note)
+    hint = "look at it again: 'tablewatch release compare', then approve"
+    raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
 
 
 def _of_approval(found: Standing, name: str) -> Sequence[str]:

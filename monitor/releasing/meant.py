@@ -16,7 +16,7 @@ def release_meant(config: Config, name: str) -> Release:
 
 
 def digest_of(name: str, release: Release) -> str:
-    """Fingerprint all that the configuration says of a release."""
+    """Fingerprint all that the configuration says of a release: 128 bits, so that nobody finds two of the same."""
     said = release.model_dump(mode="json")
     content = json.dumps([name, said], sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
