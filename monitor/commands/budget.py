@@ -34,7 +34,7 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
 
     Example: tablewatch budget create customers
     """
-    from monitor.private.ask import check_columns
+    from monitor.private.ask import check_alone, check_columns
     from monitor.private.data_set import DataSet
     from sources import SourceError
 
@@ -42,6 +42,7 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     with counter(invocation, by) as at:
         data_set = DataSet.of(at.project, table)
         try:
+            check_alone(data_set, data_set.beside(at.project))
             check_columns(data_set)
         except SourceError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None
@@ -149,7 +150,7 @@ def _differences(at: "Counter", found: "Sequence[Standing]") -> "Sequence[str]":
         said = declared[table].in_ledger(table) if table in declared else None
         if said is not None and said.unit == kept.unit and said != kept:
             notes.append(
-                f"the configuration declares another budget of {table} than this one, which holds: the total is "
-                "changed by 'tablewatch budget change', all else is for life"
+                f"the configuration declares another budget of {table} than this one, which holds; write it so there: "
+                "the total is changed by 'tablewatch budget change', all else is for life"
             )
     return notes

@@ -1,5 +1,6 @@
 """A table that gives noisy answers: what is declared of it, where it lives, and the key that puts rows in order."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -39,6 +40,15 @@ class DataSet:
         key = _row_order(project.signature_key()) if declared.unit else ""
         return cls(table, target.subject.relation, replace(target.source, blind=True), declared, key)
 
+    def beside(self, project: Project) -> Mapping[str, str]:
+        """Give the other tables with a budget that live in the same place: the name of each with its relation.
+
+        Two sources are the same place where both are declared in the same words.
+        """
+        others = project.targets([name for name in project.config.budgets if name != self.table])
+        here = _place(self.source)
+        return {one.subject.name: one.subject.relation for one in others if _place(one.source) == here}
+
     @property
     def terms(self) -> Terms:
         """Give the terms under which it is asked."""
@@ -48,6 +58,10 @@ class DataSet:
     def budget(self) -> LedgerBudget:
         """Give its budget as the ledger keeps it."""
         return self.declared.in_ledger(self.table)
+
+
+def _place(source: SourceSpec) -> Sequence[object]:
+    return source.base, source.files, source.url, source.spark, source.table
 
 
 def _row_order(key: bytes) -> str:
