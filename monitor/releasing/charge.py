@@ -13,11 +13,12 @@ from monitor.private.data_set import DataSet
 from monitor.releasing.case import Case
 from monitor.releasing.decide import Decisions
 from monitor.releasing.plan import Plan
+from monitor.releasing.same_table import names_of
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy._ledger import Charge, Refusal
 from remedies.differential_privacy.answers import Terms
-from store import ReleaseEventKind
+from store import ReleaseEventKind, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,19 +57,45 @@ def check_epsilon(decisions: Decisions, plan: Plan) -> None:
         )
     if remedy.epsilon is not None and remedy.epsilon > limit:
         raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
-    if case.release.table in case.project.config.budgets or case.release.re_release == "warn":
+    _check_budgeted(case, plan)
+    with decisions.store.reading() as view:
+        check_spent(case, plan, view)
+
+
+def check_spent(case: Case, plan: Plan, view: View) -> None:
+    """See that the exports of a release do not cost more than it allows, where no budget adds up what they do.
+
+    Raises:
+        Stop: with this one, they do.
+    """
+    remedy, limit = cast("Randomise", plan.remedy), case.release.limits.epsilon
+    if limit is None or case.release.table in case.project.config.budgets or case.release.re_release == "warn":
         return
-    spent = _spent(decisions)
+    spent = _spent(case, view)
     if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
         raise _not_proved(
             f"earlier exports of the release cost epsilon {spent:f} already, and all together may cost {limit:f}"
         )
 
 
-def _spent(decisions: Decisions) -> Decimal:
+def _check_budgeted(case: Case, plan: Plan) -> None:
+    """See that no budget of the table is declared under another name of it: nothing would be charged to that.
+
+    Raises:
+        Stop: one is.
+    """
+    budgets, table = case.project.config.budgets, case.release.table
+    others = [name for name in names_of(case.project, table)[1:] if name in budgets]
+    if others and table not in budgets:
+        raise _not_proved(
+            f"'{plan.name}' costs epsilon, and the budget of '{table}' is declared of '{others[0]}', which is the same "
+            f"table: make it a release of '{others[0]}'"
+        )
+
+
+def _spent(case: Case, view: View) -> Decimal:
     """Add up what the exports of a release have cost a person."""
-    with decisions.store.reading() as view:
-        events = view.release_events(decisions.case.name, ReleaseEventKind.EXPORTED)
+    events = view.release_events(case.name, ReleaseEventKind.EXPORTED)
     return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
 
 

@@ -27,7 +27,7 @@ class Crowd:
         return {"fewest_persons": self.least, "persons_exposed": self.exposed, "rows_linked": self.linked}
 
 
-def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linked: bool) -> Crowd:
+def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linked: bool, apart: bool = False) -> Crowd:
     """Count the persons in each class.
 
     Args:
@@ -35,27 +35,57 @@ def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linke
         classes: of each row, in the same order, the quasi-identifiers as they leave; NULL is a value of its own.
         k: persons among whom everybody hides, at least.
         linked: whether the output tells which rows are of one person.
+        apart: whether each row that names nobody is taken for a person of its own, else all of them for one.
     """
-    import numpy as np
-    import pandas as pd
-
-    from remedies.generalisation import texts_of
-
     if not len(people):
         return Crowd(None, 0, linked)
-    person = pd.factorize(np.array(texts_of(people), dtype=object), use_na_sentinel=False)[0]
-    pairs = pd.DataFrame({"person": person, "group": _numbered(classes)})
+    pairs = _pairs(people, classes, apart=apart)
     if linked:
-        together = pairs.groupby(["person", "group"]).size().reset_index(name="rows")
-        numbers = together[["group", "rows"]]
-        for name, key in (("low", "0123456789abcdef"), ("high", "fedcba9876543210")):
-            together[name] = pd.util.hash_pandas_object(numbers, index=False, hash_key=key)
-        told = together.groupby("person")[["low", "high"]].sum()  # of 128 bits, in any order
+        told = _told(pairs)
         among = told.groupby(["low", "high"])["low"].transform("size")
     else:
         each = pairs.drop_duplicates()
         among = each["group"].map(each["group"].value_counts()).groupby(each["person"]).min()
     return Crowd(int(among.min()), int((among < k).sum()), linked)
+
+
+def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool = False) -> Sequence[int]:
+    """Number the classes of rows as whoever sees which rows are of one person tells them apart; as of `crowd_of`.
+
+    Two rows have the same number where their classes are the same, and those of all rows of the one person and of the
+    other.
+    """
+    pairs = _pairs(people, classes, apart=apart)
+    told = _told(pairs)
+    rows = told.loc[pairs["person"]].reset_index(drop=True).assign(group=pairs["group"])
+    found: Sequence[int] = rows.groupby(["low", "high", "group"]).ngroup().tolist()
+    return found
+
+
+def _pairs(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool) -> "pd.DataFrame":
+    """Give of each row the number of its person and of its class."""
+    import numpy as np
+    import pandas as pd
+
+    from remedies.generalisation import texts_of
+
+    texts = np.array(texts_of(people), dtype=object)
+    person = pd.factorize(texts, use_na_sentinel=False)[0]
+    if apart:
+        nobody = pd.isna(texts)
+        person[nobody] = len(texts) + np.arange(int(nobody.sum()))
+    return pd.DataFrame({"person": person, "group": _numbered(classes)})
+
+
+def _told(pairs: "pd.DataFrame") -> "pd.DataFrame":
+    """Give of each person what all rows together tell: in which classes how many are, as a hash of 128 bits."""
+    import pandas as pd
+
+    together = pairs.groupby(["person", "group"]).size().reset_index(name="rows")
+    numbers = together[["group", "rows"]]
+    for name, key in (("low", "0123456789abcdef"), ("high", "fedcba9876543210")):
+        together[name] = pd.util.hash_pandas_object(numbers, index=False, hash_key=key)
+    return together.groupby("person")[["low", "high"]].sum()  # in any order
 
 
 def _numbered(classes: "pd.DataFrame") -> Sequence[int]:

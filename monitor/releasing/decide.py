@@ -13,7 +13,7 @@ from monitor.releasing.declared import declared_digest
 from monitor.releasing.plan import Kind, find_plan, kinds_of
 from monitor.releasing.standing import Standing, standing
 from monitor.releasing.state import state_of
-from store import ReleaseEvent, ReleaseEventKind, Store
+from store import ReleaseEvent, ReleaseEventKind, Store, View
 
 _LONGEST: Final = 2_000
 
@@ -28,10 +28,13 @@ class Decisions:
     def standing(self) -> Standing:
         """Give what they amount to now."""
         with self.store.reading() as view:
-            events = view.release_events(self.case.name)
-        release = self.case.release
-        now = self.case.project.clock.now()
-        return standing(events, digest=self.case.digest, expires_after=release.expires_after, now=now)
+            return self.standing_in(view)
+
+    def standing_in(self, view: View) -> Standing:
+        """Give what the decisions that are in sight amount to now."""
+        case = self.case
+        now, after = case.project.clock.now(), case.release.expires_after
+        return standing(view.release_events(case.name), digest=case.digest, expires_after=after, now=now)
 
     def approve(self, remedy: str, *, by: str, note: str) -> Standing:
         """Approve a remedy, for the table as it is now.

@@ -61,7 +61,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
         now = decisions.case.project.clock.now()
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
-        passed.registry.remember(event, pairs)
+        passed.registry.remember(event, pairs, check=passed.check_on_record)
         made.append(event)
         reached(FailPoint.BEFORE_EXPORT_NAMED)
 
@@ -96,9 +96,8 @@ class _Records:
 
     def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
         """Prove them, and compare them with earlier exports."""
-        case, plan = self._passed.decisions.case, self._passed.plan
-        proof = self._proof(draft)
-        pairs = None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._treated)
+        plan = self._passed.plan
+        proof, pairs = self._proved(draft)
         earlier = () if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs)
         findings = Findings(
             rows=proof.rows,
@@ -112,11 +111,12 @@ class _Records:
         )
         return findings, pairs
 
-    def _proof(self, draft: Path) -> Proof:
-        case = self._passed.decisions.case
+    def _proved(self, draft: Path) -> tuple[Proof, PersonPairs | None]:
+        case, plan = self._passed.decisions.case, self._passed.plan
         try:
-            return prove(case, self._passed.plan, self._treated, draft, self._written, case.project.clock)
-        except Refused as error:
+            proof = prove(case, plan, self._treated, draft, self._written, case.project.clock)
+            return proof, None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._treated)
+        except (Misfit, Refused) as error:
             raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
 
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.charge import check_spent
 from monitor.releasing.decide import Decisions
 from monitor.releasing.declared import declared_digest
 from monitor.releasing.people import Registry
-from monitor.releasing.plan import Plan, find_plan, kinds_of
+from monitor.releasing.plan import Kind, Plan, find_plan, kinds_of
 from monitor.releasing.standing import Decision, Standing
 from monitor.releasing.state import COLUMN_GONE, state_of
+from store import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,24 @@ class Passed:
         Raises:
             Stop: it does not, or is not; a release whose table has changed is on hold then.
         """
-        now = self.decisions.standing()
-        if now.decision is not Decision.APPROVED or now.event != self.found.event:
-            raise _held(
-                "release.not_approved", f"'{self.decisions.case.name}' is not approved any more: {now.said}", ""
-            )
+        self._check_standing(self.decisions.standing())
         check_same_table(self.decisions)
         _check_declared(self.decisions, self.found, self.plan)
+
+    def check_on_record(self, view: View) -> None:
+        """See, in the step in which the export goes on record, that nothing was decided and nothing spent since.
+
+        Raises:
+            Stop: the approval does not stand any more, or another export has cost what this one needs.
+        """
+        self._check_standing(self.decisions.standing_in(view))
+        if self.plan.kind is Kind.RANDOMISED:
+            check_spent(self.decisions.case, self.plan, view)
+
+    def _check_standing(self, now: Standing) -> None:
+        if now.decision is not Decision.APPROVED or now.event != self.found.event:
+            message = f"'{self.decisions.case.name}' is not approved any more: {now.said}"
+            raise _held("release.not_approved", message, "")
 
 
 def check_same_table(decisions: Decisions) -> None:

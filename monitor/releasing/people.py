@@ -1,6 +1,6 @@
 """Compare whom a release holds with whom earlier exports of the same table held, by keyed signatures only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -11,8 +11,11 @@ from checks._counts import PersonPairs
 from checks._counts import Release as Earlier
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
+from monitor.releasing.crowd import linked_classes
 from monitor.releasing.decide import Decisions
+from monitor.releasing.linked import classes_of, pseudonyms_in
 from monitor.releasing.plan import Kind
+from monitor.releasing.same_table import names_of
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, StoredCounts, StoreError, View, reached
 
 if TYPE_CHECKING:
@@ -57,9 +60,9 @@ def exposed_said(one: Mapping[str, Json]) -> str:
     return " and ".join(said)
 
 
-def subject_of(case: Case) -> str:
+def subject_of(table: str) -> str:
     """Name what exports are remembered under: the table, since its releases are of the same people."""
-    return f"{case.release.table} exports"
+    return f"{table} exports"
 
 
 def export_name(event: ReleaseEvent) -> str:
@@ -68,7 +71,13 @@ def export_name(event: ReleaseEvent) -> str:
 
 
 def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
-    """Give whom the output holds, and in which class, as signatures; None without a person key."""
+    """Give whom the output holds, and in which class, as signatures; None without a person key.
+
+    Where a pseudonym links the rows of a person, those of all of them together are the class.
+
+    Raises:
+        Misfit: a value has no text.
+    """
     person = case.release.person_key
     if person is None or treated.people is None:
         return None
@@ -76,8 +85,12 @@ def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
 
     after = treated.frame
     people = texts_of(treated.people)
-    grouped = [name for name in case.quasi if name in after.columns]
-    cells = list(zip(*(texts_of(after[name]) for name in grouped), strict=True)) if grouped else [()] * len(after)
+    cells: Sequence[Sequence[str | None]]
+    if len(after) and pseudonyms_in(case, after):
+        cells = [(str(number),) for number in linked_classes(treated.people, classes_of(case, after))]
+    else:
+        grouped = [name for name in case.quasi if name in after.columns]
+        cells = list(zip(*(texts_of(after[name]) for name in grouped), strict=True)) if grouped else [()] * len(after)
     named = [place for place, one in enumerate(people) if one is not None]
     persons = _signed([str(people[place]) for place in named], case.key, b"exported person")
     classes = _signed([_joined(cells[place]) for place in named], case.key, b"exported class")
@@ -87,16 +100,21 @@ def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first."""
+    """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first.
+
+    `names`: all that the table is called in the configuration.
+    """
 
     decisions: Decisions
     known: Sequence[ReleaseEvent]
+    names: Sequence[str]
 
     @classmethod
     def of(cls, decisions: Decisions) -> "Registry":
         """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
+        names = names_of(decisions.case.project, decisions.case.release.table)
         with decisions.store.reading() as view:
-            return cls(decisions, _of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), decisions.case))
+            return cls(decisions, _of_table(view, names), names)
 
     def compared(self, pairs: PersonPairs | None) -> Sequence[Exposure] | None:
         """Compare with every earlier export of the table; None where that cannot be done, and there is none.
@@ -115,16 +133,17 @@ class Registry:
                 _check_exposure(case, one)
         return found
 
-    def remember(self, event: ReleaseEvent, pairs: PersonPairs | None) -> None:
+    def remember(self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[View], None]) -> None:
         """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
 
-        Whom an export held that was stopped in between, and so gave out no file, is forgotten by the next.
+        Whom an export held that was stopped in between, and so gave out no file, is forgotten by the next. `check`
+        looks in the same step whether it may still be remembered: nobody else writes in between.
 
         Raises:
-            Stop: another export of the table was remembered since this one began.
+            Stop: another export of the table was remembered since this one began; or as `check`.
             StoreError: it cannot be written.
         """
-        decisions, subject = self.decisions, subject_of(self.decisions.case)
+        decisions, subject = self.decisions, subject_of(self.decisions.case.release.table)
         self._check_alone()
         if pairs is not None:
             self._remember_pairs(Earlier(export_name(event), event.recorded_at, pairs))
@@ -134,6 +153,7 @@ class Registry:
             alone = len(exports) == len(self.known)
             book.forget_all_but(subject, [export_name(one) for one in (*exports, *([event] if alone else []))])
             if alone:
+                check(book)
                 book.add_release_event(event)
         if not alone:
             raise self._overtaken()
@@ -141,7 +161,7 @@ class Registry:
     def _remember_pairs(self, held: Earlier) -> None:
         decisions = self.decisions
         try:
-            StoredCounts(decisions.store).remember_release(subject_of(decisions.case), held)
+            StoredCounts(decisions.store).remember_release(subject_of(decisions.case.release.table), held)
         except StoreError:  # another export that ended meanwhile has forgotten what this one began
             self._check_alone()
             raise
@@ -152,7 +172,7 @@ class Registry:
                 raise self._overtaken()
 
     def _exports(self, view: View) -> Sequence[ReleaseEvent]:
-        return _of_table(view.release_events(kind=ReleaseEventKind.EXPORTED), self.decisions.case)
+        return _of_table(view, self.names)
 
     def _overtaken(self) -> Stop:
         message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
@@ -174,15 +194,17 @@ class Registry:
 
     def _exposures(self, pairs: PersonPairs) -> Sequence[Exposure]:
         case, found = self.decisions.case, []
-        kept = {one.name: one for one in StoredCounts(self.decisions.store).releases(subject_of(case))}
+        counts = StoredCounts(self.decisions.store)
+        kept = {one.name: one for name in self.names for one in counts.releases(subject_of(name))}
         for event in self.known:
             name = export_name(event)
             found.append(_exposure(name, event.recorded_at, kept.get(name), pairs, case.k))
         return found
 
 
-def _of_table(events: Sequence[ReleaseEvent], case: Case) -> Sequence[ReleaseEvent]:
-    mine = [one for one in events if one.body.get("table") == case.release.table]
+def _of_table(view: View, names: Sequence[str]) -> Sequence[ReleaseEvent]:
+    events = view.release_events(kind=ReleaseEventKind.EXPORTED)
+    mine = [one for one in events if one.body.get("table") in names]
     return [one for one in mine if one.body.get("kind") == Kind.TABLE.value]
 
 

@@ -10,9 +10,9 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
-from monitor.releasing.crowd import Crowd, crowd_of
 from monitor.releasing.harmless import check_harmless
 from monitor.releasing.leaving import harmless, one_of_each, shuffled, with_pseudonyms
+from monitor.releasing.linked import crowd_in, too_alike
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.verdict import judge
 from monitor.treatment.given import read, reading
@@ -111,6 +111,7 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     Raises:
         Stop: it does not hold that, or is not what was written.
         Refused: it is not as it was randomised.
+        Misfit: it holds values that cannot be told apart.
     """
     exact = getattr(plan.remedy, "columns", ()) if plan.kind is Kind.RANDOMISED else case.quasi
     place = written.exactly([name for name in exact if name in plan.columns]).place(draft)
@@ -120,13 +121,16 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     check_harmless(draft, columns)
     if plan.kind is Kind.RANDOMISED:
         return _randomised(case, plan, treated, read(place))
+    _check_flat(case, treated.frame)
     verdict = judge(case, place, columns=columns, clock=clock)
-    far, of_input = _from_input(case, place, treated, draft)
-    crowd = _crowd(case, plan, treated)
+    references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
+    far, of_input = _from_input(case, place, treated, references)
+    crowd = crowd_in(case, treated.frame, treated.people)
     few = case.release.limits.least_k is not None and crowd is not None and crowd.exposed > 0
     why = [verdict.why] if not verdict.holds else []
     why += [far] if far else []
     why += [f"{_persons(crowd.exposed)} alike with fewer than {case.k - 1} others"] if few and crowd else []
+    why += too_alike(case, treated.frame, treated.people, references=references, out=draft)
     reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
     if why:
         raise NotProved("; ".join(why), reached)
@@ -137,17 +141,31 @@ def _persons(many: int) -> str:
     return "1 person is" if many == 1 else f"{many:,} persons are"
 
 
-def _crowd(case: Case, plan: Plan, treated: Treated) -> Crowd | None:
-    """Count persons in the place of rows; None without a person key."""
-    if treated.people is None:
-        return None
-    grouped = [name for name in case.quasi if name in plan.columns]
-    linked = any(name in plan.columns for name in case.release.pseudonyms)
-    frame = one_of_each(treated.frame[grouped], grouped)
-    return crowd_of(treated.people, frame, k=case.k, linked=linked)
+def _check_flat(case: Case, frame: "pd.DataFrame") -> None:
+    """See that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
+
+    Raises:
+        NotProved: one is.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    for name in (*(one for one in case.quasi if one in frame.columns), *_close(case, frame)):
+        kind = frame[name].dtype
+        if isinstance(kind, pd.ArrowDtype) and pa.types.is_nested(kind.pyarrow_dtype):
+            raise NotProved(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
 
 
-def _from_input(case: Case, place: Place, treated: Treated, draft: Path) -> tuple[str | None, Mapping[str, Json]]:
+def _close(case: Case, frame: "pd.DataFrame") -> Sequence[str]:
+    """Name the sensitive columns of a treated table that have to be close to the one that was given."""
+    if case.release.limits.t is None or not len(frame):
+        return ()
+    return [name for name in case.sensitive if name in frame.columns]
+
+
+def _from_input(
+    case: Case, place: Place, treated: Treated, references: "Mapping[str, Frequencies]"
+) -> tuple[str | None, Mapping[str, Json]]:
     """Measure how far the file's groups are from the table that was given; the check measures it from the file itself.
 
     Gives what is too far, if anything is, and the distance of each sensitive column.
@@ -158,16 +176,14 @@ def _from_input(case: Case, place: Place, treated: Treated, draft: Path) -> tupl
     from remedies.generalisation._distances import farthest
 
     limit = case.release.limits.t
-    there = set(map(str, treated.frame.columns))
-    columns = [name for name in case.quasi if name in there]
-    secrets = [name for name in case.sensitive if name in there]
-    if limit is None or not columns or not len(treated.frame):
+    columns = [name for name in case.quasi if name in treated.frame.columns]
+    if limit is None or not columns:
         return None, {}
     far, found = [], {}
-    for name in secrets:
+    for name, reference in references.items():
         counts = count(place, [*columns, name], called=count_name([*columns, name]))
         try:
-            one = farthest(counts, columns, name, distance="equal", reference=_reference(treated, name, draft))
+            one = farthest(counts, columns, name, distance="equal", reference=reference)
         except Misfit as error:
             raise NotProved(str(error)) from None
         found[name] = one.t
@@ -210,6 +226,11 @@ def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame")
         raise NotProved("the release has no limit on epsilon, by which alone a randomised table can be judged")
     if treated.bill is None:
         raise NotProved("nothing was randomised")
+    if treated.people is not None and _most_rows(treated.people) > remedy.rows_per_unit:
+        raise NotProved(
+            f"somebody has more rows than the {remedy.rows_per_unit:,} for which '{plan.name}' prices a person, so its "
+            "epsilon does not hold; give it 'rows_per_unit'"
+        )
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
     keep_to_epsilon(mechanism, limit)
     guarantee = remedy.guarantee(mechanism, after)
@@ -220,3 +241,8 @@ def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame")
         reached=guarantee.reached,
         epsilon=None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
     )
+
+
+def _most_rows(people: "pd.Series[Any]") -> int:
+    """Give how many rows a person has at most; rows that name nobody are taken for one person's."""
+    return int(people.value_counts(dropna=False).max()) if len(people) else 0

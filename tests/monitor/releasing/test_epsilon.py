@@ -7,7 +7,8 @@ import pytest
 
 from monitor.frame.problem import Stop
 from monitor.private.data_set import DataSet
-from tests.monitor.releasing.desk import Desk, rows_of
+from monitor.releasing import gate
+from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
 
 RANDOMISE: dict[str, Any] = {
     "remedy": "randomise",
@@ -78,6 +79,50 @@ def test_each_export_is_charged_to_the_budget(desk: Desk) -> None:
     with pytest.raises(Stop):
         desk.export("out3.csv", remedy="randomise")
     assert not Path(desk.folder / "out3.csv").exists()
+
+
+@pytest.mark.parametrize(("rows", "leaves"), [(1, False), (2, True)])
+def test_the_epsilon_of_a_person_is_that_of_all_rows(desk: Desk, rows: int, leaves: bool) -> None:
+    """Who has two rows is not protected by the price of one."""
+    frame = people().assign(id=[f"p{number // 2}" for number in range(40)])
+    recipe = {**RANDOMISE, "rows_per_unit": rows}
+    desk.write(frame, limits={"epsilon": 1}, person_key="id", remedies=[recipe]).approve("randomise")
+    if leaves:
+        assert desk.export(remedy="randomise").event.body["epsilon"] == "1"
+        return
+    with pytest.raises(Stop, match="somebody has more rows than the 1 for which 'randomise' prices a person"):
+        desk.export(remedy="randomise")
+    assert "out.parquet" not in desk.files()
+
+
+def test_two_randomised_exports_at_once_add_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who ends second has not seen what the first cost when it began."""
+    desk.write(limits={"epsilon": 1.5}, remedies=[RANDOMISE]).approve("randomise")
+    check = gate.Passed.check_again
+    ended: list[int] = []
+
+    def another_ends(passed: gate.Passed) -> None:
+        if not ended:
+            ended.append(1)
+            desk.export("first.csv", remedy="randomise")
+        check(passed)
+
+    monkeypatch.setattr(gate.Passed, "check_again", another_ends)
+    with pytest.raises(Stop, match="cost epsilon 1 already"):
+        desk.export("second.csv", remedy="randomise")
+    assert desk.files() == ["first.csv", "people.parquet", "tablewatch.yaml"]
+
+
+def test_a_budget_under_another_name_of_the_table_is_not_passed_by(desk: Desk) -> None:
+    """Nothing would be charged for what is told of the same people."""
+    _budgeted(desk)
+    twin = {"table": "twin", "columns": COLUMNS, "limits": {"epsilon": 1}, "remedies": [RANDOMISE]}
+    desk.more |= {"tables": [{"name": name, "source": "lake", "table": "people"} for name in ("people", "twin")]}
+    desk.more["releases"] = {"other": twin}
+    desk.write().approve("randomise", name="other")
+    with pytest.raises(Stop, match="the budget of 'twin' is declared of 'people', which is the same table"):
+        desk.export(remedy="randomise", name="other")
+    assert desk.files() == ["people.parquet", "tablewatch.yaml"]
 
 
 def test_without_a_budget_the_exports_of_a_release_add_up(desk: Desk) -> None:

@@ -15,6 +15,7 @@ from checks._counts import Release as Earlier
 from checks.risk._composition import intersect_signed, left_over_signed
 from monitor.frame.problem import Stop
 from monitor.releasing.crowd import crowd_of
+from monitor.releasing.same_table import names_of
 from monitor.releasing.standing import Decision
 from store import Book, StoredCounts, StoreError
 from tests.monitor.releasing.desk import COLUMNS, Desk, people
@@ -123,6 +124,44 @@ def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
     twice.approve(name="other")
     found = twice.export("second.parquet", name="other")
     assert _exposure(found) == (expected, 0)
+
+
+def test_another_name_of_the_table_is_the_same_table(twice: Desk) -> None:
+    """Its exports hold the same people: they are compared, in both directions."""
+    twice.more = {
+        "tables": [{"name": name, "source": "lake", "table": "people"} for name in ("people", "twin")],
+        "releases": {
+            "other": {**twice.release, "table": "twin", "columns": {**COLUMNS, "sex": "other"}, "re_release": "warn"}
+        },
+    }
+    twice.write().approve(name="other")
+    assert _exposure(twice.export("second.parquet", name="other")) == (0, 0)
+    twice.approve()
+    (first, second) = twice.export("third.parquet").event.body["earlier"]  # type: ignore[misc] # two
+    assert (first["export"][:8], second["export"][:6]) == ("extract ", "other ")  # type: ignore[call-overload, index] # plain data
+
+
+@pytest.mark.parametrize(
+    ("source", "table", "same"),
+    [
+        ({"files": "people.parquet"}, "people", ["people", "twin"]),
+        ({"files": "*.parquet"}, "people", ["people"]),
+        ({"files": "more/people.parquet"}, "people", ["people"]),
+        ({"url": "sqlite:///people.sqlite"}, "people", ["people"]),
+        ({"files": "people.parquet"}, "others", ["people"]),
+    ],
+)
+def test_a_name_is_of_the_same_table_where_it_lives_in_the_same_place(
+    desk: Desk, source: Mapping[str, str], table: str, same: Sequence[str]
+) -> None:
+    """Whatever the source is called."""
+    desk.more = {
+        "sources": {"lake": dict(desk.source), "pond": source},
+        "tables": [{"name": "people", "source": "lake"}, {"name": "twin", "source": "pond", "table": table}],
+    }
+    desk.write()
+    with desk.decisions() as decisions:
+        assert names_of(decisions.case.project, "people") == same
 
 
 def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
