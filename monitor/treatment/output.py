@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -43,15 +44,31 @@ def check_place(out: Path, *, given: str, force: bool) -> None:
 def check_not_read(out: Path, place: Place) -> None:
     """See that a file is none of those that a table is read from, by its name, a pattern or the configuration.
 
+    Nor may it become one: a table that is read from all files of a folder would hold what was made of it.
+
     Raises:
-        Stop: it is one of them.
+        Stop: it is one of them, or would be.
     """
     source = place.target.source
-    if source.files is None or not out.exists():
+    if source.files is None:
+        return
+    if not out.exists():
+        pattern = (source.base.resolve() / source.files).parts
+        if source.table is not None and _would_be_read(pattern, (out.parent.resolve() / out.name).parts):
+            raise _refused(f"'{out}' would be a file that is read", "write to another folder, or by another name")
         return
     read = glob.iglob(source.files, root_dir=source.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
     if any(out.samefile(source.base / path) for path in read):
         raise _refused(f"'{out}' is a file that is read", "write to another file")
+
+
+def _would_be_read(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    """Say whether a pattern, part by part, matches a path; `**` is any number of folders."""
+    if not pattern or not path:
+        return not path and all(one == "**" for one in pattern)
+    if pattern[0] == "**":
+        return _would_be_read(pattern[1:], path) or _would_be_read(pattern, path[1:])
+    return fnmatchcase(path[0], pattern[0]) and _would_be_read(pattern[1:], path[1:])
 
 
 def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found]) -> Found:

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.frame.problem import Stop
+from monitor.releasing import certificate, gate, treat
 from monitor.releasing import export as export_module
-from monitor.releasing import gate, treat
 from monitor.releasing.standing import Decision
+from monitor.treatment.output import check_not_read
 from store import ReleaseEventKind
 from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
 
@@ -125,7 +126,7 @@ def test_an_approval_that_is_taken_back_during_the_export_counts(desk: Desk, mon
 def test_a_hold_at_the_last_moment_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """After everything was looked at once more, before the export is on record."""
     desk.approve()
-    made = export_module.certificate
+    made = certificate.certificate
 
     def holds_and_certifies(*words: object, **more: object) -> object:
         with desk.decisions() as decisions:
@@ -243,6 +244,32 @@ def test_a_column_that_is_called_like_a_formula_leaves_as_parquet_only(desk: Des
     with pytest.raises(Stop, match=r"take the name of column '=born' for a formula"):
         desk.given_out("out.csv", columns=columns)
     assert desk.export("out.parquet").event.body["quasi_identifiers"] == ["=born", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("files", "out", "would"),
+    [
+        ("in/*.parquet", "in/out.parquet", True),
+        ("in/**/*.parquet", "in/deep/er/out.parquet", True),
+        ("in/**/*.parquet", "in/out.parquet", True),
+        ("in/**/*.parquet", "out.parquet", False),
+        ("in/*.parquet", "in/out.csv", False),
+        ("in/*.parquet", "in/deep/out.parquet", False),
+        ("in/people.parquet", "in/out.parquet", False),
+    ],
+)
+def test_an_output_does_not_become_a_part_of_the_table(desk: Desk, files: str, out: str, would: bool) -> None:
+    """Where all files of a folder are one table, it would hold next time what was made of it."""
+    (desk.folder / "in" / "deep" / "er").mkdir(parents=True)
+    people().to_parquet(desk.folder / "in" / "people.parquet")
+    desk.source = {"files": files, "table": "people"}
+    desk.write()
+    with desk.decisions() as decisions:
+        if not would:
+            check_not_read(desk.folder / out, decisions.case.place)
+            return
+        with pytest.raises(Stop, match="would be a file that is read"):
+            check_not_read(desk.folder / out, decisions.case.place)
 
 
 def test_a_file_that_breaks_a_limit_leaves_nothing(desk: Desk) -> None:

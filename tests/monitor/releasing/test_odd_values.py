@@ -111,6 +111,19 @@ def test_no_exact_group_is_smaller_than_k(desk: Desk, values: str, end: str) -> 
                 assert remedy != AS_IT_IS or each < K or values == "texts", remedy
 
 
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+@pytest.mark.parametrize("pair", [(0.0, -0.0), (float("nan"), -float("nan"))])
+def test_what_an_engine_takes_for_one_value_is_written_as_one(desk: Desk, pair: tuple[float, float], end: str) -> None:
+    """Two and two are four only where nobody can tell them apart by their bits."""
+    frame = pd.concat([_frame(list(pair), each=2), _frame([1.0], each=4)], ignore_index=True)
+    draft = desk.folder / f"out.{end}"
+    assert _given_out(_desk(desk, frame), AS_IT_IS, draft)
+    _check_exact(draft)
+    if end == "parquet":
+        cells = pq.read_table(draft)["odd"].combine_chunks().buffers()[1].to_pybytes()
+        assert len({cells[place : place + 8] for place in range(0, 64, 8)}) == 2
+
+
 @pytest.mark.parametrize("name", ['a"; DROP TABLE output; --', "select", "count", "n", "output", "Sex.", "a,b", "行"])
 def test_a_column_may_be_called_anything(desk: Desk, name: str) -> None:
     """It is grouped by all the same."""
