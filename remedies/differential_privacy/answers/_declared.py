@@ -64,8 +64,12 @@ class Declared(Declaration):
 
     @property
     def unit_name(self) -> str:
-        """Name the privacy unit: `row`, or the columns that say whose a row is, however they are ordered."""
-        return ", ".join(sorted(self.unit)) or ROW
+        """Name the privacy unit: `row`, or the columns that say whose a row is, however they are ordered.
+
+        A pair in either direction is another unit than both columns as they stand, of which it holds two.
+        """
+        columns = ", ".join(sorted(self.unit))
+        return f"pair of {columns}" if self.pairs and columns else columns or ROW
 
     def cells(self, column: str) -> Cells:
         """Give the cells of a column.

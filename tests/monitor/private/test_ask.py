@@ -357,3 +357,15 @@ def test_a_budget_knows_its_terms(tmp_path: Path) -> None:
     other = data_set(tmp_path, unit=["sex", "who"])
     assert one.budget == other.budget
     assert Budget.model_validate({"total": "2"}).in_ledger("t").total == 2 * 10**9
+
+
+def test_a_pair_in_either_direction_has_a_budget_of_its_own(store: Store, tmp_path: Path) -> None:
+    """Who takes `pairs` out of the configuration protects half of it, which is not charged to the pair's budget."""
+    pair = data_set(tmp_path, unit=["who", "sex"], pairs=["sex", "who"])
+    one_way = data_set(tmp_path, unit=["who", "sex"])
+    assert (pair.budget.unit, one_way.budget.unit) == ("pair of sex, who", "sex, who")
+    at = Counter.of(store, tmp_path, pair)
+    assert isinstance(at.teller.tell(pair, statistic()), Told)
+    with pytest.raises(NotRecorded):
+        at.teller.tell(one_way, statistic())
+    assert at.spent(pair) == TENTH
