@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.leaving import RUNS
+from monitor.releasing.leaving import RUNS, UNSEEN
 
 
 def check_harmless(draft: Path, columns: Sequence[str]) -> None:
@@ -19,10 +19,15 @@ def check_harmless(draft: Path, columns: Sequence[str]) -> None:
     with draft.open(encoding="utf-8", newline="") as opened:
         for cells in csv.reader(opened):
             for place, cell in enumerate(cells):
-                if cell.startswith(RUNS) and not _is_number(cell):
+                if _begins_as_formula(cell) and not _is_number(cell):
                     named = columns[place] if place < len(columns) else "a column without a name"
                     message = f"the output was read again and is refused: a spreadsheet would run cells of '{named}'"
                     raise Stop(ExitCode.FAILED, Problem("release.formula", message, hint="write a .parquet file"))
+
+
+def _begins_as_formula(cell: str) -> bool:
+    seen = next((place for place, sign in enumerate(cell) if sign not in UNSEEN), len(cell))
+    return cell.startswith(RUNS) or cell[seen:].startswith(RUNS)
 
 
 def _is_number(cell: str) -> bool:

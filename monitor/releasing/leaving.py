@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 RUNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - a spreadsheet runs these, too
 """How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
 
+_UNSEEN: Final = ((0, 32), (127, 160), (0xAD, 0xAD), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x2064))
+UNSEEN: Final = "".join(chr(sign) for first, last in _UNSEEN for sign in range(first, last + 1)) + "\u3000\ufeff"
+"""Blanks, controls and marks that nobody sees, which a reader may pass over before a formula."""
+
 
 def read_columns(case: Case, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
     """Read some columns of the table, and the person key where the release has one, with Arrow's types.
@@ -85,7 +89,8 @@ def _one_of_each(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _quoted(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    risky = column.str.startswith(RUNS).fillna(value=False).astype(bool)
+    begins = column.str.startswith(RUNS) | column.str.lstrip(UNSEEN).str.startswith(RUNS)
+    risky = begins.fillna(value=False).astype(bool)
     return column.where(~risky, "'" + column) if risky.any() else column
 
 

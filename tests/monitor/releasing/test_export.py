@@ -216,7 +216,10 @@ def test_no_statistics_and_no_metadata_of_pandas_leave(desk: Desk) -> None:
     assert not any(group.column(place).is_stats_set for place in range(group.num_columns))
 
 
-@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])  # noqa: RUF001 - meant
+@pytest.mark.parametrize(
+    "sign",
+    ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", " =", "\ufeff=", "\x0b\u3000@"],
+)
 def test_no_cell_of_a_csv_file_is_a_formula(desk: Desk, sign: str) -> None:
     """An apostrophe stands before it; numbers below zero stay numbers."""
     frame = people().assign(ill=[f"{sign}cmd|calc" if number // 8 % 2 else "a=b" for number in range(40)], born=-5)
