@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from checks import Check, Kind, Status
+from checks import Check, Kind, Message, Status
 from incidents import Incident, Watch
 from monitor.config import Release, Table
 from monitor.config._releases import release_checks
@@ -48,13 +48,15 @@ class HeldBy:
 
     `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
     `decision` (somebody put it on hold, or what was approved is configured otherwise now), or why a check could not be
-    evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise.
+    evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise. `what`: what the
+    incident is about, in a check's words or in a person's.
     """
 
     check_id: str | None
     reason: str
     since: datetime | None
     incident: int | None = None
+    what: Message | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ class ReleaseState:
         """Say in a few words what holds it, or who approved it."""
         if self.standing.decision is not Decision.NONE:
             return self.standing.said
-        return ", ".join(
-            " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
+        return "; ".join(
+            " ".join(filter(None, [str(one.what or one.check_id or ""), f"({_number_or_reason(one)})"]))
             for one in self.held_by
         )
 
@@ -145,7 +147,7 @@ class _Gate:
             yield HeldBy(None, NOTHING_ASKED, None)
         silent = {one.check_id: one.reason for one in self.table.not_evaluated}
         incidents = list(self._incidents())
-        yield from (HeldBy(one.check_id, INCIDENT, one.last.detected_at, one.id) for one in incidents)
+        yield from (HeldBy(one.check_id, INCIDENT, one.last.detected_at, one.id, _what(one)) for one in incidents)
         for check_id in sorted(self.checks.keys() - {one.check_id for one in incidents}):
             watch = self.watches.get(check_id)
             if watch is None:
@@ -180,3 +182,12 @@ def _state(name: str, release: Release, gate: _Gate, decided: Standing) -> Relea
         since = decided.until if decided.decision is Decision.EXPIRED else decided.event.recorded_at
         return ReleaseState(name, release, since, held_by, decided)
     return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)
+
+
+def _number_or_reason(one: HeldBy) -> str:
+    return f"#{one.incident}" if one.incident else one.reason
+
+
+def _what(incident: Incident) -> Message | str:
+    """Give what an incident is about; braces in a title that a person wrote are no places."""
+    return Message(incident.title, incident.title_values) if incident.title_values else incident.title

@@ -98,7 +98,7 @@ def _held(one: HeldBy) -> Message:
         case reason if reason == NOTHING_ASKED:
             return Message("no limit is asked of it")
         case reason if reason == INCIDENT:
-            return Message("{check}: incident {number}", values)
+            return Message("{what} (incident {number})", values | {"what": one.what or one.check_id})
         case reason if reason == NEVER_RAN:
             return Message("{check} has not run yet", values)
         case reason if reason == _FAILS:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checks import UnknownReason
+from checks import Message, UnknownReason
 from incidents import NOT_RUN
 from monitor.config import Release
 from monitor.figures.releases import HeldBy, ReleaseState, ReleaseWord
@@ -52,7 +52,12 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(event(), after=timedelta(days=3)), "the approval by privacy-desk has expired"),
         (state(event(), digest="other"), "its configuration has changed since privacy-desk approved it"),
         (state(), "every limit was evaluated, and holds"),
-        (state(held_by=[HeldBy("people.k", "incident", AT, 7)]), "people.k: incident 7"),
+        (state(held_by=[HeldBy("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
+        (
+            state(held_by=[HeldBy("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]),
+            "1,200 rows are alike (incident 7)",
+        ),
+        (state(held_by=[HeldBy(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
         (state(held_by=[HeldBy("people.k", "fail", AT)]), "people.k fails"),
         (state(held_by=[HeldBy("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
         (state(held_by=[HeldBy(None, "no-limits", None)]), "no limit is asked of it"),
