@@ -136,6 +136,10 @@ _WORDED: Final[Sequence[tuple[str, type[duckdb.Error]]]] = (
 )
 
 _MISFIT: Final = "a value does not fit the type of its column, or a file is not in its format; see csv.types"
+_MALFORMED: Final = (
+    "a file is not in its format (a row of another length, a quote that does not close, line ends of two kinds), "
+    "or a value does not fit the type of its column; see csv.types"
+)
 
 _TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
     (duckdb.PermissionException, PermissionDenied, "the statement reaches for files or settings that are locked"),
@@ -145,6 +149,6 @@ _TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
     (duckdb.CatalogException, QueryFailed, "the statement names a table or function that does not exist"),
     (duckdb.BinderException, QueryFailed, "the statement names a column or function that does not exist or fit"),
     (duckdb.ConversionException, QueryFailed, _MISFIT),
-    (duckdb.InvalidInputException, QueryFailed, _MISFIT),
+    (duckdb.InvalidInputException, QueryFailed, _MALFORMED),
     (duckdb.Error, QueryFailed, "the statement failed"),
 )

@@ -203,6 +203,15 @@ def test_a_value_that_breaks_the_detected_type_is_not_printed(tmp_path: Path) ->
         assert "canary" not in str(caught.value)
 
 
+def test_line_ends_of_two_kinds_are_said_to_be_possible(tmp_path: Path) -> None:
+    """A last line that another program appended fails the statement; what may be wrong is named."""
+    (tmp_path / "a.csv").write_bytes(b"n,word\r\n" + b"1,canary\r\n" * 50_000 + b"1,canary\n")
+    with open_source(spec(tmp_path, "a.csv")) as source:
+        with pytest.raises(QueryFailed, match=r"line ends of two kinds.*csv\.types \(InvalidInput") as caught:
+            source.fetch(source.compile(source.table("a").count().as_table()))
+        assert "canary" not in str(caught.value)
+
+
 def test_a_file_that_goes_away_is_a_table_that_is_gone(tmp_path: Path, write: Write) -> None:
     """A file that went away during the pass is told as such; the source's other tables are still there."""
     write("a.csv")
