@@ -1,5 +1,6 @@
 """Say to a person how a release stands, what each remedy would reach, and what left."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -59,7 +60,9 @@ def draw_comparison(console: Console, name: str, found: Comparison) -> None:
         console.print(Text.assemble(("RECOMMENDED", "green"), f": {visible(found.recommended)}; {found.reason}"))
         command = next((one.command for one in found.tried if one.name == found.recommended), None)
         if command:
-            console.print(Text(f"  again: {visible(command)}", "dim"), soft_wrap=True)
+            console.print(Text(f"  the same again: {visible(command)}", "dim"), soft_wrap=True)
+        chosen = shlex.join(["tablewatch", "release", "approve", name, "--remedy", found.recommended])
+        console.print(Text(f"  next: {visible(chosen)} --by WHO --note WHY, then export", "dim"), soft_wrap=True)
     console.print(Text(_NO_STATEMENT, "dim"))
 
 

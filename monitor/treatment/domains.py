@@ -40,7 +40,7 @@ def domains_for(
     said, problems = _inline(inline)
     columns = columns or tuple(dict.fromkeys((*released, *said)))
     if not columns and not problems:
-        problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain '{_FORMS}'"))
+        problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain {_FORMS}"))
     found: dict[str, Cells | Limits] = {**declared, **said}
     taken, faults = _others(others, found)
     problems += faults

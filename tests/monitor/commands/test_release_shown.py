@@ -102,6 +102,7 @@ def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:
     said = shop("release", "compare", "survey", "--html", "remedies.html", "--locale", "ja")
     assert said.code == 0, said.err
     assert "RECOMMENDED" in said.out
+    assert "next: tablewatch release approve survey --remedy generalise --by WHO --note WHY" in said.out
     page = (shop.folder / "remedies.html").read_text(encoding="utf-8")
     assert '<html lang="ja">' in page
     assert 'href="#way-1"' in page
