@@ -154,5 +154,5 @@ def _not_finite(column: pd.Series[Any]) -> Misfit:
 
 
 def _no_number(column: pd.Series[Any], seen: str) -> Misfit:
-    expected = "expected numbers, dates or times: say whether it is ordinal or nominal, or leave it out"
+    expected = "expected numbers, dates or times: name it in 'nominal' or 'ordinal' too, or leave it out"
     return Misfit(f"column '{column.name}' holds {seen}; {expected}")

@@ -68,7 +68,9 @@ class Microaggregate(RemedyParameters):
         for word, names in (("ordinal", self.ordinal), ("nominal", self.nominal), ("weights", self.weights)):
             strange = sorted(set(names) - set(self.columns))
             if strange:
-                raise ValueError(f"'{word}' names a column that is not in 'columns': {', '.join(strange)}")
+                raise ValueError(
+                    f"'{word}' names a column that is not in 'columns': {', '.join(strange)}; name it there too"
+                )
         both = sorted(set(self.ordinal) & set(self.nominal))
         if both:
             raise ValueError(f"a column is ordinal or nominal, not both: {', '.join(both)}")

@@ -38,10 +38,15 @@ def microaggregate(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="The smallest group of records that are alike.")] = 5,
     method: Annotated[str, typer.Option(help="best, npn, fdh, mdav or vmdav.")] = "best",
-    nominal: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns of names without an order.")] = None,
+    nominal: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Which of the columns hold names without an order.")
+    ] = None,
     ordinal: Annotated[
         list[str] | None,
-        typer.Option(metavar="A=LOW<MID<HIGH", help="A column of levels; just A where they are in order. Repeat it."),
+        typer.Option(
+            metavar="A=LOW<MID<HIGH",
+            help="One of the columns that holds levels; just A if in order. Repeat it.",
+        ),
     ] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="A=2,...", help="How often a column's squared distances count.")
@@ -132,7 +137,7 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     said["columns"] = said["columns"] or known
     if not said["columns"]:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
-    with limits_in_words():
+    with limits_in_words(together=""):
         chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
     every = tuple(dict.fromkeys((*chosen.columns, *known)))
     left_out = asked.dropped(place, every)

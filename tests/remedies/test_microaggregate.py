@@ -136,7 +136,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any], s
     [
         (
             ["secret", "b", "c"],
-            "column 'c' holds values of type .*; expected numbers, dates or times: say whether it is",
+            "column 'c' holds values of type .*; expected numbers, dates or times: name it in",
         ),
         ([1.0, np.inf, 2.0], "column 'c' holds infinite values"),
     ],

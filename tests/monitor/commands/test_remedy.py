@@ -220,7 +220,14 @@ def test_parquet_holds_no_statistics_and_no_metadata(capsys: pytest.CaptureFixtu
     [
         (("people.csv", "safe.csv"), "no column is named"),
         (("people.csv", "safe.csv", "--columns", "agee"), "column 'agee' not found; did you mean 'age'?"),
-        (("people.csv", "safe.csv", "--columns", "name"), "column 'name' holds values of type"),
+        (
+            ("people.csv", "safe.csv", "--columns", "name"),
+            "column 'name' holds values of type string; expected numbers, dates or times: name it in 'nominal' or",
+        ),
+        (
+            ("people.csv", "safe.csv", "--columns", "age", "--nominal", "city"),
+            "'nominal' names a column that is not in 'columns': city; name it there too",
+        ),
         (("people.csv", "safe.csv", "--columns", "age", "--k", "1"), "k: input should be greater than or equal to 2"),
         (("people.csv", "safe.csv", "--columns", "age", "--k", "41"), "40 records cannot hide among 41"),
         (("people.csv", "safe.csv", "--columns", "age", "--budget", "soon"), "budget: "),
