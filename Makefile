@@ -15,6 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "tablewatch needs Python 3.11 or newer; install it, or name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
+	@echo 'installing 1.3 GB of packages into $(VENV): some minutes, once'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]' --group dev
