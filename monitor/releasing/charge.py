@@ -119,7 +119,7 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
         raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
     price = nano(remedy.epsilon)
     terms = data_set.terms
-    _check_unit(plan, terms)
+    _check_unit(case, plan, terms)
     charge = Charge(
         data_set=data_set.table,
         unit=terms.declared.unit_name,
@@ -135,7 +135,7 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
         raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
 
 
-def _check_unit(plan: Plan, terms: Terms) -> None:
+def _check_unit(case: Case, plan: Plan, terms: Terms) -> None:
     """See that a budget and a randomised table speak of the same person, whose record differs and is there both times.
 
     Raises:
@@ -154,6 +154,13 @@ def _check_unit(plan: Plan, terms: Terms) -> None:
             f"{remedy.rows_per_unit:,}"
         )
         hint = f"rows_per_unit: {declared.rows_per_unit}"
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
+    if declared.unit and declared.unit != (case.release.person_key,):
+        message = (
+            f"the budget protects each {declared.unit_name}, of which answers count so many rows and no more; a table "
+            "leaves with all rows, which are only counted where the release names that column as its person"
+        )
+        hint = f"person_key: {declared.unit[0]}" if len(declared.unit) == 1 else "a budget for each row, or one column"
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
 
 

@@ -135,11 +135,26 @@ def test_without_a_budget_the_exports_of_a_release_add_up(desk: Desk) -> None:
     desk.export("out2.csv", remedy="randomise")
 
 
+def test_rows_of_whom_the_budget_protects_are_counted(desk: Desk) -> None:
+    """The price is for all rows of a person, where the release names the same column as the budget."""
+    _budgeted(desk, unit="id")
+    desk.write(limits={"epsilon": 1}, person_key="id", remedies=[RANDOMISE])
+    assert _spent(desk) == 0
+    desk.approve("randomise")
+    desk.export("out1.csv", remedy="randomise")
+    assert _spent(desk) == 10**9
+    twice = people().assign(id=[f"p{number // 2}" for number in range(40)])
+    desk.write(twice, limits={"epsilon": 1}, person_key="id", remedies=[RANDOMISE]).approve("randomise")
+    with pytest.raises(Stop, match="somebody has more rows than the 1"):
+        desk.export("out2.csv", remedy="randomise")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ({"adjacency": "add-remove"}, "tells how many rows there are"),
         ({"unit": "id", "rows_per_unit": 3}, "up to 3 rows by the budget, and 'randomise' prices 1"),
+        ({"unit": "id"}, "protects each id, of which answers count so many rows and no more"),
     ],
 )
 def test_a_budget_of_another_unit_is_not_charged(desk: Desk, more: dict[str, Any], said: str) -> None:
