@@ -178,7 +178,10 @@ class Questions:
                 self._charge(asked, request)
             else:
                 self._keep(asked, asked.granted, request)
-        except (LedgerBroken, NotRecorded, Misfit) as error:
+        except NotRecorded as error:
+            how = f" with 'tablewatch budget create {asked.series.table}'" if asked.granted is None else ""
+            self._hold_back(asked, f"{error}{how}")
+        except (LedgerBroken, Misfit) as error:
             self._hold_back(asked, str(error))
 
     def _asked_now(self, asked: Asked) -> Request | None:
