@@ -147,6 +147,18 @@ class StoredLedger:
         with self._store.reading() as view:
             return view.tries(prefix, request_id)
 
+    def problem(self) -> str | None:
+        """Say why nothing is granted: how the end of the ledger differs from what its anchor vouches for, None if not.
+
+        What was spent may then be more than the ledger says.
+        """
+        try:
+            anchor = self._anchor.read()  # before the database, which then cannot be behind it
+        except LedgerBroken as broken:
+            return str(broken)
+        with self._store.reading() as view:
+            return disagreement(view, anchor)
+
     def verify(self) -> Audit:
         """Walk the whole chain, add up every charge, and compare with the budgets and with the anchor."""
         anchor: Anchor | LedgerBroken | None

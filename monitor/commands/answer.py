@@ -212,6 +212,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
 
     charge = charge_of(data_set, statistic, "dry-run")
     standing = at.ledger.standing(charge.data_set, charge.unit)
+    at.note_what_is_lost(invocation)
     accuracy = statistic.accuracy(data_set.terms)
     result = {
         "schema": "tablewatch.answer-plan/1",

@@ -67,6 +67,7 @@ def show(
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
         for note in _differences(at, found):
             invocation.note(note)
+        at.note_what_is_lost(invocation)
     _present(invocation, found)
 
 

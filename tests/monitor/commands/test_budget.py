@@ -105,11 +105,14 @@ def test_an_old_backup_is_noticed_and_resumed_with_a_reason(terminal: Terminal) 
     for words in (("answer", "count", "customers", "--epsilon", "1"), ("budget", "create", "customers")):
         (error,) = terminal.refused(*words, code=ExitCode.NOT_EVALUATED)
         assert "an old backup is in its place" in error["message"]
+    for words in (("budget", "show"), ("answer", "count", "customers", "--epsilon", "1", "--dry-run")):
+        assert "more may be spent than is shown" in terminal(*words).err
     audit = terminal("budget", "verify", "--format", "json")
     assert (audit.code, audit.json["ok"], len(audit.json["flaws"])) == (ExitCode.FAILED, False, 1)
     assert "BROKEN" in terminal("budget", "verify").out
     (standing,) = terminal.json("budget", "resume", "--reason", "the disk failed")["budgets"]
     assert standing["spent"] == "2"
+    assert terminal("budget", "show").err == ""
     assert terminal.json("budget", "verify")["ok"]
     terminal.refused("budget", "resume", "--reason", "again")
     terminal.json("answer", "count", "customers", "--epsilon", "7")
