@@ -97,6 +97,28 @@ def intersect_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
     return Composition(_groups(people[0], classes_before, people[1], classes_after), k)
 
 
+def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int:
+    """Count the persons of the last release whom all releases together that they are in leave among fewer than k.
+
+    Signatures as of `intersect_signed`. Three releases can single out somebody whom each two of them hide.
+    """
+    people = _codes_of_signatures(*(one[0] for one in releases))
+    tables = [_distinct(persons, *_codes_of_signatures(one[1])) for persons, one in zip(people, releases, strict=True)]
+    return _exposed(tables[-1], tables[:-1], np.unique(tables[-1][:, 0]), k)
+
+
+def _exposed(joint: npt.NDArray[np.int64], others: Sequence[npt.NDArray[np.int64]], who: Any, k: int) -> int:
+    """Count those of some persons who are in small groups: `joint` with the other releases that they are in."""
+    if not len(who):
+        return 0
+    if not others:
+        small = joint[np.bincount(joint[:, 1])[joint[:, 1]] < k, 0]
+        return int(np.isin(who, small).sum())
+    first, rest = others[0], others[1:]
+    there = np.isin(who, first[:, 0])
+    return _exposed(joint, rest, who[~there], k) + _exposed(_joined(joint, first), rest, who[there], k)
+
+
 def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k: int) -> int:
     """Count the persons that two releases single out by their difference: signatures as of `intersect_signed`.
 
@@ -122,19 +144,27 @@ def _groups(
     classes_after: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
     """Give, for each person in both, the size of the smallest group that is alike with it in both."""
-    first = np.unique(np.stack([people_before, classes_before], axis=1), axis=0)
-    second = np.unique(np.stack([people_after, classes_after], axis=1), axis=0)
+    both = _joined(_distinct(people_before, classes_before), _distinct(people_after, classes_after))
+    person, place = np.unique(both[:, 0], return_inverse=True)
+    smallest = np.full(len(person), np.iinfo(np.int64).max)
+    np.minimum.at(smallest, place, np.bincount(both[:, 1])[both[:, 1]])
+    return smallest
+
+
+def _distinct(people: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Give each pair of a person and a class once, in order: int64 of shape (pairs, 2)."""
+    return np.unique(np.stack([people, classes], axis=1), axis=0)
+
+
+def _joined(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Give the persons who are in both, with a number for their classes in both; pairs in order."""
     begin = np.searchsorted(second[:, 0], first[:, 0], side="left")
     matches = np.searchsorted(second[:, 0], first[:, 0], side="right") - begin
     left = np.repeat(np.arange(len(first)), matches)
     within = np.arange(len(left)) - np.repeat(np.cumsum(matches) - matches, matches)
     right = np.repeat(begin, matches) + within
-    both = np.stack([first[left, 1], second[right, 1]], axis=1)
-    _, group, sizes = np.unique(both, axis=0, return_inverse=True, return_counts=True)
-    person, place = np.unique(first[left, 0], return_inverse=True)
-    smallest = np.full(len(person), np.iinfo(np.int64).max)
-    np.minimum.at(smallest, place, sizes[group.reshape(-1)])
-    return smallest
+    _, group = np.unique(np.stack([first[left, 1], second[right, 1]], axis=1), axis=0, return_inverse=True)
+    return _distinct(first[left, 0], group.reshape(-1))
 
 
 def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.int64]]:

@@ -1,21 +1,21 @@
 """What the registry keeps of an export, for whoever asks later what left, why, and how it was proved."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from checks import Json
 from monitor.releasing.case import Case
-from monitor.releasing.people import Exposure
+from monitor.releasing.exposure import NOT_COMPARED, Compared
 from monitor.releasing.plan import Plan
 from monitor.releasing.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found in the file, and what it lost. `earlier`: None where earlier exports cannot be compared."""
+    """What was found in the file, and what it lost."""
 
     rows: int
     suppressed: int
@@ -24,14 +24,14 @@ class Findings:
     question: str
     lost: Mapping[str, float]
     epsilon: str | None = None
-    earlier: Sequence[Exposure] | None = ()
+    compared: Compared = NOT_COMPARED
 
 
 def certificate(
     case: Case, plan: Plan, found: Standing, findings: Findings, *, draft: Path, name: str
 ) -> dict[str, Json]:
     """Give it as plain data; no value of the table is in it. `name`: that of the file."""
-    release, approval = case.release, found.event
+    release, approval, earlier = case.release, found.event, findings.compared.earlier
     return {
         "table": release.table,
         "file": name,
@@ -59,7 +59,8 @@ def certificate(
         "approved_at": None if approval is None else approval.recorded_at.isoformat(),
         "approval_note": None if approval is None else approval.note,
         "expires_at": None if found.until is None else found.until.isoformat(),
-        "earlier": None if findings.earlier is None else [one.as_json() for one in findings.earlier],
+        "earlier": None if earlier is None else [one.as_json() for one in earlier],
+        "exposed_by_all": findings.compared.by_all,
         "digest": case.digest,
         "table_state": found.state,
     }

@@ -19,9 +19,10 @@ from monitor.releasing.case import Case
 from monitor.releasing.certificate import Findings, certificate
 from monitor.releasing.charge import charge_randomised, check_epsilon, told_as_table
 from monitor.releasing.decide import Decisions
+from monitor.releasing.exposure import NOT_COMPARED, by_all_said, exposed_said
 from monitor.releasing.gate import Passed, let_pass
 from monitor.releasing.leaving import read_columns
-from monitor.releasing.people import exposed_said, pairs_of
+from monitor.releasing.people import pairs_of
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.treat import Proof, Treated, prove, treat, write
 from monitor.treatment.output import give_out
@@ -98,7 +99,7 @@ class _Records:
         """Prove them, and compare them with earlier exports."""
         plan = self._passed.plan
         proof, pairs = self._proved(draft)
-        earlier = () if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs)
+        compared = NOT_COMPARED if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs)
         findings = Findings(
             rows=proof.rows,
             suppressed=self._treated.suppressed,
@@ -107,7 +108,7 @@ class _Records:
             question=proof.question,
             lost=self._treated.lost,
             epsilon=proof.epsilon,
-            earlier=earlier,
+            compared=compared,
         )
         return findings, pairs
 
@@ -167,4 +168,6 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
     said = [(one["export"], exposed_said(one)) for one in earlier]
-    return [f"together with export {name} {why}" for name, why in said if why]
+    notes = [f"together with export {name} {why}" for name, why in said if why]
+    many: Any = event.body["exposed_by_all"]
+    return [*notes, by_all_said(many)] if many else notes

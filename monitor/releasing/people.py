@@ -1,18 +1,17 @@
 """Compare whom a release holds with whom earlier exports of the same table held, by keyed signatures only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from checks import Json
 from checks._counts import PersonPairs
 from checks._counts import Release as Earlier
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.crowd import linked_classes
 from monitor.releasing.decide import Decisions
+from monitor.releasing.exposure import Compared, check_exposures, exposed_by_all, exposure
 from monitor.releasing.linked import classes_of, pseudonyms_in
 from monitor.releasing.plan import Kind
 from monitor.releasing.same_table import names_of
@@ -22,42 +21,6 @@ if TYPE_CHECKING:
     from monitor.releasing.treat import Treated
 
 _SIZE: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """What an earlier export and this one give away together.
-
-    `intersected`: persons in both who are alike, in both, with fewer than k - 1 others. `left_over`: persons in one of
-    them only whom the difference of the two singles out. Both None where the two cannot be compared.
-    """
-
-    name: str
-    exported_at: datetime
-    intersected: int | None
-    left_over: int | None
-
-    def as_json(self) -> dict[str, Json]:
-        """Give it as plain data."""
-        return {
-            "export": self.name,
-            "exported_at": self.exported_at.isoformat(),
-            "persons_exposed": self.intersected,
-            "persons_left_over": self.left_over,
-        }
-
-
-def exposed_said(one: Mapping[str, Json]) -> str:
-    """Say what an exposure as plain data says; nothing where nobody is exposed."""
-    both, alone = one["persons_exposed"], one["persons_left_over"]
-    if not isinstance(both, int) or not isinstance(alone, int):
-        return "it cannot be compared, since they do not tell the same people apart"
-    said = []
-    if both:
-        said.append(f"it leaves {_persons(both)} in small groups")
-    if alone:
-        said.append(f"its difference singles out {_persons(alone)} who are in one of them only")
-    return " and ".join(said)
 
 
 def subject_of(table: str) -> str:
@@ -116,8 +79,8 @@ class Registry:
         with decisions.store.reading() as view:
             return cls(decisions, _of_table(view, names), names)
 
-    def compared(self, pairs: PersonPairs | None) -> Sequence[Exposure] | None:
-        """Compare with every earlier export of the table; None where that cannot be done, and there is none.
+    def compared(self, pairs: PersonPairs | None) -> Compared:
+        """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
             Stop: somebody would be exposed, or an earlier export cannot be compared; unless the release only wants
@@ -126,11 +89,14 @@ class Registry:
         case = self.decisions.case
         if pairs is None:
             self._check_first()
-            return None
-        found = self._exposures(pairs)
+            return Compared(None)
+        counts = StoredCounts(self.decisions.store)
+        kept = {one.name: one for name in self.names for one in counts.releases(subject_of(name))}
+        named = [(export_name(event), event.recorded_at) for event in self.known]
+        earlier = [exposure(name, at, kept.get(name), pairs, case.k) for name, at in named]
+        found = Compared(earlier, exposed_by_all([kept[name] for name, _ in named if name in kept], pairs, case.k))
         if case.release.re_release == "refuse":
-            for one in found:
-                _check_exposure(case, one)
+            check_exposures(case, found)
         return found
 
     def remember(self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[View], None]) -> None:
@@ -192,47 +158,11 @@ class Registry:
         hint = "give the release a 'person_key'"
         raise Stop(ExitCode.FAILED, Problem("release.cannot_be_checked", note, hint=hint))
 
-    def _exposures(self, pairs: PersonPairs) -> Sequence[Exposure]:
-        case, found = self.decisions.case, []
-        counts = StoredCounts(self.decisions.store)
-        kept = {one.name: one for name in self.names for one in counts.releases(subject_of(name))}
-        for event in self.known:
-            name = export_name(event)
-            found.append(_exposure(name, event.recorded_at, kept.get(name), pairs, case.k))
-        return found
-
 
 def _of_table(view: View, names: Sequence[str]) -> Sequence[ReleaseEvent]:
     events = view.release_events(kind=ReleaseEventKind.EXPORTED)
     mine = [one for one in events if one.body.get("table") in names]
     return [one for one in mine if one.body.get("kind") == Kind.TABLE.value]
-
-
-def _exposure(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> Exposure:
-    """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
-    from checks.risk._composition import intersect_signed, left_over_signed
-
-    if kept is None or kept.pairs.digest != pairs.digest or kept.pairs.unnamed or pairs.unnamed:
-        return Exposure(name, at, None, None)
-    before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
-    return Exposure(name, at, intersect_signed(before, after, k).exposed, left_over_signed(before, after, k))
-
-
-def _check_exposure(case: Case, one: Exposure) -> None:
-    if (one.intersected, one.left_over) == (0, 0):
-        return
-    seen = (
-        f"it cannot be compared with export {one.name}: that one, or this, tells people apart by no or by another "
-        "column, under another key, or has rows that name nobody"
-    )
-    if one.intersected is not None:
-        seen = f"together with export {one.name} {exposed_said(one.as_json())}; k is {case.k}"
-    hint = "treat it as that export was treated; or say 're_release: warn' in the release"
-    raise Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {seen}", hint=hint))
-
-
-def _persons(many: int) -> str:
-    return "1 person" if many == 1 else f"{many:,} persons"
 
 
 def _joined(cells: Sequence[str | None]) -> str:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks._counts import Release as Earlier
-from checks.risk._composition import intersect_signed, left_over_signed
+from checks.risk._composition import intersect_all_signed, intersect_signed, left_over_signed
 from monitor.frame.problem import Stop
 from monitor.releasing.crowd import crowd_of
 from monitor.releasing.same_table import names_of
 from monitor.releasing.standing import Decision
-from store import Book, StoredCounts, StoreError
+from store import Book, ReleaseEventKind, StoredCounts, StoreError
 from tests.monitor.releasing.desk import COLUMNS, Desk, people
 
 Rows = Sequence[tuple[int, int]]
@@ -60,6 +61,19 @@ def test_exposed_persons_are_counted_as_the_attack_finds_them(before: Rows, afte
     """By intersection and by difference, also where persons have several rows, or are in one export only."""
     assert intersect_signed(_signed(before), _signed(after), k).exposed == _intersected(before, after, k)
     assert left_over_signed(_signed(before), _signed(after), k) == _left_over(before, after, k)
+
+
+@given(given=st.lists(releases, min_size=1, max_size=4), k=st.integers(2, 5))
+def test_all_exports_together_are_intersected_as_the_attack_does(given: Sequence[Rows], k: int) -> None:
+    """For each person of the last one, over all exports that hold the person, and every choice of the person's rows."""
+    exposed = set()
+    for person in {one for one, _ in given[-1]}:
+        holding = [rows for rows in given if person in {one for one, _ in rows}]
+        for classes in product(*({group for one, group in rows if one == person} for rows in holding)):
+            alike = [{one for one, group in rows if group == mine} for rows, mine in zip(holding, classes, strict=True)]
+            if len(set.intersection(*alike)) < k:
+                exposed.add(person)
+    assert intersect_all_signed([_signed(rows) for rows in given], k) == len(exposed)
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=25), k=st.integers(2, 4))
@@ -176,6 +190,29 @@ def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
     assert "singles out 2 persons" in found.notes[0]
 
 
+def test_three_exports_are_compared_together(desk: Desk) -> None:
+    """Each two leave ten persons alike, all three five."""
+    wide = dict(zip("abc", (20, 10, 5), strict=True))
+    parts = {name: [number // width % 2 for number in range(40)] for name, width in wide.items()}
+    words = {"id": "direct-identifier", "ill": "sensitive", **dict.fromkeys("abc", "quasi-identifier")}
+    recipes = [
+        {"remedy": "code", "id": name, "top": {name: 9}, "drop": [one for one in "abc" if one != name]}
+        for name in "abc"
+    ]
+    frame = people().assign(**parts)[["id", "ill", *"abc"]]
+    desk.write(frame, columns=words, limits={"k": 10}, person_key="id", remedies=recipes)
+    for name in "ab":
+        desk.approve(name)
+        desk.export(f"{name}.parquet", remedy=name)
+    desk.approve("c")
+    with pytest.raises(Stop, match="together with all earlier exports it leaves 40 persons in small groups; k is 10"):
+        desk.export("c.parquet", remedy="c")
+    desk.write(re_release="warn").approve("c")
+    found = desk.export("c.parquet", remedy="c")
+    assert found.event.body["exposed_by_all"] == 40
+    assert found.notes == ["together with all earlier exports it leaves 40 persons in small groups"]
+
+
 def test_without_a_person_key_the_second_export_is_held(desk: Desk) -> None:
     """It cannot be checked; the first one says so."""
     desk.approve()
@@ -258,17 +295,22 @@ def test_whom_a_stopped_export_held_is_forgotten(twice: Desk) -> None:
         assert [subject for subject, _ in _remembered(book)] == ["people exports", "others exports", "people exports"]
 
 
+@pytest.mark.parametrize("whole", [True, False])
 def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
-    twice: Desk, monkeypatch: pytest.MonkeyPatch
+    twice: Desk, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another one that ends while whom it holds is being written forgets it."""
+    """Another one that ends while whom it holds is being written, or just was, forgets it."""
     writes = StoredCounts.remember_release
     ended: list[int] = []
 
     def another_ends(counts: StoredCounts, subject: str, release: Earlier) -> None:
         if not ended:
             ended.append(1)
+            if whole:
+                writes(counts, subject, release)
             twice.export("second.parquet")
+            if whole:
+                return
             raise StoreError("its rows are gone")
         writes(counts, subject, release)
 
@@ -276,6 +318,8 @@ def test_an_export_that_is_taken_for_a_dead_one_says_that_it_was_overtaken(
     with pytest.raises(Stop, match="another export of 'people' ended"):
         twice.export("third.parquet")
     assert "third.parquet" not in twice.files()
+    with twice.decisions() as decisions, decisions.store.reading() as view:
+        assert len(view.release_events(kind=ReleaseEventKind.EXPORTED)) == 2
 
 
 def _remembered(book: Book) -> Sequence[tuple[str, str]]:
