@@ -365,6 +365,18 @@ def test_a_changed_statistic_is_asked_as_it_is_from_its_next_slot_on(plant):
     assert plant.told == []
 
 
+def test_a_statistic_that_changes_before_it_is_charged_is_asked_from_its_next_slot_on(plant):
+    """What a worker found possible was the question as it was; of the other one nobody knows, and nothing is charged."""
+    work = plant.work()
+    plant.turn(work, steps=1)
+    plant.declare({"hourly": "{schedule: every 1h, statistic: count, epsilon: 0.25}"})
+    work.adopt(plant.project())
+    plant.go(work, 2)
+    assert plant.answers == [_id(1)]
+    assert plant.spent == 250
+    assert plant.slots()[0] == ("statistic:orders/hourly", NOW, SlotState.GIVEN_UP)
+
+
 def test_a_statistic_that_is_taken_out_and_put_back_changed_is_refused_for_one_slot_at_most(plant):
     """Its newest slot was answered as something else already; the next one is asked as it is."""
     work = plant.work()
