@@ -366,7 +366,7 @@ def test_a_changed_statistic_is_asked_as_it_is_from_its_next_slot_on(plant):
 
 
 def test_a_statistic_that_changes_before_it_is_charged_is_asked_from_its_next_slot_on(plant):
-    """What a worker found possible was the question as it was; of the other one nobody knows, and nothing is charged."""
+    """What a worker found possible was the question as it was; of the other nobody knows, and nothing is charged."""
     work = plant.work()
     plant.turn(work, steps=1)
     plant.declare({"hourly": "{schedule: every 1h, statistic: count, epsilon: 0.25}"})
