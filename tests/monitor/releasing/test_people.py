@@ -190,6 +190,21 @@ def test_who_is_in_one_export_only_is_singled_out(twice: Desk) -> None:
     assert "singles out 2 persons" in found.notes[0]
 
 
+def test_groups_are_by_all_quasi_identifiers(desk: Desk) -> None:
+    """Ten are alike by two columns, twenty by the third, and five by all: by any two, ten."""
+    parts = {name: [number // width % 2 for number in range(40)] for name, width in (("born", 1), ("sex", 2), ("a", 4))}
+    words = {"id": "direct-identifier", "ill": "other"}
+    first = {**words, "born": "quasi-identifier", "sex": "quasi-identifier", "a": "other"}
+    other = {**words, "born": "other", "sex": "other", "a": "quasi-identifier"}
+    desk.write(people().assign(**parts), columns=first, person_key="id", limits={"k": 6})
+    desk.more = {"releases": {"other": {**desk.release, "columns": other}}}
+    desk.write().approve()
+    desk.export("first.parquet")
+    desk.approve(name="other")
+    with pytest.raises(Stop, match="it leaves 40 persons in small groups; k is 6"):
+        desk.export("second.parquet", name="other")
+
+
 def test_three_exports_are_compared_together(desk: Desk) -> None:
     """Each two leave ten persons alike, all three five."""
     wide = dict(zip("abc", (20, 10, 5), strict=True))
