@@ -74,6 +74,16 @@ class ReleaseState:
         """Say in a few words what holds it, or who approved it."""
         if self.standing.decision is not Decision.NONE:
             return self.standing.said
+        return ", ".join(
+            " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
+            for one in self.held_by
+        )
+
+    @property
+    def why(self) -> str:
+        """Say at length what holds it, or who approved it."""
+        if self.standing.decision is not Decision.NONE:
+            return self.standing.said
         return "; ".join(
             " ".join(filter(None, [str(one.what or one.check_id or ""), f"({_number_or_reason(one)})"]))
             for one in self.held_by

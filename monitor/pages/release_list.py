@@ -26,7 +26,7 @@ def list_as_json(
         "schema": SCHEMA,
         "ok": True,
         "as_of": iso(as_of),
-        "releases": [{**one.to_json(), "why": one.said, "last_export": _last(exports, one.name)} for one in states],
+        "releases": [{**one.to_json(), "why": one.why, "last_export": _last(exports, one.name)} for one in states],
         "no_longer_configured": [
             {"release": name, "last_export": _last(exports, name)} for name in sorted(exports.keys() - known)
         ],
@@ -52,7 +52,7 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
         ]
         heads = ("~release", "~table", "state", "since", "~approved with", "expires", "~last export")
         draw_table(console, heads, rows)
-        told = [(one.name, one.said) for one in states if one.said]
+        told = [(one.name, one.why) for one in states if one.why]
         if told:
             console.print()
         for name, said in told:

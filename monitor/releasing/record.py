@@ -41,7 +41,7 @@ class Record:
             "ok": True,
             "release": self.name,
             "as_of": iso(self.as_of),
-            "standing": None if self.state is None else {**self.state.to_json(), "why": self.state.said},
+            "standing": None if self.state is None else {**self.state.to_json(), "why": self.state.why},
             "purpose": None if release is None else release.purpose,
             "legal_basis": None if release is None else release.legal_basis,
             "record": [_as_json(one) for one in self.events],

@@ -48,6 +48,10 @@ def give_out(shop: Terminal) -> None:
 def test_a_release_is_listed_from_hold_to_expiry(shop: Terminal) -> None:
     """It is on hold, then approved with what until when, with its last export, and expired in the end."""
     assert "hold" in shop("release", "list").out
+    shop("release", "assess", "survey")
+    said = " ".join(shop("release", "list").out.split())
+    assert "survey: 8 of 8 records are in groups smaller than" in said
+    assert "(#1)" in said
     give_out(shop)
     (found,) = shop.json("release", "list")["releases"]
     assert (found["state"], found["approved_with"]) == ("approved", "generalise")
