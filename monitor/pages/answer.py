@@ -1,7 +1,7 @@
 """Say a noisy answer to a person: what was asked, how far off it may be, and what it cost."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +14,8 @@ from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Charge, GivenAnswer, Standing
 
 _REST = "(other)"
+_LONG: Final = 10_000
+"""From here on the thousands would be lost to an exponent."""
 
 
 def draw_answer(console: Console, told: Told, standing: Standing) -> None:
@@ -101,4 +103,7 @@ def _label(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    """Write a number with six digits, or, where those before the point are more, with all of them and two after it."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.6g}" if abs(value) < _LONG else f"{value:,.2f}".removesuffix(".00")

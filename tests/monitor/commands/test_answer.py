@@ -151,6 +151,15 @@ def test_answers_are_listed_for_nothing(asked: Terminal) -> None:
     assert spent(asked) == "0.3"
 
 
+def test_a_large_number_is_written_in_full(terminal: Terminal) -> None:
+    """A person reads 12,345,678.5, and no exponent that leaves most of it out."""
+    protect(terminal, ("amount: {low: 0, high: 100}", "amount: {low: 0, high: 100, grid: 0.5}"))
+    terminal.json("budget", "create", "customers")
+    words = ("sum", "customers", "amount", "--epsilon", "0.0000001", "--request-id", "r1")
+    value = terminal.json("answer", *words)["answer"]["value"]
+    assert f"{value:,.2f}".rstrip("0").rstrip(".") in terminal("answer", *words).out.replace(".50", ".5")
+
+
 def test_units_with_many_rows_are_asked_too(terminal: Terminal) -> None:
     """Where a person has many rows, the price is for all that count, and the sentence names the person."""
     protect(terminal, ("total: 9", "total: 9\n    unit: who\n    rows_per_unit: 3\n    adjacency: add-remove"))
