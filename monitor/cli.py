@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,21 +47,27 @@ def _shared(
     """Declare the options that every command has."""
 
 
-def _with_shared_options(command: Any) -> Any:
-    """Give a command the shared options that it does not declare itself."""
+@cache
+def _shared_options() -> Sequence[Any]:
     form = typer.Typer(add_completion=False)
     form.command()(_shared)
     shared = typer.main.get_command(form).params
     shared[-1].name = "format"  # so that its environment twin ends in FORMAT
+    return shared
+
+
+def _with_shared_options(command: Any) -> Any:
+    """Give a command the shared options that it does not declare itself."""
     own = {word for parameter in command.params for word in parameter.opts}
-    command.params += [option for option in shared if not own.intersection(option.opts)]
+    command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
     for parameter in command.params:
         parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
     return command
 
 
+@cache
 def build_command(name: str) -> Any:
-    """Make the command, or the group of commands, of a file, with the shared options."""
+    """Make the command, or the group of commands, of a file, with the shared options; once a process."""
     command: Any = typer.main.get_command(load_command(name))
     command.no_args_is_help = False  # that help would go to stdout; see _show_usage
     command.params = [parameter for parameter in command.params if parameter.name not in _ONCE]
@@ -138,11 +145,15 @@ def _root(
     """Take the options that stand before the command."""
 
 
+@cache
+def _build_root() -> Any:
+    return _with_shared_options(typer.main.get_command(app))
+
+
 def run(arguments: Sequence[str], invocation: Invocation) -> int:
     """Run one command and give its exit code. An error that nobody expected is not caught."""
-    command = _with_shared_options(typer.main.get_command(app))
     try:
-        code = command.main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
+        code = _build_root().main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
     except Stop as stop:
         if stop.problems:
             invocation.show(stop.problems)
