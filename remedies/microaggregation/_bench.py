@@ -38,6 +38,8 @@ class Bench(NamedTuple):
 # a gain counts only above this share of the distances it was made of: rounding can neither worsen groups nor turn in
 # a circle
 TOLERANCE = 1e-6
+# and above this, of coordinates of about 1: what rounding leaves between a centroid and records that are all like it
+NOISE = 1e-10
 # a chain touches at most so many groups
 DEEP = 5
 

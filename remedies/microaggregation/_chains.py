@@ -11,6 +11,7 @@ import numpy.typing as npt
 from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
     DEEP,
+    NOISE,
     TOLERANCE,
     Bench,
     accept,
@@ -67,7 +68,7 @@ def _chain(bench: Bench, a: int, i: int, b: int, gain: float, leave: float) -> f
         put(bench, take(bench, c, at), short)
         gain += here
         if spare:
-            if gain > TOLERANCE * scale:
+            if gain > TOLERANCE * scale + NOISE:
                 accept(bench)
                 return gain
             break

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import TOLERANCE, Bench, distance, make_bench, put, recentre
+from remedies.microaggregation._bench import NOISE, TOLERANCE, Bench, distance, make_bench, put, recentre
 from remedies.microaggregation._chains import chains
 from remedies.microaggregation._moves import settle
 from remedies.microaggregation._regroup import dissolve, introduce
@@ -91,7 +91,7 @@ def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -
             recentre(small, b)
             for i in range(small.size[b]):
                 after += distance(small.X, small.member[b, i], small.centre, b)
-    if before - after <= 2 * TOLERANCE * (before + after):
+    if before - after <= 2 * TOLERANCE * (before + after) + NOISE:
         return 0.0
     return before - after if _write_back(bench, small, chosen, count, groups, origin) else 0.0
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._compiled import reordered_inner
-from remedies.microaggregation._bench import TOLERANCE, distance, distances
+from remedies.microaggregation._bench import NOISE, TOLERANCE, distance, distances
 
 Records = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]
@@ -67,7 +67,7 @@ def _move_best(X: Records, member: Numbers, size: Numbers, centre: Records, work
 def _best_move(member: Numbers, size: Numbers, work: Distances, row: int, a: int, b: int) -> tuple[int, float]:
     """Give the member of a that gains most by moving to b, and its gain; -1 if none may or none gains."""
     na, nb, cap = size[a], size[b], member.shape[1]
-    best, gain = -1, 0.0
+    best, gain = -1, NOISE
     if na <= (cap + 1) // 2 or nb >= cap:
         return best, gain
     leave, join = na / (na - 1), nb / (nb + 1)
@@ -90,9 +90,9 @@ def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, par
     found = 0
     for i in range(size[a]):
         own, other, x = work[_OWN_A, i], work[_OTHER_A, i], member[a, i]
-        best = 0.0
-        work[_VALUE, i] = best
-        if own - other + top + both * _at_most(own, far) <= 0.0:
+        best = NOISE
+        work[_VALUE, i] = 0.0
+        if own - other + top + both * _at_most(own, far) <= best:
             continue
         for j in range(size[b]):
             own_b, other_b = work[_OWN_B, j], work[_OTHER_B, j]
@@ -103,8 +103,8 @@ def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, par
             if gain > best and gain > TOLERANCE * (own + other + own_b + other_b):
                 best = gain
                 partner[i] = j
-        work[_VALUE, i] = best
-        if best > 0.0:
+        if best > NOISE:
+            work[_VALUE, i] = best
             found += 1
     return found
 
@@ -136,7 +136,7 @@ def _swap(
             here = distance(X, x, centre, a) + distance(X, y, centre, b)
             there = distance(X, x, centre, b) + distance(X, y, centre, a)
             gain = here - there + both * distance(X, x, X, y)
-            if gain <= TOLERANCE * (here + there):
+            if gain <= TOLERANCE * (here + there) + NOISE:
                 continue
         exchange(X, member, size, centre, a, i, b, j)
         total += gain

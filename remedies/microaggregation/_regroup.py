@@ -4,6 +4,7 @@ import numpy as np
 
 from remedies._compiled import reordered_inner
 from remedies.microaggregation._bench import (
+    NOISE,
     TOLERANCE,
     Bench,
     accept,
@@ -58,7 +59,7 @@ def _dissolve_one(bench: Bench, a: int) -> float:
             return 0.0
         keep(bench, best)
         put(bench, x, best)
-    if before - after <= TOLERANCE * (before + after):
+    if before - after <= TOLERANCE * (before + after) + NOISE:
         restore(bench)
         return 0.0
     bench.size[a] = 0

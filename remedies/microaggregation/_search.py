@@ -1,5 +1,6 @@
 """The search's state between sweeps: groups that every sweep cuts into other blocks and improves."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -38,6 +39,8 @@ class Search:
         self._Z = Z[self._record]  # groups of a start are neighbours of each other: so are their records in memory now
         self._dice = np.random.default_rng(seed)
         self._width = np.sqrt(np.einsum("ij,ij->j", self._Z, self._Z) / len(Z))[:, None]
+        self._unit = _unit(self._width)
+        self._Z /= self._unit
         self._groups = Groups(
             np.arange(len(Z), dtype=np.int32),
             np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
@@ -74,7 +77,7 @@ class Search:
             with ThreadPoolExecutor(self._threads) as pool:
                 gains = list(pool.map(work, spans))
         self._groups = number_groups(blocks, self._groups)
-        return sum(gains)
+        return float(sum(gains) * self._unit**2)
 
     def _cut(self) -> Blocks:
         """Cut the groups into blocks of neighbours: k-d cells of their centroids on random directions.
@@ -98,3 +101,10 @@ class Search:
             np.full(slots, -1, np.int32),
             np.full((slots, self.many), -1, np.int32),
         )
+
+
+def _unit(width: npt.NDArray[np.float32]) -> np.float32:
+    """Give by what to divide, so that coordinates are of about 1: a power of two, which rounds nothing; z-scores: 1."""
+    wide = width[width > 0]
+    typical = math.sqrt(float(np.mean(wide.astype(np.float64) ** 2))) if len(wide) else 1.0
+    return np.float32(2.0 ** round(math.log2(typical)))
