@@ -10,7 +10,7 @@ from monitor.figures.releases import ReleaseState, ReleaseWord, releases_of
 from monitor.frame.problem import ExitCode, Stop
 from monitor.look import look
 from monitor.releasing.decide import Decisions
-from monitor.releasing.gate import check_same_table
+from monitor.releasing.gate import check_same_remedy, check_same_table
 from monitor.releasing.standing import Decision
 from monitor.selector import select
 
@@ -92,6 +92,7 @@ def assess_release(decisions: Decisions) -> Assessed:
     if decisions.standing().decision is Decision.APPROVED:
         try:
             check_same_table(decisions)
+            check_same_remedy(decisions)
         except Stop as stop:
             if stop.code is not ExitCode.FAILED:
                 raise

@@ -94,6 +94,16 @@ def let_pass(decisions: Decisions, remedy: str) -> Passed:
     return Passed(decisions, found, plan, notes, Registry.of(decisions))
 
 
+def check_same_remedy(decisions: Decisions) -> None:
+    """See that the remedy of a release that is approved does what was approved; else put the release on hold.
+
+    Raises:
+        Stop: it does not, or there is none of that name, or a file that it names cannot be read.
+    """
+    case, found = decisions.case, decisions.standing()
+    _check_declared(decisions, found, find_plan(case, found.remedy or "", kinds_of(case)))
+
+
 def _check_declared(decisions: Decisions, found: Standing, plan: Plan) -> None:
     """See that a remedy does what was approved; else put the release on hold.
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from monitor.frame.problem import Stop
+from monitor.frame.problem import ExitCode, Stop
 from monitor.releasing import export as export_module
 from monitor.releasing import treat
+from monitor.releasing.assess import assess_release
 from monitor.releasing.standing import Decision
 from tests.monitor.releasing.desk import Desk, people
 
@@ -48,6 +49,17 @@ def test_another_hierarchy_in_the_same_file_is_another_remedy(desk: Desk, where:
         desk.export("second.csv", remedy="generalise")
     assert _is_held(desk)
     assert "second.csv" not in desk.files()
+
+
+def test_assess_sees_another_hierarchy_too(desk: Desk) -> None:
+    """Nobody has to try an export to learn that there will be none."""
+    path = _write(desk, "remedy")
+    with desk.decisions() as decisions:
+        assert assess_release(decisions).word == "approved"
+    path.write_text(_years("born in the sixties"), encoding="utf-8")
+    with desk.decisions() as decisions:
+        found = assess_release(decisions)
+        assert (found.word, found.exit_code) == ("hold", ExitCode.FAILED)
 
 
 def test_a_hierarchy_that_changes_during_the_export_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
