@@ -112,6 +112,12 @@ class Certificate:
         return [Earlier(str(one["export"]), one["persons_exposed"], one["persons_left_over"]) for one in found]
 
     @property
+    def exposed_by_all(self) -> int | None:
+        """Count the persons whom it and all earlier exports together expose; None where these are fewer than two."""
+        found: int | None = self.body.get("exposed_by_all")
+        return found
+
+    @property
     def noise(self) -> Sequence[Mapping[str, Any]]:
         """Give how noisy answers are."""
         found: Sequence[Mapping[str, Any]] = self.body["reached"].get("noise", ()) if self.kind is Kind.ANSWERS else ()

@@ -65,6 +65,7 @@ def body(**more: Any) -> dict[str, Any]:
         "approval_note": "ticket 1",
         "expires_at": (NOW + timedelta(days=90)).isoformat(),
         "earlier": [{"export": "first", "exported_at": NOW.isoformat(), "persons_exposed": 0, "persons_left_over": 2}],
+        "exposed_by_all": 1234,
         **more,
     }
 
@@ -78,6 +79,7 @@ def randomised() -> dict[str, Any]:
         reached={"mechanism": "attribute-wise", "domains": {"age": [LABEL]}, "epsilon": "1"},
         parameters={"type": "randomise", "epsilon": "1", "others": {"age": LABEL}, "where": LABEL},
         earlier=[],
+        exposed_by_all=None,
         pseudonyms=[],
         columns=["age"],
     )
@@ -128,6 +130,7 @@ def test_the_record_tells_everything_that_was_kept():
         "no statement of law",
         "Not measured:",
         "first 0 2",
+        "All exports together leave in small groups: 1,234",
         "Cannot be compared: the release has no person key.",
     ):
         assert told in said, told
