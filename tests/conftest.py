@@ -1,5 +1,6 @@
 """What every test may use: the reference data that lies beside the repository."""
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -40,6 +41,12 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
     return report
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and ten thousand tests out of the search for garbage, which would look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
