@@ -15,6 +15,7 @@ from monitor.clock import SimulatedClock
 from monitor.config import Budget
 from monitor.private import ask
 from monitor.private.ask import NotAnswered, Teller, Told, check_columns
+from monitor.private.question import Question
 from remedies import Misfit
 from remedies.differential_privacy._ledger import Refusal, RefusalReason
 from sources import QueryFailed, SourceError, open_source
@@ -349,6 +350,17 @@ def test_a_csv_without_the_columns_is_refused_when_the_budget_is_created(tmp_pat
     (tmp_path / "people.csv").write_text("", encoding="utf-8")
     with pytest.raises(QueryFailed):
         check_columns(csv_data_set(tmp_path))
+
+
+def test_no_row_decides_whether_a_budget_is_created(tmp_path: Path) -> None:
+    """One that cannot be read at all, and fails whoever asks, is not seen before somebody has paid."""
+    csv_table(tmp_path)
+    with (tmp_path / "people.csv").open("ab") as file:
+        file.write(b"\xff\xfe,\xff\xfe,1,2\r\n")
+    people = csv_data_set(tmp_path, unit="who")
+    check_columns(people)
+    with open_source(people.source) as source, pytest.raises(QueryFailed):
+        Question.of(people, statistic(statistic="histogram", by=["sex"]), charged=True).put_to(source)
 
 
 def test_a_budget_knows_its_terms(tmp_path: Path) -> None:
