@@ -67,7 +67,7 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
     from remedies import Misfit, Refused
 
     done = 0
-    with progress(name, _STEPS) as advance:
+    with progress(name, _STEPS, share=True) as advance:
 
         def tell(share: float) -> None:
             nonlocal done

@@ -89,7 +89,7 @@ def compare(
     plans = plans_of(case, kinds_of(case))
     note_compiling(invocation, [plan.remedy for plan in plans if isinstance(plan, Plan) and plan.remedy is not None])
     with progress("comparing", len(plans)) as advance:
-        found = try_all(case, plans, done=advance, sample=sample)
+        found = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
     if html is not None:
         _write_comparison(invocation, case, found, html, locale)
     result = {
@@ -104,7 +104,7 @@ def compare(
         "recommended": found.recommended,
         "reason": found.reason,
     }
-    invocation.emit(result, lambda console: draw_comparison(console, name, found))
+    invocation.emit(result, lambda console: draw_comparison(console, name, found, typed=invocation.typed))
 
 
 @app.command()

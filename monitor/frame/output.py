@@ -4,6 +4,7 @@ With `--format json` the standard output holds exactly one JSON value: the resul
 Everything is masked by the redactor of the loaded configuration.
 """
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -61,6 +62,12 @@ class Invocation:
             raise Stop(ExitCode.USAGE, *error.problems) from None
         self.redactor = loaded.redactor
         return loaded
+
+    def typed(self, command: str) -> str:
+        """Give a command as it has to be typed here: with the configuration that this one was given."""
+        if self.config_path is None:
+            return command
+        return command.replace("tablewatch ", f"tablewatch -c {shlex.quote(str(self.config_path))} ", 1)
 
     def emit(self, result: Mapping[str, Any], human: Callable[["Console"], object] | None = None) -> None:
         """Show a result: as one JSON value, or as `human` draws it on the console of standard output.

@@ -1,7 +1,7 @@
 """Say to a person how a release stands, what each remedy would reach, and what left."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -27,8 +27,8 @@ def draw_verdict(console: Console, *, word: str, why: str, found: Assessment | N
         draw_assessment(console, found)
 
 
-def draw_comparison(console: Console, name: str, found: Comparison) -> None:
-    """Print what each way would reach and cost, and which one is recommended."""
+def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Callable[[str], str]) -> None:
+    """Print what each way would reach and cost, and which one is recommended; `typed`: how a command is typed here."""
     console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
     if found.rows < found.rows_of_table:
         said = f"a random sample of {found.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
@@ -61,7 +61,7 @@ def draw_comparison(console: Console, name: str, found: Comparison) -> None:
         command = next((one.command for one in found.tried if one.name == found.recommended), None)
         if command:
             console.print(Text(f"  the same again: {visible(command)}", "dim"), soft_wrap=True)
-        chosen = shlex.join(["tablewatch", "release", "approve", name, "--remedy", found.recommended])
+        chosen = typed(shlex.join(["tablewatch", "release", "approve", name, "--remedy", found.recommended]))
         console.print(Text(f"  next: {visible(chosen)} --by WHO --note WHY, then export", "dim"), soft_wrap=True)
     console.print(Text(_NO_STATEMENT, "dim"))
 

@@ -7,7 +7,7 @@ is charged to a budget: of noisy answers the error is known without asking.
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 from tempfile import gettempdir
@@ -99,6 +99,11 @@ class Comparison:
     tried: Sequence[Tried]
     recommended: str | None
     reason: str
+
+    def typed(self, as_typed: Callable[[str], str]) -> "Comparison":
+        """Give it with each command as it is typed where somebody asks."""
+        tried = [one if one.command is None else replace(one, command=as_typed(one.command)) for one in self.tried]
+        return replace(self, tried=tried)
 
 
 def compare(

@@ -107,7 +107,17 @@ def test_remedies_are_compared_on_a_page(shop: Terminal) -> None:
     assert said.code == 0, said.err
     assert "RECOMMENDED" in said.out
     assert "next: tablewatch release approve survey --remedy generalise --by WHO --note WHY" in said.out
+    assert "the same again: tablewatch remedy generalise" in said.out
     page = (shop.folder / "remedies.html").read_text(encoding="utf-8")
     assert '<html lang="ja">' in page
     assert 'href="#way-1"' in page
     assert "secret" not in page
+
+
+def test_commands_are_printed_as_they_are_typed_here(shop: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever named a configuration can paste what is printed."""
+    (shop.folder / "else where").mkdir()
+    monkeypatch.chdir(shop.folder / "else where")
+    said = shop("-c", "../tablewatch.yaml", "release", "compare", "survey", "--sample", "50")
+    assert "next: tablewatch -c ../tablewatch.yaml release approve survey" in said.out
+    assert "the same again: tablewatch -c ../tablewatch.yaml remedy" in said.out

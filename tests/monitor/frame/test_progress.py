@@ -20,6 +20,17 @@ def test_lines_come_every_ten_seconds_without_a_terminal() -> None:
     assert output.getvalue().splitlines() == ["checking [3/7]", "checking [6/7]"]
 
 
+def test_work_that_is_no_count_of_anything_is_told_in_per_cent() -> None:
+    """Two hundred steps of a search are nothing that anybody counts."""
+    clock = SimulatedClock(datetime(2026, 11, 9, tzinfo=UTC))
+    output = io.StringIO()
+    with progress("exporting", 200, share=True, console=Console(file=output), clock=clock) as advance:
+        for _ in range(51):
+            clock.advance(timedelta(seconds=0.4))
+            advance()
+    assert output.getvalue().splitlines() == ["exporting 12 %", "exporting 25 %"]
+
+
 def test_quick_work_draws_nothing_on_a_terminal() -> None:
     """The bar waits two seconds before it appears, so that nothing flickers."""
     output = io.StringIO()
