@@ -1,5 +1,5 @@
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -130,3 +130,14 @@ def test_the_sentence():
 def test_factors_are_rounded_up(nanos: int, written: str):
     """A factor is never less than it says; beyond a billion only its size is."""
     assert times(nanos) == written
+
+
+@pytest.mark.parametrize("rho", [1, 7, 5_000_000, 123_456_789, 10**9, 3 * 10**9 + 1])
+@pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 3 * 10**9)])
+def test_what_rho_amounts_to_is_never_rounded_down(rho: int, delta: Fraction) -> None:
+    """Epsilon is the next billionth above the exact value, which is no whole number of them."""
+    with localcontext(prec=60):
+        loss = Decimal(rho) / 10**9
+        log = (Decimal(delta.denominator) / delta.numerator).ln()
+        exact = (loss + 2 * (loss * log).sqrt()) * 10**9
+        assert 0 < epsilon_of_rho(rho, delta) - exact < 1
