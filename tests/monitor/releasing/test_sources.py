@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -86,3 +87,22 @@ def test_a_release_of_postgresql(desk: Desk, postgres_url: str) -> None:
             )
         finally:
             connection.execute("DROP TABLE people")
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of its bridge to Java
+def test_a_release_of_spark(desk: Desk, spark_session: Any) -> None:
+    """Hashed and counted there, in several partitions."""
+
+    def put(frame: pd.DataFrame) -> None:
+        spark_session.sql("DROP TABLE IF EXISTS people")
+        rows = list(frame.itertuples(index=False, name=None))
+        made = spark_session.createDataFrame(rows, "id STRING, born BIGINT, sex STRING, ill STRING")
+        made.repartition(3).write.saveAsTable("people")
+
+    changed = people()
+    changed.loc[7, "ill"] = "none"
+    put(people())
+    desk.source = {"spark": "local[2]"}
+    _goes_all_the_way(desk, lambda: put(changed))
+    spark_session.sql("DROP TABLE people")
