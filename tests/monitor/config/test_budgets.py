@@ -57,7 +57,7 @@ def test_what_is_declared_is_what_is_read(tmp_path: Path) -> None:
     assert (people.cells("city").rest, people.cells("sex").rest) == (1, 2)
     assert (people.limits("amount").high_units, people.limits("amount").missing_units) == (10_000, 100)
     assert people.statistics["by-sex"].ask.statistic == "histogram"
-    assert budgets["payments"].unit_name == "payee, payer"
+    assert budgets["payments"].unit_name == "pair of payee, payer"
 
 
 def test_editors_accept_what_is_accepted(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """The limits of a release are checks of its table."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checks import ColumnClass
 from monitor.config import ConfigError, load
+from monitor.config._release import Limits
 from monitor.wiring import Project
 
 _TEXT = """
@@ -94,3 +96,39 @@ def test_a_release_that_classifies_nothing_is_judged_by_the_columns_of_its_table
     ours = checks["people.extract-k-anonymity"]
     assert (ours.k, ours.quasi_identifiers) == (5, ("born",))  # type: ignore[attr-defined] # of this check
     assert "people.extract-classification" in checks
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("remedies: [{remedy: generalize}]", "did you mean 'generalise'"),
+        ("remedies: [{k: 5}]", "each of 'remedies' names its 'remedy'"),
+        (
+            "remedies: [{remedy: suppress}, {remedy: suppress}]",
+            "two that are called 'suppress'; give one of them an 'id'",
+        ),
+        ("remedies: [{remedy: suppress, id: as it is}]", "as it is"),
+        ("pseudonyms: [born]", "'born', which 'columns' does not call a direct-identifier"),
+        ("re_release: allow", "refuse"),
+        ("expires_after: -1d", "expires_after"),
+        ("approvers: [somebody]", "somebody"),
+        ("analyses: {mean: ''}", "analyses"),
+        ("personkey: id", "did you mean 'person_key'"),
+        ("limits: {epsilon: 0}", "is not above 0"),
+    ],
+)
+def test_what_is_wrong_with_the_words_of_a_release_is_said(tmp_path: Path, line: str, said: str) -> None:
+    """A remedy that there is not, or twice; a pseudonym of what names nobody; words and owners that nobody knows."""
+    text = _TEXT if not line.startswith("limits") else _TEXT.replace("    limits: {k: 5, max_average_risk: 0.2}\n", "")
+    with pytest.raises(ConfigError) as error:
+        _load(tmp_path, f"{text}    {line}\n")
+    (problem,) = error.value.problems
+    assert said in f"{problem.message} {problem.hint} {problem.excerpt}"
+
+
+@pytest.mark.parametrize(
+    ("limits", "k"), [({"k": 3}, 3), ({"max_risk": 0.2}, 5), ({"max_risk": 0.3}, 4), ({"k": 3, "max_risk": 0.1}, 10)]
+)
+def test_the_highest_risk_is_a_smallest_group(limits: dict[str, Any], k: int) -> None:
+    """Whoever hides among n is found with probability 1/n; the stricter of the two words holds."""
+    assert Limits.model_validate(limits).least_k == k
