@@ -63,7 +63,7 @@ def check_epsilon(decisions: Decisions, plan: Plan) -> None:
 
 
 def check_spent(case: Case, plan: Plan, view: View) -> None:
-    """See that the exports of a release do not cost more than it allows, where no budget adds up what they do.
+    """See that the exports of a table do not cost more than this release allows, where no budget adds up what they do.
 
     Raises:
         Stop: with this one, they do.
@@ -74,7 +74,7 @@ def check_spent(case: Case, plan: Plan, view: View) -> None:
     spent = _spent(case, view)
     if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
         raise _not_proved(
-            f"earlier exports of the release cost epsilon {spent:f} already, and all together may cost {limit:f}"
+            f"earlier exports of the table cost epsilon {spent:f} already, and all together may cost {limit:f}"
         )
 
 
@@ -94,8 +94,9 @@ def _check_budgeted(case: Case, plan: Plan) -> None:
 
 
 def _spent(case: Case, view: View) -> Decimal:
-    """Add up what the exports of a release have cost a person."""
-    events = view.release_events(case.name, ReleaseEventKind.EXPORTED)
+    """Add up what the exports of a table, by whichever release, have cost a person."""
+    names = names_of(case.project, case.release.table)
+    events = [one for one in view.release_events(kind=ReleaseEventKind.EXPORTED) if one.body.get("table") in names]
     return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
 
 

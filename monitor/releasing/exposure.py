@@ -16,12 +16,14 @@ from monitor.releasing.case import Case
 class Exposure:
     """What an earlier export and this one give away together.
 
-    `intersected`: persons in both who are alike, in both, with fewer than k - 1 others. `left_over`: persons in one of
-    them only whom the difference of the two singles out. Both None where the two cannot be compared.
+    `in_both`: persons in both. `intersected`: those of them who are alike, in both, with fewer than k - 1 others.
+    `left_over`: persons in one of them only whom the difference of the two singles out. All None where the two cannot
+    be compared.
     """
 
     name: str
     exported_at: datetime
+    in_both: int | None
     intersected: int | None
     left_over: int | None
 
@@ -30,6 +32,7 @@ class Exposure:
         return {
             "export": self.name,
             "exported_at": self.exported_at.isoformat(),
+            "persons_in_both": self.in_both,
             "persons_exposed": self.intersected,
             "persons_left_over": self.left_over,
         }
@@ -51,7 +54,7 @@ NOT_COMPARED: Final = Compared()
 
 
 def exposed_said(one: Mapping[str, Json]) -> str:
-    """Say what an exposure as plain data says; nothing where nobody is exposed."""
+    """Say what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
     both, alone = one["persons_exposed"], one["persons_left_over"]
     if not isinstance(both, int) or not isinstance(alone, int):
         return "it cannot be compared, since they do not tell the same people apart"
@@ -60,6 +63,8 @@ def exposed_said(one: Mapping[str, Json]) -> str:
         said.append(f"it leaves {_persons(both)} in small groups")
     if alone:
         said.append(f"its difference singles out {_persons(alone)} who are in one of them only")
+    if one.get("persons_in_both") == 0:
+        said.append("nobody is in both, unless the person key is written otherwise in one of them")
     return " and ".join(said)
 
 
@@ -68,9 +73,10 @@ def exposure(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, 
     from checks.risk._composition import intersect_signed, left_over_signed
 
     if kept is None or not _is_comparable(kept, pairs):
-        return Exposure(name, at, None, None)
+        return Exposure(name, at, None, None, None)
     before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
-    return Exposure(name, at, intersect_signed(before, after, k).exposed, left_over_signed(before, after, k))
+    both = intersect_signed(before, after, k)
+    return Exposure(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
 
 
 def _is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:

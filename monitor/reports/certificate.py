@@ -55,6 +55,7 @@ class Earlier:
     """What an earlier export and this one give away together: how many persons; None where nobody can say."""
 
     name: str
+    in_both: int | None
     exposed: int | None
     left_over: int | None
 
@@ -109,7 +110,8 @@ class Certificate:
         found = self.body["earlier"]
         if found is None:
             return None
-        return [Earlier(str(one["export"]), one["persons_exposed"], one["persons_left_over"]) for one in found]
+        words = ("persons_in_both", "persons_exposed", "persons_left_over")
+        return [Earlier(str(one["export"]), *(one.get(word) for word in words)) for one in found]
 
     @property
     def exposed_by_all(self) -> int | None:

@@ -125,12 +125,16 @@ def test_a_budget_under_another_name_of_the_table_is_not_passed_by(desk: Desk) -
     assert desk.files() == ["people.parquet", "tablewatch.yaml"]
 
 
-def test_without_a_budget_the_exports_of_a_release_add_up(desk: Desk) -> None:
-    """Noise that is drawn again and again averages out."""
+def test_without_a_budget_the_exports_of_a_table_add_up(desk: Desk) -> None:
+    """Noise that is drawn again and again averages out, under whichever release."""
     desk.write(limits={"epsilon": 1.5}, remedies=[RANDOMISE]).approve("randomise")
     desk.export("out1.csv", remedy="randomise")
-    with pytest.raises(Stop, match="earlier exports of the release cost epsilon 1 already"):
+    with pytest.raises(Stop, match="earlier exports of the table cost epsilon 1 already"):
         desk.export("out2.csv", remedy="randomise")
+    desk.more["releases"] = {"other": dict(desk.release)}
+    desk.write().approve("randomise", name="other")
+    with pytest.raises(Stop, match="earlier exports of the table cost epsilon 1 already"):
+        desk.export("out2.csv", remedy="randomise", name="other")
     desk.write(re_release="warn").approve("randomise")
     desk.export("out2.csv", remedy="randomise")
 

@@ -121,6 +121,17 @@ def test_the_same_export_again_exposes_nobody(twice: Desk) -> None:
     assert _exposure(twice.export("second.parquet")) == (0, 0)
 
 
+def test_nobody_in_both_is_said(twice: Desk) -> None:
+    """Keys that are written otherwise name others, so that nothing is found; whoever looks at the number sees it."""
+    assert twice.export("second.parquet").event.body["earlier"][0]["persons_in_both"] == 80  # type: ignore[index, call-overload] # the first
+    frame = people(80)
+    twice.write(frame.assign(id=frame["id"].str.upper())).approve()
+    found = twice.export("third.parquet")
+    earlier: Any = found.event.body["earlier"]
+    assert [(one["persons_in_both"], one["persons_exposed"]) for one in earlier] == [(0, 0)] * 2
+    assert all("nobody is in both, unless the person key is written otherwise" in note for note in found.notes)
+
+
 def test_other_groups_of_the_same_people_are_refused(twice: Desk) -> None:
     """Also under another release of the table: its numbers are those of a brute force."""
     frame = people(80).assign(born=[1960 if number < 44 else 1961 for number in range(80)], sex="F")

@@ -64,7 +64,15 @@ def body(**more: Any) -> dict[str, Any]:
         "approved_at": NOW.isoformat(),
         "approval_note": "ticket 1",
         "expires_at": (NOW + timedelta(days=90)).isoformat(),
-        "earlier": [{"export": "first", "exported_at": NOW.isoformat(), "persons_exposed": 0, "persons_left_over": 2}],
+        "earlier": [
+            {
+                "export": "first",
+                "exported_at": NOW.isoformat(),
+                "persons_in_both": 345,
+                "persons_exposed": 0,
+                "persons_left_over": 2,
+            }
+        ],
         "exposed_by_all": 1234,
         **more,
     }
@@ -129,7 +137,7 @@ def test_the_record_tells_everything_that_was_kept():
         "ab" * 32,
         "no statement of law",
         "Not measured:",
-        "first 0 2",
+        "first 345 0 2",
         "All exports together leave in small groups: 1,234",
         "Cannot be compared: the release has no person key.",
     ):
