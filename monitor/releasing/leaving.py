@@ -1,5 +1,6 @@
 """Make a table ready to leave: only what may, pseudonyms for names, rows in random order, cells that run nowhere."""
 
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +18,9 @@ RUNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _UNSEEN: Final = ((0, 32), (127, 160), (0xAD, 0xAD), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x2064))
 UNSEEN: Final = "".join(chr(sign) for first, last in _UNSEEN for sign in range(first, last + 1)) + "\u3000\ufeff"
 """Blanks, controls and marks that nobody sees, which a reader may pass over before a formula."""
+PARTS: Final = re.compile("[;\t\r\n]")
+"""Where a spreadsheet may begin another cell, though the file parts cells by commas alone."""
+_AFTER: Final = re.compile(f"({PARTS.pattern}[{re.escape(UNSEEN)}]*)(?=[=+@＝＋－＠-])")  # noqa: RUF001 - as above
 
 
 def read_columns(case: Case, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
@@ -61,7 +65,7 @@ def harmless(frame: "pd.DataFrame", out: Path) -> "pd.DataFrame":
     if out.suffix != ".csv":
         return frame
     for name in map(str, frame.columns):
-        if name.startswith(RUNS):
+        if name.startswith(RUNS) or _AFTER.search(name):
             message = f"a spreadsheet would take the name of column '{name}' for a formula"
             hint = "write a .parquet file, or give out a view that calls it otherwise"
             raise Stop(ExitCode.USAGE, Problem("release.formula", message, hint=hint))
@@ -89,6 +93,11 @@ def _one_of_each(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _quoted(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Put an apostrophe before whatever a spreadsheet would run."""
+    several = column.str.contains(PARTS).fillna(value=False).astype(bool)
+    if several.any():
+        column = column.copy()
+        column[several] = [_AFTER.sub(r"\1'", text) for text in column[several]]
     begins = column.str.startswith(RUNS) | column.str.lstrip(UNSEEN).str.startswith(RUNS)
     risky = begins.fillna(value=False).astype(bool)
     return column.where(~risky, "'" + column) if risky.any() else column

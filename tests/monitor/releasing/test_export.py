@@ -231,9 +231,28 @@ def test_no_cell_of_a_csv_file_is_a_formula(desk: Desk, sign: str) -> None:
     assert {row[0] for row in rows_of(desk.folder / "out.csv", "SELECT born FROM output")} == {"-5"}
 
 
-def test_a_cell_that_runs_is_found_in_the_bytes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("x;=1+1", "x;'=1+1"),
+        ("x;y\n -1;;@a", "x;y\n '-1;;'@a"),
+        ("=a;=b", "'=a;'=b"),
+        ("\t=a", "'\t'=a"),
+        ("a; b;c=d", "a; b;c=d"),
+    ],
+)
+def test_no_part_of_a_cell_is_a_formula(desk: Desk, given: str, left: str) -> None:
+    """Where a spreadsheet parts cells by semicolons, as in much of Europe, a part is a cell of its own."""
+    desk.write(people().assign(ill=given))
+    desk.given_out("out.csv")
+    with (desk.folder / "out.csv").open(encoding="utf-8", newline="") as opened:
+        assert {row["ill"] for row in csv.DictReader(opened)} == {left}
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "x;=1+1"])
+def test_a_cell_that_runs_is_found_in_the_bytes(desk: Desk, cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were they not made harmless, the file would be refused."""
-    desk.write(people().assign(ill="=1+1"))
+    desk.write(people().assign(ill=cell))
     monkeypatch.setattr("monitor.releasing.leaving._quoted", lambda column: column)
     with pytest.raises(Stop, match="a spreadsheet would run cells of 'ill'"):
         desk.given_out("out.csv")
