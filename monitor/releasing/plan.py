@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from checks import did_you_mean
 from monitor.config import Recipe
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
@@ -62,7 +63,7 @@ def find_plan(case: Case, name: str, kinds: Mapping[str, Any]) -> Plan:
     found = {one.name: one for one in plans_of(case, kinds)}
     plan = found.get(name)
     if plan is None:
-        message = f"release '{case.name}' has no remedy '{name}'; known: {', '.join(found)}"
+        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, found)} (known: {', '.join(found)})"
         raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
     if isinstance(plan, NoPlan):
         raise Stop(
