@@ -1,10 +1,10 @@
 """Microaggregation: the default next to the published ways, on the reference sets and on a table like one about donors.
 
-`python -m benchmarks microaggregation [--part small|large|growth] [--rows N]`: the reference sets (beside the
-repository, or where TABLEWATCH_REFERENCE_DATA says; left out where they are absent), a table of 500,000 rows (or N),
-growth from 10,000 rows on. Without a part, all of them. Each row is measured in a process of its own, on one thread,
-after a first call that compiles; seconds are processor seconds, since the machine may be shared. The exact path of
-500,000 rows alone takes minutes.
+`python -m benchmarks microaggregation [--part small|exact|large|growth] [--rows N]`: the reference sets (beside the
+repository, or where TABLEWATCH_REFERENCE_DATA says; left out where they are absent), the exact algorithms, a table of
+500,000 rows (or N), growth from 10,000 rows on. Without a part, all of them. Each row is measured in a process of its
+own, on one thread, after a first call that compiles; seconds are processor seconds, since the machine may be shared.
+The exact path of 500,000 rows alone takes minutes.
 """
 
 import argparse
@@ -21,12 +21,14 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks._donors import donors
-from benchmarks._measure import measure, peak_mb, table
+from benchmarks._measure import measure, median, peak_mb, table
 
 ROWS = 500_000
 SIZES = (10_000, 50_000, 100_000, 500_000)
 BUDGET = 10.0
 SEEDS = 5
+RUNS = 3
+EXACT = (("mdav", 20_000), ("vmdav", 20_000), ("npn, then mhm", 20_000), ("npn, then mhm", 100_000))
 SETS = {"Tarragona": "Tarragona.csv", "Census": "CASCrefmicrodata.csv"}
 KS = (3, 5, 10)
 
@@ -34,11 +36,13 @@ KS = (3, 5, 10)
 def main() -> None:
     """Print the parts asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks microaggregation")
-    parser.add_argument("--part", choices=("small", "large", "growth"))
+    parser.add_argument("--part", choices=("small", "exact", "large", "growth"))
     parser.add_argument("--rows", type=int, default=ROWS)
     given = parser.parse_args([one for one in sys.argv[1:] if one != "microaggregation"])
     if given.part in {"small", None}:
         small()
+    if given.part in {"exact", None}:
+        exact()
     if given.part in {"large", None}:
         large(given.rows)
     if given.part in {"growth", None}:
@@ -66,6 +70,13 @@ def small() -> None:
     head = ("set", "k", "MDAV", "NPN + MHM", "lower bound", f"best, least of {SEEDS} seeds", "best, median", "sweeps")
     print(f"**Reference sets**: information loss, per cent; `best` with {BUDGET:.0f} processor seconds.\n")
     print(table(head, found), flush=True)
+
+
+def exact() -> None:
+    """Print what the exact algorithms take."""
+    found = [(f"{name}, {rows:,} rows", *_row("timed", name, rows)) for name, rows in EXACT]
+    print(f"\n**Exact algorithms**: donors, k = 5, one thread; medians of {RUNS} runs.\n")
+    print(table(("algorithm", "cpu s", "wall s"), found), flush=True)
 
 
 def large(rows: int) -> None:
@@ -126,6 +137,20 @@ def _searched(name: str, k: str, seed: str) -> None:
     print(f"{found.information_loss:.4f}\t{found.sweeps}")
 
 
+def _timed(name: str, rows: str) -> None:
+    from remedies.microaggregation import mdav, mhm, npn_path, vmdav
+
+    work: Any = {
+        "mdav": lambda table: mdav(table, 5),
+        "vmdav": lambda table: vmdav(table, 5, 0.2),
+        "npn, then mhm": lambda table: mhm(table, npn_path(table), 5),
+    }[name]
+    work(donors(1_000))
+    given = donors(int(rows))
+    cost = median([measure(lambda: work(given)) for _ in range(RUNS)])
+    print(f"{cost.cpu:.2f}\t{cost.wall:.2f}")
+
+
 def _path(rows: str) -> None:
     from remedies.microaggregation import information_loss, mhm, npn_path
 
@@ -154,6 +179,7 @@ def _best(rows: str, k: str, budget: str) -> None:
 WORK: Final[dict[str, Callable[..., None]]] = {
     "published": _published,
     "searched": _searched,
+    "timed": _timed,
     "path": _path,
     "best": _best,
 }
