@@ -65,6 +65,10 @@ class Place:
         """Give a table as an expression."""
         return self.source.table(name)
 
+    def compiled(self, expression: Any) -> str:
+        """Give the text of an expression."""
+        return self.source.compile(expression)
+
     def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """Run a statement and give its rows by column name."""
         return self.source.fetch(sql)
