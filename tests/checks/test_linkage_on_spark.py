@@ -56,11 +56,6 @@ class Place:
     source: Source
     dialect: str = "spark"
 
-    @property
-    def backend(self) -> Source:
-        """Give what compiles expressions."""
-        return self.source
-
     def table(self, name: str) -> Any:
         """Give a table as an expression."""
         return self.source.table(name)
