@@ -121,7 +121,7 @@ def test_presence_and_journalist_risk(here: Place) -> None:
         assert seen["records_outside_population"] == presence.outside
         question = Question(check, here)  # type: ignore[arg-type]  # as above
         asked = ClassQuestion(names, Population.of(question.context, "b", names, {}).sizes)
-        answer = here.run(here.backend.compile(asked.answer(ClassTables(question.context.filtered, names))))
+        answer = here.run(here.compiled(asked.answer(ClassTables(question.context.filtered, names))))
         outside = sum(int(row["outside"]) for row in answer)
         counted = [(int(row["population_size"]), int(row["rows"])) for row in answer]
         assert JournalistRisk.of(counted, k=3, outside=outside) == journalist_risk(own, people, names, 3)
