@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,9 @@ __all__ = [
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: so would be all that tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _RESOURCES: Final = frozenset({"postgres", "spark", "browser", "reference_data", "tracing"})
 
