@@ -21,7 +21,7 @@ from monitor.config import Release, Table
 from monitor.config._releases import release_checks
 from monitor.figures.health import TableState
 from monitor.pages.incident import iso
-from monitor.releasing.meant import digest_of, release_meant
+from monitor.releasing.meant import digest_of
 from monitor.releasing.standing import Decision, Standing, standing
 from monitor.wiring import Project
 from store import View
@@ -134,7 +134,7 @@ def releases_of(project: Project, view: View, states: Sequence[TableState]) -> S
 
 
 def _decided(project: Project, view: View, name: str) -> Standing:
-    release = release_meant(project.config, name)
+    release = project.config.releases[name]
     digest, now = digest_of(name, release), project.clock.now()
     return standing(view.release_events(name), digest=digest, expires_after=release.expires_after, now=now)
 

@@ -1,6 +1,6 @@
 """A table that gives noisy answers: what is declared of it, where it lives, and the key that puts rows in order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -46,8 +46,7 @@ class DataSet:
         Two sources are the same place where both are declared in the same words.
         """
         others = project.targets([name for name in project.config.budgets if name != self.table])
-        here = _place(self.source)
-        return {one.subject.name: one.subject.relation for one in others if _place(one.source) == here}
+        return {one.subject.name: one.subject.relation for one in others if one.source.place == self.source.place}
 
     @property
     def terms(self) -> Terms:
@@ -58,10 +57,6 @@ class DataSet:
     def budget(self) -> LedgerBudget:
         """Give its budget as the ledger keeps it."""
         return self.declared.in_ledger(self.table)
-
-
-def _place(source: SourceSpec) -> Sequence[object]:
-    return source.base, source.files, source.url, source.spark, source.table
 
 
 def _row_order(key: bytes) -> str:

@@ -9,7 +9,7 @@ from checks import ColumnClass, did_you_mean
 from monitor.config import Release
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.meant import digest_of, release_meant
+from monitor.releasing.meant import digest_of
 from monitor.target import Target
 from monitor.wiring import Project
 
@@ -41,7 +41,7 @@ class Case:
             raise Stop(
                 ExitCode.USAGE, Problem("release.unknown", message, hint="releases are declared under 'releases'")
             )
-        release = release_meant(project.config, name)
+        release = releases[name]
         (target,) = project.targets({release.table: ()})
         if not release.columns:
             message = f"release '{name}' does not say what its columns say of persons"

@@ -1,18 +1,9 @@
-"""What the configuration means by a release, and a fingerprint of it. Cheap to import: the daemon does."""
+"""Fingerprint what the configuration says of a release. Cheap to import: the daemon does."""
 
 import hashlib
 import json
 
-from monitor.config import Config, Release
-
-
-def release_meant(config: Config, name: str) -> Release:
-    """Give a release; where it classifies no column, as its table does."""
-    release = config.releases[name]
-    table = config.table(release.table)
-    if release.columns or table is None:
-        return release
-    return release.model_copy(update={"columns": table.columns})
+from monitor.config import Release
 
 
 def digest_of(name: str, release: Release) -> str:

@@ -1,9 +1,7 @@
 """Find the names under which a table is configured: two names of one table hold the same people."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from monitor.target import Target
 from monitor.wiring import Project
 
 
@@ -14,12 +12,5 @@ def names_of(project: Project, table: str) -> Sequence[str]:
     that it holds the same people only its owner knows.
     """
     targets = project.targets([one.name for one in project.config.tables])
-    places = {one.subject.name: _place(one) for one in targets}
+    places = {one.subject.name: (one.source.place, one.subject.relation) for one in targets}
     return [table, *(name for name, place in places.items() if name != table and place == places[table])]
-
-
-def _place(target: Target) -> tuple[str | Path | None, ...]:
-    source = target.source
-    files = None if source.files is None else source.base / source.files
-    base = source.base if source.url is not None and ":///" in source.url else None
-    return files, base, source.url, source.spark, source.table, target.subject.relation
