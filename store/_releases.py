@@ -7,7 +7,7 @@ from sqlalchemy import delete, insert, literal_column, select, update
 
 from checks._counts import PersonPairs, Release
 from store._class_rows import ReleasedRowRow, ReleaseRow
-from store._errors import NotRecorded, StoreConflict
+from store._errors import StoreConflict
 from store._release_events import ReleaseEventBook, ReleaseEventView
 
 _RELEASE: Final = ReleaseRow.__table__
@@ -58,18 +58,6 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
     def end_release(self, release: int) -> None:
         """Say that all rows of a release are written."""
         self._connection.execute(update(_RELEASE).where(_RELEASE.c.id == release).values(is_whole=True))
-
-    def forget_release(self, subject: str, name: str) -> None:
-        """Forget a release.
-
-        Raises:
-            NotRecorded: there is none of that name.
-        """
-        same = (_RELEASE.c.subject == subject, _RELEASE.c.name == name)
-        release = self._connection.scalar(select(_RELEASE.c.id).where(*same))
-        if release is None:
-            raise NotRecorded(f"no release named '{name}' is remembered")
-        self._forget(release)
 
     def forget_all_but(self, subject: str, names: Sequence[str]) -> None:
         """Forget what is remembered under a subject, half written or whole, under other names than these."""

@@ -71,7 +71,7 @@ def test_a_name_is_used_once_until_it_is_forgotten(shop):
         with pytest.raises(StoreConflict, match="'spring' is remembered already"):
             remember_release(shop.project(), store, table="orders", name="spring")
         with store.writing() as book:
-            book.forget_release("orders.re-release", "spring")
+            book.forget_all_but("orders.re-release", [])
         remember_release(shop.project(), store, table="orders", name="spring")
 
 
