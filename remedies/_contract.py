@@ -107,6 +107,10 @@ class RemedyParameters(BaseModel):
         """Give the remedy's id within its release."""
         return self.id or str(getattr(self, "type", "")).replace("_", "-")
 
+    def compiles_first(self) -> bool:
+        """Say whether this machine has yet to compile what takes about a minute, once."""
+        return False
+
 
 class Remedy(Protocol):
     """The interface every file of this room fulfils. `RemedyParameters` gives all of it but `type` and `apply`."""
@@ -122,6 +126,9 @@ class Remedy(Protocol):
     @property
     def name(self) -> str:
         """The remedy's id within its release."""
+
+    def compiles_first(self) -> bool:
+        """Say whether this machine has yet to compile what takes about a minute, once."""
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Give a treated copy of a frame, and the bill. The frame is not changed.

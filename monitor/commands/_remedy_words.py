@@ -85,9 +85,7 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
 
 def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
     """Say why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
-    from remedies.microaggregate import Microaggregate
-
-    if any(isinstance(one, Microaggregate) and one.compiles_first() for one in remedies):
+    if any(one.compiles_first() for one in remedies):
         invocation.note("first the search is compiled for this machine: about a minute, once")
 
 
