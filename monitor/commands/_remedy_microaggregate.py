@@ -43,10 +43,7 @@ def microaggregate(
     ] = None,
     ordinal: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A=LOW<MID<HIGH",
-            help="One of the columns that holds levels; just A if in order. Repeat it.",
-        ),
+        typer.Option(metavar="A=LOW<MID<HIGH", help="One of the columns with levels; just A if in order. Repeat it."),
     ] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="A=2,...", help="How often a column's squared distances count.")

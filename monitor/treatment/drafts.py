@@ -14,6 +14,7 @@ _PREFIX: Final = ".tablewatch-"
 _A_DRAFT: Final = re.compile(re.escape(_PREFIX) + r"\w{8}")
 _HELD: Final = "held"
 """A file that is locked for as long as somebody works in the folder."""
+_INSIDE: Final = "draft"
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def draft_folder(beside: Path) -> Iterator[Path]:
     _remove_orphans(beside)
     folder, number = _made(beside)
     try:
-        inner = folder / "work"
+        inner = folder / _INSIDE
         inner.mkdir(mode=0o700)
         yield inner
     finally:
@@ -72,5 +73,5 @@ def _remove_orphan(folder: Path) -> None:
 
 def _remove(folder: Path) -> None:
     """Remove all of it, the lock last, so that who is killed here leaves what can be removed."""
-    shutil.rmtree(folder / "work", ignore_errors=True)
+    shutil.rmtree(folder / _INSIDE, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)

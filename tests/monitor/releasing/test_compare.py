@@ -111,7 +111,7 @@ def test_the_copy_is_gone_whatever_happens(desk: Desk, monkeypatch: pytest.Monke
 
     def presses(*words: object, **more: object) -> None:
         del words, more
-        (folder,) = desk.folder.glob(".tablewatch-*/work/data.parquet")
+        (folder,) = desk.folder.glob(".tablewatch-*/draft/data.parquet")
         seen.append(folder.parent.stat().st_mode & 0o777)
         raise KeyboardInterrupt
 
