@@ -8,6 +8,7 @@ from remedies._contract import (
     Progress,
     Remedy,
     RemedyParameters,
+    RowOrder,
     Treatment,
     grouped_by,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Remedy",
     "RemedyError",
     "RemedyParameters",
+    "RowOrder",
     "Treatment",
     "grouped_by",
 ]

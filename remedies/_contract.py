@@ -26,6 +26,13 @@ class Disposition(StrEnum):
     REVIEW = "review"
 
 
+class RowOrder(StrEnum):
+    """In which order the rows of an output stand. Where a row lies in a sorted table tells its values."""
+
+    RANDOM = "random"
+    INPUT = "input"
+
+
 class Enough(Exception):
     """Whoever is told of progress may raise it: a search that takes a budget then ends as if that were used up."""
 

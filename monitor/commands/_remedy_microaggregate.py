@@ -124,6 +124,7 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     from monitor.treatment.given import columns_in, read
     from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
+    from remedies import RowOrder
     from remedies.generalisation._recoding import one_zero
 
     given, out = asked.given, asked.out
@@ -145,7 +146,8 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
         bill = treated.bill
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
         written = Written(texts=texts_in(safe)).exactly(every)
-        reached = write_proved(safe, out, prove_k(every, k=chosen.k, clock=SystemClock(), written=written))
+        prove = prove_k(every, k=chosen.k, clock=SystemClock(), written=written)
+        reached = write_proved(safe, out, prove, order=RowOrder.INPUT)
     else:
         bill = _streamed(place, asked, chosen, every, drop=left_out)
         reached = int(str(bill.guarantee.reached["k"]))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from checks.risk._t_closeness import T_SLACK
 from monitor.releasing.case import Case
 from monitor.releasing.crowd import Crowd, crowd_of, linked_classes
-from monitor.releasing.leaving import harmless, one_of_each
+from monitor.releasing.leaving import one_of_each
+from monitor.treatment.spreadsheet import escape_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +80,7 @@ def too_alike(
     for unit in units_of(case, frame, people):
         numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
         for name in (one for one in case.sensitive if one in frame.columns):
-            told = harmless(frame[[name]], out)[name]
+            told = escape_frame(frame[[name]], out)[name]
             least = _least_diverse(numbers, told)
             if limits.l is not None and least < limits.l:
                 yield f"rows that a pseudonym links tell too much: {least} of {limits.l:g} values of {name} in a group"

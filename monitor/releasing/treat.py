@@ -10,14 +10,15 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
-from monitor.releasing.harmless import check_harmless
-from monitor.releasing.leaving import harmless, one_of_each, shuffled, with_pseudonyms
+from monitor.releasing.leaving import one_of_each, with_pseudonyms
 from monitor.releasing.linked import crowd_in, too_alike
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.verdict import judge
 from monitor.treatment.given import read, reading
-from monitor.treatment.output import sink
+from monitor.treatment.output import write_frame
 from monitor.treatment.proved import Written, texts_in
+from monitor.treatment.spreadsheet import escape_frame
+from remedies import RowOrder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,17 +92,13 @@ def write(case: Case, plan: Plan, treated: Treated, draft: Path) -> Written:
     Raises:
         Stop: a CSV file cannot hold it. OSError: it cannot be written.
     """
-    import pyarrow as pa
-
     from monitor.treatment.randomised import spelled
 
     frame = treated.frame
     if plan.kind is Kind.RANDOMISED and draft.suffix == ".csv":
         frame = spelled(frame, getattr(plan.remedy, "columns", ()))
-    ready = harmless(shuffled(one_of_each(with_pseudonyms(frame, case), case.quasi)), draft)
-    table = pa.Table.from_pandas(ready, preserve_index=False).replace_schema_metadata(None)
-    with sink(draft, table.schema) as put:
-        put(table)
+    ready = one_of_each(with_pseudonyms(frame, case), case.quasi)
+    write_frame(ready, draft, order=RowOrder.RANDOM)
     return Written(texts=texts_in(ready))
 
 
@@ -118,7 +115,6 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
         raise NotProved("the file does not have the rows and columns that were written")
-    check_harmless(draft, columns)
     if plan.kind is Kind.RANDOMISED:
         return _randomised(case, plan, treated, read(place))
     _check_flat(case, treated.frame)
@@ -197,7 +193,7 @@ def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
     from remedies.generalisation import hierarchy_spec
     from remedies.generalisation._frequencies import read_table
 
-    given = harmless(treated.before[[name]], draft)
+    given = escape_frame(treated.before[[name]], draft)
     one = f"{name}_"
     tree = hierarchy_spec({"type": "flat"}).build(["all"])
     return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from checks import did_you_mean
 from monitor.disclosure.place import Place
 from monitor.treatment.given import changed, distinct_values, pieces_of, reading, schema_of
-from monitor.treatment.output import check_not_read, give_out, sink
+from monitor.treatment.output import check_not_read, give_out, row_writer
 from monitor.treatment.proved import Written, exact, prove_bounds
-from remedies import Misfit
+from remedies import Misfit, RowOrder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +107,7 @@ class _Writer:
             before = schema_of(first, table)
             after = self._schema(before)
             self.written = Written.of(after)
-            with sink(draft, after) as write:
+            with row_writer(draft, after, order=RowOrder.INPUT) as write:
                 piece: pa.Table | None = first
                 while piece is not None:
                     write(self._coded(piece.cast(before), after))

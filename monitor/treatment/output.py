@@ -1,8 +1,14 @@
-"""Write a treated frame as a file that is complete and proved, or not at all."""
+"""Write a treated table as a file that is complete and was read again, or not at all.
+
+Every output of a remedy goes through `row_writer`: it says in which order the rows stand, and protects CSV files from
+spreadsheets. Nothing else of a file tells where a row lay in the input: no index, no metadata of pandas or Arrow, no
+statistics, no dictionary that lists values in another order than the rows.
+"""
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,12 +19,17 @@ from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.drafts import draft_folder
 from monitor.treatment.proved import Written, k_check, reached_in
+from monitor.treatment.row_order import IN_MEMORY, Shuffle
+from monitor.treatment.spreadsheet import check_cells, check_names, escape_cells
+from remedies import RowOrder
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 _ENDS: Final = (".csv", ".parquet")
+_ROW_GROUP: Final = 100_000
+"""Rows that a row group of a Parquet file has at least, but the last."""
 
 Found = TypeVar("Found")
 
@@ -71,23 +82,28 @@ def _would_be_read(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return fnmatchcase(path[0], pattern[0]) and _would_be_read(pattern[1:], path[1:])
 
 
-def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found]) -> Found:
-    """Write a frame as CSV or Parquet, and give what `prove` finds in the very bytes, before the file gets its name.
+def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
+    """Write a frame as CSV or Parquet, and return what `prove` finds in the very bytes, before the file gets its name.
 
     Columns, types and rows are the frame's; no index, no metadata of pandas, no statistics of columns.
 
     Raises:
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
     """
+    return give_out(out, lambda draft: write_frame(frame, draft, order=order), prove)
+
+
+def write_frame(frame: "pd.DataFrame", draft: Path, *, order: RowOrder) -> None:
+    """Write a frame that is in memory, without its index, through `row_writer`.
+
+    Raises:
+        Stop: as `row_writer`. OSError: the file cannot be written.
+    """
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-
-    def write_all(draft: Path) -> None:
-        with sink(draft, table.schema) as write:
-            write(table)
-
-    return give_out(out, write_all, prove)
+    with row_writer(draft, table.schema, order=order, memory=None) as write:
+        write(table)
 
 
 def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
@@ -122,23 +138,85 @@ def prove_k(columns: Sequence[str], *, k: int, clock: Clock, written: Written | 
 
 
 @contextmanager
-def sink(draft: Path, schema: "pa.Schema") -> "Iterator[Callable[[pa.Table | pa.RecordBatch], None]]":
-    """Give what writes rows to a CSV or Parquet file, whose bytes are on disk afterwards."""
+def row_writer(
+    draft: Path, schema: "pa.Schema", *, order: RowOrder, memory: int | None = IN_MEMORY
+) -> "Iterator[Callable[[pa.Table | pa.RecordBatch], None]]":
+    """Return a function that takes rows of an output; afterwards they are in a CSV or Parquet file, and on disk.
+
+    Args:
+        draft: the file; rows that do not fit in memory lie in its folder meanwhile, which only its owner can read.
+        schema: of the rows that are given.
+        order: of the rows in the file.
+        memory: bytes of rows that are held at once; None if all of them are in memory anyway.
+
+    Raises:
+        Stop: a CSV file cannot hold a column, or a spreadsheet would run its name.
+    """
+    import pyarrow as pa
+
+    plain = pa.schema([(one.name, _plain_type(one.type)) for one in schema])
+    with _file_writer(draft, plain) as put:
+        if order is RowOrder.INPUT:
+            yield lambda rows: put(_as_table(rows).cast(plain))
+        else:
+            shuffle = Shuffle(draft.parent / "shuffle", memory=sys.maxsize if memory is None else memory)
+            yield lambda rows: shuffle.add(_as_table(rows).cast(plain))
+            for piece in _regrouped(shuffle.take()):
+                put(piece)
+    check_cells(draft, plain.names)
+
+
+@contextmanager
+def _file_writer(draft: Path, schema: "pa.Schema") -> "Iterator[Callable[[pa.Table], None]]":
     if draft.suffix == ".parquet":
         from pyarrow import parquet
 
         with parquet.ParquetWriter(
             draft, schema, write_statistics=False, store_schema=False, compression="zstd"
         ) as writer:
-            yield writer.write
+            yield writer.write_table
     else:
         from pyarrow import csv
 
         _check_csv(schema)
+        check_names(schema.names)
         with csv.CSVWriter(draft, schema) as rows:
-            yield rows.write
+            yield lambda table: rows.write_table(_escaped(table))
     with draft.open("rb") as written:
         os.fsync(written.fileno())
+
+
+def _as_table(rows: "pa.Table | pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+
+
+def _plain_type(kind: "pa.DataType") -> "pa.DataType":
+    """Return the type of a dictionary's values: it may list values that no row has, in the order of the input."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _regrouped(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
+    """Join small pieces, since each becomes a row group of a Parquet file."""
+    import pyarrow as pa
+
+    held: list[pa.Table] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) >= _ROW_GROUP:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _escaped(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.table([escape_cells(column) for column in table.columns], schema=table.schema)
 
 
 def _check_csv(schema: "pa.Schema") -> None:

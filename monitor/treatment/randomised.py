@@ -10,7 +10,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import columns_in, read
 from monitor.treatment.output import write_proved
 from monitor.treatment.proved import Written
-from remedies import Misfit
+from remedies import Misfit, RowOrder
 from sources import did_you_mean
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
     frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, asked.remedy.columns)
-    guarantee = write_proved(frame, out, _prove(asked, mechanism))
+    guarantee = write_proved(frame, out, _prove(asked, mechanism), order=RowOrder.INPUT)
     return replace(treated.bill, guarantee=guarantee)
 
 

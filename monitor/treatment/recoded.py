@@ -10,8 +10,9 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.treatment.enough import enough_on_interrupt
 from monitor.treatment.given import changed, count, pieces_of, reading, schema_of
-from monitor.treatment.output import check_not_read, give_out, sink
+from monitor.treatment.output import check_not_read, give_out, row_writer
 from monitor.treatment.proved import Written, count_name, prove
+from remedies import RowOrder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ class _Writer:
                 raise changed()
             schema = self._schema(schema_of(first, table))
             self.written = Written.of(schema)
-            with sink(draft, schema) as write:
+            with row_writer(draft, schema, order=RowOrder.INPUT) as write:
                 piece: pa.Table | None = first
                 while piece is not None:
                     before += len(piece)

@@ -15,9 +15,9 @@ from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.drafts import draft_folder
-from monitor.treatment.output import give_out, prove_k, sink
+from monitor.treatment.output import give_out, prove_k, row_writer
 from monitor.treatment.proved import Written
-from remedies import Bill, Guarantee, Misfit, grouped_by
+from remedies import Bill, Guarantee, Misfit, RowOrder, grouped_by
 from sources import Source, SourceError, open_source
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _write(
     schema = table.schema().to_pyarrow()
     others = [schema.get_field_index(name) for name in every if name not in columns]
     given_out = _Rows(work.rows())
-    with sink(draft, schema) as write:
+    with row_writer(draft, schema, order=RowOrder.INPUT) as write:
         for piece in source.columns(source.compile(table)):
             whole = [column.arrow().cast(field.type) for column, field in zip(piece, schema, strict=True)]
             for first in range(0, len(whole[0]), work.handful):

@@ -253,8 +253,8 @@ def test_no_part_of_a_cell_is_a_formula(desk: Desk, given: str, left: str) -> No
 def test_a_cell_that_runs_is_found_in_the_bytes(desk: Desk, cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were they not made harmless, the file would be refused."""
     desk.write(people().assign(ill=cell))
-    monkeypatch.setattr("monitor.releasing.leaving._quoted", lambda column: column)
-    with pytest.raises(Stop, match="a spreadsheet would run cells of 'ill'"):
+    monkeypatch.setattr("monitor.treatment.output.escape_cells", lambda cells: cells)
+    with pytest.raises(Stop, match="a spreadsheet would run cells of column 'ill'"):
         desk.given_out("out.csv")
     assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)
 
@@ -264,7 +264,7 @@ def test_a_column_that_is_called_like_a_formula_leaves_as_parquet_only(desk: Des
     """Under another name, it would not be among those that the proof groups by."""
     desk.write(people().rename(columns={"born": name}))
     columns = {name if word == "born" else word: one for word, one in COLUMNS.items()}
-    with pytest.raises(Stop, match=f"take the name of column '{name}' for a formula"):
+    with pytest.raises(Stop, match=f"run the name of column '{name}' as a formula"):
         desk.given_out("out.csv", columns=columns)
     assert desk.export("out.parquet").event.body["quasi_identifiers"] == [name, "sex"]
 
