@@ -213,7 +213,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
     charge = charge_of(data_set, statistic, "dry-run")
     standing = at.ledger.standing(charge.data_set, charge.unit)
     at.note_what_is_lost(invocation)
-    accuracy = statistic.accuracy(data_set.terms)
+    noises, not_covered = statistic.accuracy(data_set.terms), statistic.not_covered(data_set.terms)
     result = {
         "schema": "tablewatch.answer-plan/1",
         "ok": True,
@@ -221,10 +221,13 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
         "request": charge.request,
         "cost": text_of(charge.nano),
         "covered": charge.nano <= standing.left,
-        "noise": list(accuracy),
+        "noise": list(noises),
+        "not_covered": list(not_covered),
         "budget": standing_json(standing),
     }
-    invocation.emit(result, lambda console: draw_plan(console, charge, standing, accuracy))
+    invocation.emit(
+        result, lambda console: draw_plan(console, charge, standing, noises=noises, not_covered=not_covered)
+    )
 
 
 def _tell(

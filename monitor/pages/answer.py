@@ -23,8 +23,7 @@ def draw_answer(console: Console, told: Told, standing: Standing) -> None:
     answer: Mapping[str, Any] = told.answer
     _draw_values(console, answer)
     console.print()
-    for line in _accuracy(answer["noise"]):
-        console.print(Text(line))
+    _draw_accuracy(console, answer["noise"], answer.get("not_covered", ()))
     word = loss_word(standing)
     cost = "nothing: it was given before" if told.repeated else f"{text_of(told.nano)} {word}"
     console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
@@ -33,14 +32,20 @@ def draw_answer(console: Console, told: Told, standing: Standing) -> None:
     console.print(Text(f"request {visible(told.request_id)}", "dim"))
 
 
-def draw_plan(console: Console, charge: Charge, standing: Standing, noises: Sequence[Mapping[str, Any]]) -> None:
-    """Print what a request would cost, and how far off its answer would be."""
+def draw_plan(
+    console: Console,
+    charge: Charge,
+    standing: Standing,
+    *,
+    noises: Sequence[Mapping[str, Any]],
+    not_covered: Sequence[Mapping[str, Any]],
+) -> None:
+    """Print what a request would cost, how large its noise would be, and what else would set the answer apart."""
     word = loss_word(standing)
     console.print(Text(f"It would cost {text_of(charge.nano)} of {text_of(standing.left)} {word} that are left."))
     if charge.nano > standing.left:
         console.print(Text("It would be refused: the budget does not cover it.", "yellow"))
-    for line in _accuracy(noises):
-        console.print(Text(line))
+    _draw_accuracy(console, noises, not_covered)
 
 
 def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
@@ -71,6 +76,17 @@ def _draw_values(console: Console, answer: Mapping[str, Any]) -> None:
     draw_table(console, (*(visible(name) for name in names), ">answer"), rows)
 
 
+def _draw_accuracy(
+    console: Console, noises: Sequence[Mapping[str, Any]], not_covered: Sequence[Mapping[str, Any]]
+) -> None:
+    for line in _accuracy(noises):
+        console.print(Text(line))
+    if not_covered:
+        console.print(Text("That is the noise alone. Beside it:"))
+    for one in not_covered:
+        console.print(Text(f"- {visible(str(one['text']))}"))
+
+
 def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
     lines = []
     for noise in noises:
@@ -79,7 +95,9 @@ def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
                 f"In 95 of 100 cases it is off by at most {noise['rank_within_95']:,} rows from the best candidate."
             )
         else:
-            lines.append(f"In 95 of 100 cases the {noise['of']} is off by at most {_number(noise['within_95'])}.")
+            lines.append(
+                f"In 95 of 100 cases the noise changes the {noise['of']} by at most {_number(noise['within_95'])}."
+            )
     return lines
 
 

@@ -131,7 +131,9 @@ def _draw_answers(console: Console, answers: Sequence[Tried]) -> None:
         for noise in one.noise:
             shown: Any = noise
             off = shown.get("within_95", shown.get("rank_within_95"))
-            said = f"  {visible(one.name)}: the {shown['of']} is off by at most {_number(off)} in 95 of 100 cases"
+            said = (
+                f"  {visible(one.name)}: noise changes the {shown['of']} by at most {_number(off)} in 95 of 100 cases"
+            )
             console.print(Text(f"{said}, for epsilon {one.epsilon}"))
 
 

@@ -45,4 +45,7 @@ class Question:
         """
         table = source.table(self.relation)
         asked = source.compile(self.statistic.statement(table, source.dialect, self.terms, key=self.key))
-        return self.statistic.answer(source.fetch(asked), self.terms) if self.charged else {}
+        if not self.charged:
+            return {}
+        answer = self.statistic.answer(source.fetch(asked), self.terms)
+        return {**answer, "not_covered": list(self.statistic.not_covered(self.terms))}

@@ -19,6 +19,7 @@ from remedies._errors import Misfit
 from remedies.differential_privacy._accounting import Accounting
 from remedies.differential_privacy._epsilon import nano
 from remedies.differential_privacy._written import WrittenLoss
+from remedies.differential_privacy.answers._coverage import not_covered
 from remedies.differential_privacy.answers._declared import Declared
 from remedies.differential_privacy.answers._domain import Declaration
 from remedies.differential_privacy.answers._noise import Noise
@@ -121,6 +122,16 @@ class Statistic(Declaration, ABC):
             Misfit: it cannot be answered under these terms.
         """
         return [noise.as_json() for noise in self.noises(terms)]
+
+    def numbers(self) -> Sequence[str]:
+        """Name those of `columns` whose numbers are used; the others are counted by cell."""
+        return ()
+
+    def not_covered(self, terms: Terms) -> Sequence[Mapping[str, Json]]:
+        """Return what `accuracy` does not cover, as plain data; it follows from the request and the declaration."""
+        numbers = self.numbers()
+        cells = [name for name in self.columns() if name not in numbers]
+        return not_covered(terms.declared, numbers=numbers, cells=cells, where=self.where)
 
     @abstractmethod
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:

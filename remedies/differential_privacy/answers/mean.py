@@ -45,6 +45,10 @@ class Mean(Statistic):
         """Name the column, and those that it is grouped by."""
         return (self.column, *self.by)
 
+    def numbers(self) -> Sequence[str]:
+        """Name the column whose numbers are used."""
+        return (self.column,)
+
     def noises(self, terms: Terms) -> Sequence[Noise]:
         """Give the noise of the sum, and that of the count where it is not public."""
         declared, price = terms.declared, self.nano(terms.accounting)

@@ -47,6 +47,10 @@ class Quantile(Statistic):
         """Name the column."""
         return (self.column,)
 
+    def numbers(self) -> Sequence[str]:
+        """Name the column whose numbers are used."""
+        return (self.column,)
+
     def noises(self, terms: Terms) -> Sequence[Noise]:
         """Give none: the mechanism chooses instead of adding."""
         self._candidates(terms)

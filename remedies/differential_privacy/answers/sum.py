@@ -33,6 +33,10 @@ class Sum(Statistic):
         """Name the column, and those that it is grouped by."""
         return (self.column, *self.by)
 
+    def numbers(self) -> Sequence[str]:
+        """Name the column whose numbers are used."""
+        return (self.column,)
+
     def noises(self, terms: Terms) -> Sequence[Noise]:
         """Give the noise of each sum."""
         declared = terms.declared

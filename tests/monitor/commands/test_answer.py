@@ -44,7 +44,8 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
     assert (planned["cost"], planned["covered"], spent(asked)) == ("0.1", True, "0")
     told = asked.json("answer", *words, "--request-id", "r1")
     assert told["answer"]["noise"] == planned["noise"]
-    assert set(told["answer"]) in ({"value", "noise"}, {"groups", "noise"})
+    assert told["answer"]["not_covered"] == planned["not_covered"]
+    assert set(told["answer"]) in ({"value", "noise", "not_covered"}, {"groups", "noise", "not_covered"})
     assert (told["cost"], told["repeated"], spent(asked)) == ("0.1", False, "0.1")
     again = asked.json("answer", *words, "--request-id", "r1")
     assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
