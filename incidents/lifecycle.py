@@ -3,7 +3,8 @@
 `advance` is a pure function of what was known, one outcome and the times of its run. It gives what is known now, the
 changes to record, and the reason in one word.
 
-- `unknown` opens, extends and closes nothing. `warn` opens nothing and neither extends nor breaks a streak.
+- `unknown` opens, extends and closes nothing. `warn` opens nothing and neither extends nor breaks a streak; it proves
+  that the fail limit held, so it bounds when data went bad as a passing run does.
 - The n-th failing run in a row opens an incident (`Policy.open_after`); a fail while one is open joins it.
 - The n-th passing run in a row resolves it (`Policy.resolve_after`) as of the first run of that streak.
 - A fail within seven days of a resolution that counts (`fixed`, `no-action`) is a relapse: a new episode of the same
@@ -119,7 +120,7 @@ def advance(
     if outcome.status is Status.UNKNOWN:
         return Step(watch, (), Reason.UNKNOWN)
     if outcome.status is Status.WARN:
-        return Step(watch, (), Reason.WARNED)
+        return Step(replace(watch, last_pass_ended_at=run.ended_at), (), Reason.WARNED)
     if outcome.status is Status.PASS:
         watch = _count_pass(watch, incident, run)
         changes, reason = _passed(watch, incident, identity=identity, policy=policy)
@@ -223,7 +224,7 @@ def _onset(
     detected_at: datetime,
     not_before: datetime | None,
 ) -> Onset:
-    """Give when data went bad: between the last thing known to be good and detection."""
+    """Compute when data went bad: between the last run in which the fail limit held (or a person's end) and now."""
     earliest = watch.last_pass_ended_at or watch.monitored_since
     if not_before is not None:
         earliest = max(earliest, not_before)

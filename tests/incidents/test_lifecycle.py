@@ -115,14 +115,15 @@ def test_unknown_and_warn_neither_extend_nor_break_a_passing_streak(between):
 
 
 @pytest.mark.parametrize(("letter", "reason"), [("U", Reason.UNKNOWN), ("W", Reason.WARNED)])
-def test_unknown_and_warn_move_only_the_last_run(letter, reason):
-    """They open, extend and close nothing: of what is known of the check, only its last run changes."""
+def test_unknown_and_warn_move_no_streak(letter, reason):
+    """They open, extend and close nothing: only the last run changes, and with a warn the last good run."""
     life = Life().run("PPF")
     before = life.watch
     life.run(letter)
     assert life.reasons[-1] is reason
     after = "unknown(timeout)" if letter == "U" else "warn"
-    assert life.watch == replace(before, last_run_at=at(40), last_status=after)
+    held = at(41) if letter == "W" else before.last_pass_ended_at
+    assert life.watch == replace(before, last_run_at=at(40), last_status=after, last_pass_ended_at=held)
     assert life.watch.last_unknown == ("timeout" if letter == "U" else None)
 
 
@@ -287,6 +288,39 @@ def test_a_check_does_not_relapse_into_what_a_person_reported():
     life.record(Resolved(at(8), Resolution.FIXED), 8)
     life.run("F")
     assert [incident.check_id for incident in life.incidents] == [None, "orders.fresh"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "bound"),
+    [("PWF", 21), ("PWWUF", 31), ("WF", 11), ("UWUF", 21), ("PUF", 11), ("PFPPWWF", 61)],
+)
+def test_a_warn_run_proves_that_the_fail_limit_held(runs, bound):
+    """Data went bad after the last pass or warn, whichever is later; unknown proves nothing."""
+    onset = Life().run(runs).newest.last.onset
+    detected = 10 * len(runs)
+    assert onset == Onset(at(bound), at(bound), at(detected), OccurrenceMethod.LAST_GOOD_RUN)
+
+
+def test_a_warn_run_bounds_what_the_data_says():
+    """A load time before the last warn run is moved to its end: the fail limit held then."""
+    life = Life().run("PW").run("F", found=outcome(Status.FAIL, occurred=5))
+    assert life.newest.last.onset == Onset(at(21), at(21), at(30), OccurrenceMethod.BAD_ROWS)
+
+
+def test_a_warn_run_between_failing_runs_bounds_what_opens_later():
+    """Where two failing runs are asked for, the one before the warn stands beside the incident."""
+    episode = Life(Policy(open_after=2)).run("PFWF").newest.last
+    assert episode.onset.at == at(31)
+    assert episode.first_failed_at == at(20)
+
+
+def test_a_warn_run_after_a_persons_resolution_bounds_the_next_episode():
+    """The healthy time that a warn run shows after a resolution is not counted as downtime of the relapse."""
+    life = Life().run("PF")
+    life.record(Resolved(at(25), Resolution.FIXED), 25)
+    life.run("WWF")
+    assert life.reasons[-1] is Reason.RELAPSED
+    assert life.newest.last.onset.earliest == at(41)
 
 
 def test_runs_out_of_order_are_ignored():

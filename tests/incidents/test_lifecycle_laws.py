@@ -145,7 +145,30 @@ def test_no_incident_opens_or_closes_on_unknown_or_warn(policy, happenings):
             step = world.look(one)
             assert step.changes == ()
             if before is not None:
-                assert replace(step.watch, last_run_at=before.last_run_at, last_status=before.last_status) == before
+                assert step.watch == replace(
+                    before,
+                    last_run_at=step.watch.last_run_at,
+                    last_status=step.watch.last_status,
+                    last_pass_ended_at=step.watch.last_pass_ended_at,
+                )
+                held = one.found.status is Status.WARN and step.reason is not Reason.OUT_OF_ORDER
+                assert held or step.watch.last_pass_ended_at == before.last_pass_ended_at
+
+
+@given(policies, st.lists(looks, max_size=40))
+def test_an_episode_begins_after_the_last_run_in_which_the_fail_limit_held(policy, happenings):
+    """The interval of occurrence begins at the end of the last pass or warn before detection, never earlier."""
+    world = World(policy)
+    held: list = []
+    for one in happenings:
+        step = world.look(one)
+        if step.reason is Reason.OUT_OF_ORDER:
+            continue
+        begun = [change.episode for change in step.changes if isinstance(change, Opened | Reopened)]
+        for episode in begun:
+            assert not held or episode.onset.earliest >= min(held[-1], episode.detected_at)
+        if one.found.status in {Status.PASS, Status.WARN}:
+            held.append(step.watch.last_pass_ended_at)
 
 
 @given(policies, st.lists(looks, max_size=40))
