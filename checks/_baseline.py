@@ -19,14 +19,16 @@ Weeks: TypeAlias = Annotated[
 
 
 NOTHING_YET: Final = Message(
-    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks",
-    one="nothing to compare with yet: no measurement on this weekday in the last week",
+    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents and "
+    "planned maintenance",
+    one="nothing to compare with yet: no measurement on this weekday in the last week, outside incidents and planned "
+    "maintenance",
     counted="weeks",
 )
 
 
 def same_weekday(weeks: int) -> Earlier:
-    """Ask for the measurements of 7, 14, 21 ... days ago, each at most 12 hours off."""
+    """Ask for the measurements of 7, 14, 21 ... days ago, each at most 12 hours off and on a good day."""
     return Earlier(ages=tuple(timedelta(weeks=week) for week in range(1, weeks + 1)))
 
 

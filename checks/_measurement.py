@@ -76,13 +76,16 @@ class Earlier:
     """Which earlier measurements of the same check `judge` wants to see.
 
     `ages`: for each age, the measurement nearest to `measured_at - age`, at most `within` away; also one that was
-    unknown for lack of data, since a check that compares with its past begins so.
+    unknown for lack of data, since a check that compares with its past begins so. Measurements inside incidents of the
+    table that are about its data and did not end as `false-positive`, and those inside `left_out` (planned maintenance,
+    as intervals `[start, end)`), are passed over.
     `accepted`: the newest measurement that counts as accepted (passed, or resolved as expected by a person).
     """
 
     ages: tuple[timedelta, ...] = ()
     within: timedelta = timedelta(hours=12)
     accepted: bool = False
+    left_out: tuple[tuple[datetime, datetime], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

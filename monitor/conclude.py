@@ -88,7 +88,7 @@ def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) 
 
 def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Earlier]]:
     return {
-        one.check_id: (looked.started_at, one.earlier)
+        one.check_id: (looked.started_at, replace(one.earlier, left_out=looked.target.maintenance))
         for looked in batch
         for one in looked.measured
         if one.earlier is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from checks import Check, ColumnClass, Zones
@@ -49,7 +49,7 @@ class Target:
 
     `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
     counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
-    about a protected table, which has no checks here then.
+    about a protected table, which has no checks here then. `maintenance`: planned work on the table, `[start, end)` UTC.
     """
 
     subject: Subject
@@ -58,3 +58,4 @@ class Target:
     period: timedelta | None = None
     keeper: Keeper | None = field(default=None, compare=False, repr=False)
     question: "Question | None" = field(default=None, compare=False, repr=False)
+    maintenance: tuple[tuple[datetime, datetime], ...] = ()

@@ -128,6 +128,11 @@ class Project:
             source=self._specs[table.source],
             owner=self.config.owner_of(table),
             period=table.schedule.longest_period() if table.schedule is not None else None,
+            maintenance=tuple(
+                work.span(self.config.timezone)
+                for work in self.config.maintenance
+                if work.concerns(table.name, table.domain)
+            ),
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 """Find measurements: the newest of each check, and those that a check wants to compare itself with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,26 +13,30 @@ from sqlalchemy import (
     Text,
     func,
     literal,
+    not_,
     or_,
     select,
     type_coerce,
     union_all,
 )
 
-from checks import Earlier, Message, Past, Status, UnknownReason
+from checks import Earlier, Kind, Message, Past, Status, UnknownReason
 from incidents import Resolution, to_us
 from store._columns import columns_of
 from store._given import given
-from store._rows import IncidentRow, MeasurementRow, RunRow
+from store._rows import EpisodeRow, IncidentRow, MeasurementRow, RunRow
 from store._types import WHOLE
 from store._values import Result
 
 Wanted = Mapping[str, tuple[datetime, Earlier]]
 
+Holes = Mapping[str, Sequence[tuple[int, int]]]
+
 _M: Final = MeasurementRow.__table__.c
 _NEWEST_FIRST: Final = (_M.measured_at.desc(), _M.id.desc())
 _OLDEST_FIRST: Final = (_M.measured_at, _M.id)
 _US: Final = timedelta(microseconds=1)
+_END_OF_TIME: Final = 2**63 - 1
 _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
@@ -105,20 +109,79 @@ def accepted(wanted: Subquery) -> Select[Any]:
 
 
 def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[Past]]:
-    """Give what each check, measured at a time, wants to see: one measurement for each age, then the accepted one."""
+    """Give what each check, measured at a time, wants to see: one measurement for each age, then the accepted one.
+
+    A baseline does not learn from bad days: for the ages, measurements inside incidents and planned maintenance are
+    passed over. Where nothing is left, those inside incidents of other checks of the table are taken after all: what
+    they are about has not troubled this check.
+    """
     found: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
-    _add_aged(connection, wanted, found)
+    aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
+    own, others = _bad_times(connection, aged)
+    every = {check_id: [*own.get(check_id, ()), *others.get(check_id, ())] for check_id in aged}
+    _add_aged(connection, aged, every, found)
+    _add_aged(connection, {key: aged[key] for key in others if key in aged and not found[key]}, own, found)
     _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, found)
     return dict(found)
 
 
-def _add_aged(connection: Connection, wanted: Wanted, found: dict[str, list[Past]]) -> None:
+def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
+    """Return when each check's measurements are not to be learned from: `[start, end)` in microseconds, by check.
+
+    The first holds planned maintenance and incidents of the check itself or that a person reported on its table, the
+    second those of other checks of the table. An incident that lasts ends at the end of time.
+    """
+    own = {
+        check_id: [(to_us(start), to_us(end)) for start, end in earlier.left_out]
+        for check_id, (_, earlier) in wanted.items()
+    }
+    others: dict[str, list[tuple[int, int]]] = {}
+    if not wanted:
+        return own, others
+    asked = given(
+        connection,
+        (
+            (check_id, to_us(at - max(earlier.ages) - earlier.within), to_us(at))
+            for check_id, (at, earlier) in wanted.items()
+        ),
+        ["check_id", "low_us", "high_us"],
+    )
+    table_of_check = select(_M.table_name).where(_M.id == newest(asked)).correlate(asked).scalar_subquery()
+    checks = select(asked, table_of_check.label("table_name")).subquery()
+    incident, episode, into = IncidentRow.__table__, EpisodeRow.__table__, IncidentRow.__table__.alias("merged_into")
+    mistaken = func.coalesce(into.c.resolution, incident.c.resolution, "") == Resolution.FALSE_POSITIVE
+    statement = (
+        select(checks.c.check_id, incident.c.check_id.label("of"), episode.c.occurred_at, episode.c.resolved_at)
+        .select_from(checks)
+        .join(incident, incident.c.table_name == checks.c.table_name)
+        .join(into, into.c.id == incident.c.merged_into, isouter=True)
+        .join(episode, episode.c.incident_id == incident.c.id)
+        .where(
+            incident.c.kind == Kind.QUALITY,
+            not_(mistaken),
+            or_(incident.c.ended_at.is_(None), incident.c.ended_at > checks.c.low_us),
+            or_(episode.c.resolved_at.is_(None), episode.c.resolved_at > checks.c.low_us),
+            episode.c.occurred_at <= checks.c.high_us,
+        )
+    )
+    for check_id, of, occurred_at, resolved_at in connection.execute(statement):
+        holes = own if of in {check_id, None} else others
+        end = _END_OF_TIME if resolved_at is None else to_us(resolved_at)
+        holes.setdefault(check_id, []).append((to_us(occurred_at), end))
+    return own, others
+
+
+def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, found: dict[str, list[Past]]) -> None:
     asked = [(check_id, at, age, earlier.within) for check_id, (at, earlier) in wanted.items() for age in earlier.ages]
     if not asked:
         return
     spots = given(
         connection,
-        ((number, check_id, *_around(at, age, within)) for number, (check_id, at, age, within) in enumerate(asked)),
+        (
+            (number, check_id, *part)
+            for number, (check_id, at, age, within) in enumerate(asked)
+            for part in _without(holes.get(check_id, ()), *_around(at, age, within))
+        ),
         ["spot_number", "check_id", "low_us", "target_us", "high_us"],
     )
     # "no data" counts: a check that has nothing to compare with yet is unknown, and this is how its history begins
@@ -142,6 +205,22 @@ def _add_aged(connection: Connection, wanted: Wanted, found: dict[str, list[Past
             near[row.spot_number] = row
     for number, row in sorted(near.items()):
         found[row.check_id].append(_past(row, age=asked[number][2]))
+
+
+def _without(holes: Iterable[tuple[int, int]], low: int, target: int, high: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the parts of `[low, high]` outside of holes, each with the moment in it that is nearest to the target."""
+    for start, end in sorted(holes):
+        if start > low:
+            yield _part(low, target, min(start - 1, high))
+        low = max(low, end)
+        if low > high:
+            return
+    yield _part(low, target, high)
+
+
+def _part(low: int, target: int, high: int) -> tuple[int, int, int]:
+    """Return a part of a stretch with the last moment that is sought backwards from: before `low`, none is."""
+    return low, min(max(target, low - 1), high), high
 
 
 def _around(at: datetime, age: timedelta, within: timedelta) -> tuple[int, int, int]:

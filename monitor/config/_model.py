@@ -222,6 +222,11 @@ class Maintenance(Section):
         )
         return start.astimezone(UTC), end.astimezone(UTC)
 
+    def concerns(self, table: str, domain: str | None) -> bool:
+        """Check whether it is about a table, named or by its domain."""
+        everything = not self.tables and not self.domains
+        return everything or table in self.tables or (domain is not None and domain in self.domains)
+
 
 class WeeklyReportPlan(Section):
     """When the weekly report is made, in which languages, and who gets it."""

@@ -12,7 +12,6 @@ from babel.numbers import get_currency_precision
 
 from incidents import BusinessHours, Maintenance, Pricing, RateCard, Role, money, role_rate, to_us
 from monitor.config import Config, Rates
-from monitor.config import Maintenance as PlannedWork
 
 
 def pricing_of(config: Config) -> Pricing:
@@ -35,15 +34,10 @@ def maintenance_of(config: Config, names: Sequence[str]) -> Maintenance | None:
     return Maintenance.of(
         names,
         {
-            name: [(start, end) for work, (start, end) in planned if _is_about(work, name, domains.get(name))]
+            name: [(start, end) for work, (start, end) in planned if work.concerns(name, domains.get(name))]
             for name in names
         },
     )
-
-
-def _is_about(work: PlannedWork, table: str, domain: str | None) -> bool:
-    everything = not work.tables and not work.domains
-    return everything or table in work.tables or (domain is not None and domain in work.domains)
 
 
 def _card(rates: Rates, zone: str) -> RateCard:

@@ -95,8 +95,10 @@ def test_no_history():
         outcome = ask(Volume(min_ratio=0.5, weeks=2), here)
         assert ask(Volume(min_ratio=0.5, min=9), here).status is Status.FAIL
     assert outcome.reason is UnknownReason.NO_DATA
-    expected = "nothing to compare with yet: no measurement on this weekday in the last 2 weeks"
-    assert str(outcome.message) == expected
+    assert str(outcome.message) == (
+        "nothing to compare with yet: no measurement on this weekday in the last 2 weeks, outside incidents and planned "
+        "maintenance"
+    )
     assert outcome.observed == {"rows": 3, "baseline": None}
 
 

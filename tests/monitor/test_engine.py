@@ -129,6 +129,46 @@ def test_a_check_that_is_no_longer_configured_closes_its_incident(shop):
         assert "no longer configured" in incident.cause
 
 
+_USUAL = """
+      - {id: rows, type: volume, min_ratio: 0.5, weeks: 4}
+      - {id: total, type: metric, aggregate: sum, column: amount, max_deviation: 0.5, weeks: 4}
+"""
+
+
+def _weekly(shop, *counts):
+    """Look once a week at so many orders of 1.0 each, and return the outcomes of the last look by check."""
+    with shop.project().open_store() as store:
+        for count in counts:
+            shop.sql("DELETE FROM orders")
+            shop.sql("INSERT INTO orders VALUES (?, 'ann', 1.0, NULL)", [(number,) for number in range(count)])
+            report = _look(shop, store)
+            shop.clock.advance(timedelta(weeks=1))
+        return {one.check_id: one.outcome for one in report.results}
+
+
+def test_a_baseline_does_not_learn_from_failed_weeks(tmp_path):
+    """Two failed weeks of four turn 1000 into nothing else: the weeks inside the incident are left out."""
+    shop = build_shop(tmp_path, _USUAL)
+    outcomes = _weekly(shop, 1000, 1000, 200, 200, 1000)
+    assert {check_id: outcome.observed["baseline"] for check_id, outcome in outcomes.items()} == {
+        "orders.rows": 1000,
+        "orders.total": 1000,
+    }
+
+
+def test_a_baseline_does_not_learn_from_planned_maintenance(tmp_path):
+    """A week in which nothing was to be expected is left out, and leaves nothing to compare with if it was all."""
+    shop = build_shop(tmp_path, _USUAL)
+    planned = f"""
+maintenance:
+  - {{tables: [orders], start: {NOW:%Y-%m-%dT%H:%M:%SZ}, end: {NOW + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}, reason: x}}
+"""
+    shop.config.write_text(shop.config.read_text() + planned)
+    outcomes = _weekly(shop, 10, 1000)
+    assert {outcome.reason for outcome in outcomes.values()} == {"no-data"}
+    assert _weekly(shop, 1000)["orders.rows"].observed["baseline"] == 1000
+
+
 def test_without_a_store_nothing_is_remembered(shop):
     """`--no-store` looks and leaves no file."""
     _look(shop, None)

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from checks import Earlier, Past, Status, UnknownReason
-from incidents import Resolution, Resolved
-from store import Store
+from checks import Earlier, Kind, Past, Status, UnknownReason
+from incidents import Corrected, Incident, Resolution, Resolved
+from store import Book, Store
 from tests.store.made import AT, HOUR, episode, measure, opened, result, run
 
 WEEK = timedelta(days=7)
@@ -127,3 +127,112 @@ def test_ages_and_the_accepted_one_come_together(store: Store) -> None:
     with store.reading() as view:
         shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,), accepted=True))
     assert [(past.age, past.accepted) for past in shown] == [(WEEK, False), (None, True)]
+
+
+# --- a baseline does not learn from bad days ---------------------------------------------------------------------------
+
+
+def _bad(book: Book, weeks: int, *, hours: float = 2, name: str = "volume", **said: object) -> Incident:
+    """Open an incident that began an hour before the moment some weeks ago, and resolve it some hours after."""
+    at = AT - weeks * WEEK
+    incident = book.open_incident(opened(name, episode=episode(at), **said), recorded_at=AT, actor="tablewatch")
+    resolution = Resolved(at + hours * HOUR, Resolution.FIXED)
+    return book.append(incident, [resolution], recorded_at=AT, actor="tablewatch")
+
+
+def _ages(store: Store, earlier: Earlier | None = None) -> list[int]:
+    """Return how many weeks ago the measurements lie that `crm.customers.volume` is shown."""
+    wanted = earlier or Earlier(ages=(WEEK, 2 * WEEK, 3 * WEEK, 4 * WEEK))
+    with store.reading() as view:
+        return [(AT - past.measured_at) // WEEK for past in view.earlier("crm.customers.volume", AT, wanted)]
+
+
+@pytest.fixture
+def four_weeks(store: Store) -> Store:
+    """Give a store with four measurements, a week apart."""
+    measure(store, *((AT - weeks * WEEK, Status.PASS) for weeks in (4, 3, 2, 1)))
+    return store
+
+
+def test_measurements_inside_incidents_are_left_out(four_weeks: Store) -> None:
+    """The check's own incident, and one that a person reported on the table, take their days out."""
+    with four_weeks.writing() as book:
+        _bad(book, 1)
+        _bad(book, 3, fingerprint="report-1", check_id=None)
+    assert _ages(four_weeks) == [2, 4]
+
+
+def test_an_incident_that_lasts_takes_out_everything_since_it_began(four_weeks: Store) -> None:
+    """Nothing since the beginning of an open incident is learned from, whatever the check said meanwhile."""
+    with four_weeks.writing() as book:
+        book.open_incident(opened("volume", episode=episode(AT - 2 * WEEK)), recorded_at=AT, actor="tablewatch")
+    assert _ages(four_weeks) == [3, 4]
+
+
+def test_a_false_positive_brings_its_measurements_back(four_weeks: Store) -> None:
+    """The bad days are good days after all once a person says that the incident was none."""
+    with four_weeks.writing() as book:
+        incident = book.open_incident(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
+    assert _ages(four_weeks) == [2, 3, 4]
+    with four_weeks.writing() as book:
+        said = Resolved(AT - WEEK + 2 * HOUR, Resolution.FALSE_POSITIVE)
+        book.append(incident, [said], recorded_at=AT, actor="mia")
+    assert _ages(four_weeks) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("resolution", [one for one in Resolution if one is not Resolution.FALSE_POSITIVE])
+def test_every_other_resolution_leaves_bad_days_out(four_weeks: Store, resolution: Resolution) -> None:
+    """Fixed, expected, no action or duplicate: what was measured meanwhile is not what is usual."""
+    with four_weeks.writing() as book:
+        incident = book.open_incident(opened("volume", episode=episode(AT - WEEK)), recorded_at=AT, actor="tablewatch")
+        book.append(incident, [Resolved(AT - WEEK + HOUR, resolution)], recorded_at=AT, actor="mia")
+    assert _ages(four_weeks) == [2, 3, 4]
+
+
+def test_corrected_times_change_what_is_left_out(four_weeks: Store) -> None:
+    """Once a person says that it began a week earlier, that week is left out as well."""
+    with four_weeks.writing() as book:
+        incident = _bad(book, 1)
+    assert _ages(four_weeks) == [2, 3, 4]
+    with four_weeks.writing() as book:
+        change = Corrected(0, occurred_at=AT - 2 * WEEK - HOUR)
+        book.append(incident, [change], recorded_at=AT, actor="mia")
+    assert _ages(four_weeks) == [3, 4]
+
+
+def test_planned_maintenance_is_left_out(four_weeks: Store) -> None:
+    """The moment at which it begins lies inside, the one at which it ends does not."""
+    ages = (WEEK, 2 * WEEK, 3 * WEEK, 4 * WEEK)
+    planned = ((AT - 2 * WEEK, AT - 2 * WEEK + HOUR), (AT - 3 * WEEK - HOUR, AT - 3 * WEEK))
+    assert _ages(four_weeks, Earlier(ages=ages, left_out=planned)) == [1, 3, 4]
+
+
+def test_the_nearest_good_measurement_takes_the_place_of_a_bad_one(store: Store) -> None:
+    """Of several on a day, the one nearest to the age and outside incidents is shown, on either side."""
+    at = AT - WEEK
+    measure(store, *((at + hours * HOUR, Status.PASS) for hours in (-5, -1, 0, 1, 4)))
+    with store.writing() as book:
+        _bad(book, 1)  # from -1 h to 2 h
+    with store.reading() as view:
+        shown = view.earlier("crm.customers.volume", AT, Earlier(ages=(WEEK,)))
+    assert [past.measured_at for past in shown] == [at + 4 * HOUR]
+    assert shown[0].age == WEEK
+
+
+def test_incidents_of_other_checks_of_the_table_count_while_something_is_left(four_weeks: Store) -> None:
+    """Another check's bad days are left out too, but a lasting incident of it does not blind this one."""
+    with four_weeks.writing() as book:
+        _bad(book, 1, name="not-null")
+    assert _ages(four_weeks) == [2, 3, 4]
+    with four_weeks.writing() as book:
+        lasting = opened("primary-key", episode=episode(AT - 5 * WEEK))
+        book.open_incident(lasting, recorded_at=AT, actor="tablewatch")
+    assert _ages(four_weeks) == [1, 2, 3, 4]
+
+
+def test_incidents_that_are_not_about_this_data_leave_nothing_out(four_weeks: Store) -> None:
+    """An incident of another table, or about a disclosure, says nothing of how good the data was."""
+    with four_weeks.writing() as book:
+        _bad(book, 1, table="crm.orders")
+        _bad(book, 2, name="k-anonymity", incident_kind=Kind.DISCLOSURE)
+    assert _ages(four_weeks) == [1, 2, 3, 4]
