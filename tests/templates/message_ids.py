@@ -61,7 +61,7 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 def _texts_of_scope(scope: ast.AST, path: Path) -> Iterator[Text]:
     bound = _bound(scope)
     for node in _own(scope):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
+        if isinstance(node, ast.Call) and makes_message(node):
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             first = node.args[0] if node.args else given.get("text")
             if first is None:  # made of what was stored
@@ -73,6 +73,11 @@ def _texts_of_scope(scope: ast.AST, path: Path) -> Iterator[Text]:
                 ones = ones if len(ones) == len(texts) else ones[-1:] * len(texts)
             for text, one in zip(texts, ones or [None] * len(texts), strict=True):
                 yield Text(text, one, place)
+
+
+def makes_message(call: ast.Call) -> bool:
+    """Check whether a call is `Message(...)`, also as an attribute: `checks.Message(...)`."""
+    return getattr(call.func, "id", None) == "Message" or getattr(call.func, "attr", None) == "Message"
 
 
 def _bound(scope: ast.AST) -> dict[str, list[tuple[int, str]]]:

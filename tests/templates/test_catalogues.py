@@ -10,7 +10,7 @@ from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
 
 from monitor.voice import BabelVoice, catalogue
-from tests.templates.message_ids import HOUSE, ROOMS, Text, texts_of_code, texts_of_templates
+from tests.templates.message_ids import HOUSE, ROOMS, Text, makes_message, texts_of_code, texts_of_templates
 
 PASSED_ON = {
     "monitor/reports/filters.py": "says the texts of the templates, which are found there",
@@ -62,8 +62,8 @@ def says_something(text: Text) -> bool:
 
 
 def test_reports_and_messages_are_complete(translated):
-    """Every text of the report, of what channels are told, and of all templates is translated."""
-    texts = texts_of_templates() + texts_of_code("monitor/reports") + texts_of_code("monitor/alerts")
+    """Every text of the report, of alerts, of all templates, and of checks (they become titles) is translated."""
+    texts = texts_of_templates() + texts_of_code("monitor/reports", "monitor/alerts", "checks")
     wanted = {text.key: text.place for text in texts if says_something(text)}
     there = {
         message.id
@@ -104,8 +104,24 @@ def test_every_text_can_be_found():
 def calls_of_message(path: Path) -> Iterator[ast.Call]:
     """Give the places of a file where a message is made."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
+        if isinstance(node, ast.Call) and makes_message(node):
             yield node
+
+
+def test_messages_are_made_under_their_own_name():
+    """Nobody imports `Message` under another name, where no search for texts would find what it says."""
+    renamed = [
+        f"{path.relative_to(HOUSE)}:{node.lineno}"
+        for room in ROOMS
+        for path in sorted((HOUSE / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == "Message"
+        and (node.module or "").startswith("checks")
+        and alias.asname not in {None, "Message"}
+    ]
+    assert not renamed
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
