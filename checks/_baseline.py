@@ -19,8 +19,8 @@ Weeks: TypeAlias = Annotated[
 
 
 NOTHING_YET: Final = Message(
-    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents and "
-    "planned maintenance",
+    "nothing to compare with yet: no measurement on this weekday in the last {weeks:count} weeks, outside incidents "
+    "and planned maintenance",
     one="nothing to compare with yet: no measurement on this weekday in the last week, outside incidents and planned "
     "maintenance",
     counted="weeks",

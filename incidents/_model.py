@@ -298,8 +298,8 @@ class Watch:
 
     `recent` are the last 21 evaluated outcomes, oldest first, `P` or `F`, for the flapping rule. `monitored_since` is
     the first run of the check, `last_pass_ended_at` the end of the last run in which the fail limit held (a `pass` or a
-    `warn`), `failing_since` and `passing_since` the first run of the present streak. `last_status` as the house writes it: `pass`, `warn`, `fail`,
-    or unknown with its reason, `unknown(timeout)`.
+    `warn`), `failing_since` and `passing_since` the first run of the present streak. `last_status` is
+    `pass`, `warn`, `fail`, or unknown with its reason, `unknown(timeout)`.
     """
 
     check_id: str

@@ -49,7 +49,7 @@ class Target:
 
     `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
     counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
-    about a protected table, which has no checks here then. `maintenance`: planned work on the table, `[start, end)` UTC.
+    about a protected table, which has no checks here then. `maintenance`: planned work, as `[start, end)`.
     """
 
     subject: Subject

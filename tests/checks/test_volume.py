@@ -96,8 +96,8 @@ def test_no_history():
         assert ask(Volume(min_ratio=0.5, min=9), here).status is Status.FAIL
     assert outcome.reason is UnknownReason.NO_DATA
     assert str(outcome.message) == (
-        "nothing to compare with yet: no measurement on this weekday in the last 2 weeks, outside incidents and planned "
-        "maintenance"
+        "nothing to compare with yet: no measurement on this weekday in the last 2 weeks, outside incidents and "
+        "planned maintenance"
     )
     assert outcome.observed == {"rows": 3, "baseline": None}
 

@@ -129,7 +129,7 @@ def test_ages_and_the_accepted_one_come_together(store: Store) -> None:
     assert [(past.age, past.accepted) for past in shown] == [(WEEK, False), (None, True)]
 
 
-# --- a baseline does not learn from bad days ---------------------------------------------------------------------------
+# --- a baseline does not learn from bad days --------------------------------------------------------------------------
 
 
 def _bad(book: Book, weeks: int, *, hours: float = 2, name: str = "volume", **said: object) -> Incident:
