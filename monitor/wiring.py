@@ -157,7 +157,7 @@ class Project:
             url=source.url,
             spark=source.spark,
             table=source.table,
-            csv=CsvOptions(source.csv.types, source.csv.delimiter, source.csv.header, source.csv.null_values),
+            csv=CsvOptions(**dict(source.csv)),
             query_timeout=source.query_timeout,
             connect_timeout=source.connect_timeout,
             lock_timeout=source.lock_timeout,

@@ -2,7 +2,8 @@
 
 DuckDB finds the dialect of a file in its first rows: a cell with a quote or a semicolon can change how all others are
 read, and an error can tell of a value. Here the delimiter is declared, or found in the header, which is no data; quotes
-are doubled inside quotes (RFC 4180); a row with too few cells has NULL in the others, one with too many loses them.
+are doubled inside quotes (RFC 4180) unless declared otherwise; a row with too few cells has NULL in the others, and one
+with too many loses them.
 """
 
 import csv
@@ -10,6 +11,7 @@ import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +33,9 @@ class Dialect:
     delimiter: str
     header: bool
     columns: tuple[str, ...]
+    quote: str = '"'
+    escape: str = '"'
+    skip: int = 0
 
     @classmethod
     def of(cls, path: Path, declared: CsvOptions) -> "Dialect":
@@ -44,8 +49,11 @@ class Dialect:
         header = declared.header is not False
         known = None if declared.delimiter is None else (declared.delimiter,)
         tried = known or (_DELIMITERS if header else _DELIMITERS[:1])
-        delimiter, cells = max(((one, _first(path, one)) for one in tried), key=lambda found: len(found[1]))
-        return cls(delimiter, header, _names(cells) if header else tuple(f"column{i}" for i in range(len(cells))))
+        quote = declared.quote or '"'
+        first_rows = ((each, _first(path, each, quote, declared.skip_lines)) for each in tried)
+        delimiter, cells = max(first_rows, key=lambda row: len(row[1]))
+        columns = _names(cells) if header else tuple(f"column{i}" for i in range(len(cells)))
+        return cls(delimiter, header, columns, quote, declared.escape or quote, declared.skip_lines)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -54,12 +62,13 @@ class Dialect:
             "auto_detect": False,
             "columns": dict.fromkeys(self.columns, "VARCHAR"),
             "delim": self.delimiter,
-            "escape": '"',
+            "escape": self.escape,
             "header": self.header,
             "max_line_size": _LONGEST_LINE,
             "null_padding": True,
             "parallel": False,
-            "quote": '"',
+            "quote": self.quote,
+            "skip": self.skip,
             "strict_mode": False,
         }
 
@@ -74,12 +83,12 @@ def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:
     return reduce(lambda one, other: one.union(other), whole)
 
 
-def _first(path: Path, delimiter: str) -> Sequence[str]:
-    """Give the cells of a file's first line."""
+def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:
+    """Return the cells of the first line after `skip` lines."""
     opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-            return next(csv.reader(lines, delimiter=delimiter), [])
+            return next(csv.reader(islice(lines, skip, None), delimiter=delimiter, quotechar=quote), [])
     except (csv.Error, EOFError, gzip.BadGzipFile, TypeError):
         raise duckdb.InvalidInputException("no CSV") from None
 

@@ -38,8 +38,12 @@ class DuckdbSource(EngineSource):
     dialect = "duckdb"
     _connection: duckdb.DuckDBPyConnection
 
-    def _connect(self, closing: ExitStack, *, database: str = ":memory:", paths: Sequence[str] = ()) -> SQLBackend:
-        """Open a database that may read `paths` and nothing else.
+    _deadline: Deadline | None = None
+
+    def _connect(
+        self, closing: ExitStack, *, database: str = ":memory:", paths: Sequence[str] = (), folder: str | None = None
+    ) -> SQLBackend:
+        """Open a database that may read `paths` and what is in `folder`, and nothing else.
 
         Raises:
             duckdb.Error: it cannot be opened so.
@@ -56,6 +60,8 @@ class DuckdbSource(EngineSource):
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
+        if folder is not None:
+            self._connection.execute("SET allowed_directories = ?", [[folder]])
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
         return backend
@@ -92,6 +98,7 @@ class DuckdbSource(EngineSource):
     @contextmanager
     def _asking(self) -> Iterator[None]:
         with Deadline(self.query_timeout, self._connection.interrupt) as deadline:
+            self._deadline = deadline
             try:
                 yield
             except duckdb.InterruptException as error:

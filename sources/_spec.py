@@ -12,6 +12,9 @@ class CsvOptions:
 
     `types`: DuckDB's type by column name. `header`: whether the first line names the columns; None means that it does.
     `null_values`: texts that stand for NULL, besides the empty one. `quoted_nulls`: whether they do in quotes too.
+    `encoding`: of files without a byte order mark, UTF-8 by default. `quote`, `escape`: of cells, `"` and a doubled
+    quote by default. `skip_lines`: lines before the header. `date_format`, `timestamp_format`: as for strptime; without
+    them only dates that begin with the year are dates.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -19,6 +22,12 @@ class CsvOptions:
     header: bool | None = None
     null_values: tuple[str, ...] = ()
     quoted_nulls: bool = True
+    encoding: str | None = None
+    quote: str | None = None
+    escape: str | None = None
+    skip_lines: int = 0
+    date_format: str | None = None
+    timestamp_format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

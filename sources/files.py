@@ -1,15 +1,18 @@
 """Tables of CSV and Parquet files, read by DuckDB where they lie.
 
 Each file is a view named after its stem, or all of them are one table. A view is made when its table is first asked
-for, so that a pass over one table of a large folder touches one file.
+for, so that a pass over one table of a large folder touches one file. CSV files are read once before, in
+`_csv_text.py`; those that DuckDB cannot read are rewritten in a folder of the pass.
 """
 
 import glob
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from os.path import realpath
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
@@ -17,15 +20,48 @@ import ibis.expr.types as ir
 from ibis.backends.duckdb import Backend
 from sqlglot.errors import SqlglotError
 
-from sources._contract import QueryFailed, Source, SourceError, TableNotFound, Unreachable
+from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, Unreachable
 from sources._csv_dialect import Dialect, together_by_name
+from sources._csv_text import (
+    PACKED_FAULTS,
+    UTF_8,
+    CsvFault,
+    CsvLayout,
+    CsvText,
+    encoding_of,
+    find_fault,
+    find_layout,
+    line_of_row,
+    read_text,
+    rewrite,
+    transcode,
+)
 from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
 
+_FILE: Final = re.compile(r"^  file = (.+)$", re.MULTILINE)
+_KIND: Final = re.compile(r"^Column .+ is being converted as type (.+)$", re.MULTILINE)
+_ROW: Final = re.compile(r"CSV Error on Line: (\d+)\n")
+_UNFIT: Final = "Error when converting column"
+_TOO_LONG: Final = "Maximum line size"
+_KINDS: Final = {"BIGINT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BOOLEAN", "INTEGER"}
+_SNIFFED: Final = {"header", "delim", "quote", "escape", "skip", "comment", "nullstr", "dateformat", "timestampformat"}
+
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET: Final = (".parquet",)
+
+
+@dataclass(frozen=True, slots=True)
+class _CsvFile:
+    """A CSV file as it lies, and what DuckDB reads: the file itself, or a copy with the layout of copies."""
+
+    path: Path
+    text: CsvText
+    layout: CsvLayout
+    read: str
+    read_layout: CsvLayout
 
 
 class Files(DuckdbSource):
@@ -35,14 +71,18 @@ class Files(DuckdbSource):
         super().__init__(spec)
         self._files: Mapping[str, Sequence[Path]] = {}
         self._views: dict[str, ir.Table] = {}
+        self._csv_files: dict[str, _CsvFile] = {}
+        self._copies = Path()
 
     def _open(self, closing: ExitStack) -> Backend:
-        self._files, self._views = _by_table(self._spec), {}
+        self._files, self._views, self._csv_files = _by_table(self._spec), {}, {}
+        folder = closing.enter_context(TemporaryDirectory(prefix="tablewatch-", ignore_cleanup_errors=True))
+        self._copies = Path(realpath(folder))
         paths = [realpath(path) for files in self._files.values() for path in files]
         # DuckDB takes each path for a pattern: special ones are quoted below, and the quoted text is what it checks.
         allowed = {*paths, *map(glob.escape, paths)}
         try:
-            return self._connect(closing, paths=sorted(allowed))
+            return self._connect(closing, paths=sorted(allowed), folder=str(self._copies))
         except duckdb.Error as error:
             text = "DuckDB cannot be started with these settings; see memory_limit and threads"
             raise Unreachable(self._says(text, error)) from None
@@ -63,8 +103,37 @@ class Files(DuckdbSource):
         gone = [path for files in self._files.values() for path in files if not path.is_file()]
         if gone and isinstance(error, (duckdb.PermissionException, duckdb.IOException)):
             return TableNotFound(self._says(f"'{gone[0].name}' was there when the pass began and is gone now", error))
+        unreadable = isinstance(error, (duckdb.InvalidInputException, duckdb.ConversionException))
+        if unreadable and (fault := self._fault_of(str(error))) is not None:
+            return fault
         said = super()._say(error)
         return QueryFailed(str(said)) if isinstance(said, Unreachable) else said
+
+    def _fault_of(self, error: str) -> QueryFailed | None:
+        """Return what DuckDB says of a row in our words; its own print the row."""
+        file = self._csv_files.get(_last(_FILE, error))
+        if file is None:
+            return None
+        if (row := _ROW.search(error)) is not None and _UNFIT in error:
+            number = int(row[1]) - file.read_layout.skip
+            try:
+                line = line_of_row(file.path, file.text, file.layout, number, self._check_time)
+            except CsvFault as fault:  # the row does not even have all its cells
+                return self._csv_fault(file.path, fault)
+            place = f"line {line}" if line is not None else f"row {row[1]}"
+            kind = _last(_KIND, error)
+            text = f"a value does not fit the type of its column{f', {kind}' if kind in _KINDS else ''}"
+            remedy = "declare csv.types or csv.null_values, or correct the file"
+            return QueryFailed(f"source '{self.name}': '{file.path.name}', {place}: {text}; {remedy}")
+        if row is not None and _TOO_LONG in error:
+            text = f"'{file.path.name}', row {row[1]}: longer than 2 MB; a quote may be open, or line ends missing"
+            return QueryFailed(f"source '{self.name}': {text}")
+        found = find_fault(file.path, file.text, file.layout, self._check_time)
+        return None if found is None else self._csv_fault(file.path, found)
+
+    def _csv_fault(self, path: Path, fault: CsvFault) -> QueryFailed:
+        place = f"'{path.name}'" if fault.line is None else f"'{path.name}', line {fault.line}"
+        return QueryFailed(f"source '{self.name}': {place}: {fault}")
 
     def _list(self) -> Iterable[Entry]:
         return (Entry("", "", name, bare=True) for name in self._files)
@@ -93,16 +162,127 @@ class Files(DuckdbSource):
         options = {**self._csv_options(), **hive, **together}
         if self._spec.blind:
             return self._blind(name, options)
-        types = dict(self._spec.csv.types)
-        if types:
-            types = self._fitting(types, self._backend.read_csv(paths, table_name=name, **options).columns)
-        return self._backend.read_csv(paths, table_name=name, types=types or None, **options)
+        parts: dict[CsvLayout, list[_CsvFile]] = {}
+        for path in self._files[name]:
+            file = self._csv_file(path)
+            parts.setdefault(replace(file.read_layout, width=0), []).append(file)
+        if len(parts) == 1:
+            return self._csv_view(name, parts.popitem()[1], options)
+        names = [f"{name}\x1f{place}" for place in range(len(parts))]
+        for part, alike in zip(names, parts.values(), strict=True):
+            self._csv_view(part, alike, options)
+        union = " UNION ALL BY NAME ".join(f"SELECT * FROM {_quoted(part)}" for part in names)  # noqa: S608 - quoted
+        self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(name)} AS {union}")
+        return self._backend.table(name)
+
+    def _csv_file(self, path: Path) -> _CsvFile:
+        """Read a file once; copy it if DuckDB cannot read it as it lies.
+
+        Raises:
+            QueryFailed: it is no table, with the line.
+        """
+        csv = self._spec.csv
+        try:
+            text = read_text(path, csv, self._check_time)
+            layout = find_layout(path, text, csv)
+            if text.plain:
+                file = _CsvFile(path, text, layout, realpath(path), layout)
+            else:
+                copy = self._copy_path(path)
+                file = _CsvFile(path, text, layout, str(copy), rewrite(path, copy, text, layout, self._check_time))
+        except CsvFault as fault:
+            raise self._csv_fault(path, fault) from None
+        except PACKED_FAULTS as error:
+            raise QueryFailed(self._says(f"'{path.name}' is cut short, or is not packed by gzip", error)) from None
+        except FileNotFoundError as error:
+            gone = f"'{path.name}' was there when the pass began and is gone now"
+            raise TableNotFound(self._says(gone, error)) from None
+        except PermissionError as error:
+            raise PermissionDenied(self._says(f"'{path.name}' may not be read by this account", error)) from None
+        except OSError as error:
+            failed = f"'{path.name}' cannot be read, or there is no room in '{self._copies.parent}' to rewrite it"
+            raise QueryFailed(self._says(failed, error)) from None
+        return self._csv_files.setdefault(file.read, file)
+
+    def _in_utf_8(self, path: Path) -> Path:
+        """Return a file to be read blindly: as it lies, or copied from its encoding, with U+FFFD for wrong bytes."""
+        if (encoding := encoding_of(path, self._spec.csv.encoding)) in UTF_8:
+            return path
+        copy = self._copy_path(path)
+        transcode(path, copy, encoding, self._check_time, errors="replace")
+        self._csv_files[str(copy)] = _CsvFile(path, CsvText(encoding, mixed=False), _ANY, str(copy), _ANY)
+        return copy
+
+    def _copy_path(self, path: Path) -> Path:
+        """Return where a copy goes; folders named `key=value` are columns and stay above it."""
+        columns = [part for part in path.parent.parts if "=" in part]
+        folder = self._copies.joinpath(str(len(self._csv_files)), *columns)
+        folder.mkdir(parents=True)
+        return folder / f"{_stem(path.name)}.csv"
+
+    def _csv_view(self, name: str, files: Sequence[_CsvFile], options: Mapping[str, Any]) -> ir.Table:
+        paths = [glob.escape(file.read) for file in files]
+        options = {**options, **files[0].read_layout.options}
+        try:
+            view = self._backend.read_csv(paths, table_name=name, **options)
+            types = self._fitting(self._spec.csv.types, view.columns)
+            types |= self._texts(files, view, options)
+            return self._backend.read_csv(paths, table_name=name, types=types, **options) if types else view
+        except duckdb.InvalidInputException:
+            for file in files:
+                if (fault := find_fault(file.path, file.text, file.layout, self._check_time)) is not None:
+                    raise self._csv_fault(file.path, fault) from None
+            raise
+
+    def _texts(self, files: Sequence[_CsvFile], view: ir.Table, options: Mapping[str, Any]) -> dict[str, str]:
+        """Return the columns to be read as text: their dates begin with the day or month, and nothing says which.
+
+        Raises:
+            QueryFailed: such a column is declared to be of dates.
+        """
+        if not any(view[column].type().is_date() or view[column].type().is_timestamp() for column in view.columns):
+            return {}
+        settings = {key: value for key, value in options.items() if key in _SNIFFED}
+        names = ", ".join(f"{key} = ?" for key in settings)
+        csv, texts = self._spec.csv, {}
+        for file in files:
+            statement = f"SELECT DateFormat, TimestampFormat, Columns FROM sniff_csv(?, {names})"  # noqa: S608 - our names
+            found = self._connection.execute(statement, [glob.escape(file.read), *settings.values()]).fetchone()
+            date_format, timestamp_format, columns = found or (None, None, ())
+            formats = {"DATE": (csv.date_format, date_format), "TIMESTAMP": (csv.timestamp_format, timestamp_format)}
+            unsure = {kind for kind, (declared, form) in formats.items() if declared is None and _unsure(form)}
+            for column in columns:
+                if column["type"] in unsure:
+                    self._refuse_declared_date(file, column["name"])
+                    texts[column["name"]] = "VARCHAR"
+        return texts
+
+    def _refuse_declared_date(self, file: _CsvFile, column: str) -> None:
+        kind = self._spec.csv.types.get(column, "").upper()
+        if kind.startswith(("DATE", "TIMESTAMP")):
+            key, example = ("date_format", "%d/%m/%Y") if kind == "DATE" else ("timestamp_format", "%d/%m/%Y %H:%M:%S")
+            reason = f"column '{column}' is declared {kind}, and its values do not begin with a year of four digits"
+            line = file.layout.skip + (2 if self._spec.csv.header is not False else 1)
+            raise self._csv_fault(file.path, CsvFault(reason, f"declare csv.{key}, such as '{example}'", line))
+
+    def _check_time(self) -> None:
+        """Raise what the engine raises when the time of the pass is up: it cannot stop what is done here.
+
+        Raises:
+            duckdb.InterruptException: it is.
+        """
+        if self._deadline is not None and self._deadline.passed:
+            raise duckdb.InterruptException("late")
 
     def _csv_options(self) -> dict[str, Any]:
         csv = self._spec.csv
         options: dict[str, Any] = {"header": csv.header is not False}
         if csv.delimiter is not None:
             options["delim"] = csv.delimiter
+        if csv.date_format is not None:
+            options["dateformat"] = csv.date_format
+        if csv.timestamp_format is not None:
+            options["timestampformat"] = csv.timestamp_format
         if csv.null_values:
             options["nullstr"] = ["", *csv.null_values]
         if not csv.quoted_nulls:
@@ -111,10 +291,12 @@ class Files(DuckdbSource):
 
     def _blind(self, name: str, options: Mapping[str, Any]) -> ir.Table:
         """Read cells as texts, in a dialect that is found in no row: of each header there is one statement."""
-        kept = {key: value for key, value in options.items() if key not in {"header", "delim", "union_by_name"}}
+        dropped = {"header", "delim", "union_by_name", "dateformat", "timestampformat"}
+        kept = {key: value for key, value in options.items() if key not in dropped}
         alike: dict[Dialect, list[str]] = {}
         for path in self._files[name]:
-            alike.setdefault(Dialect.of(path, self._spec.csv), []).append(glob.escape(realpath(path)))
+            file = self._in_utf_8(path)
+            alike.setdefault(Dialect.of(file, self._spec.csv), []).append(glob.escape(realpath(file)))
         if len(alike) == 1:
             ((dialect, paths),) = alike.items()
             return self._backend.read_csv(paths, table_name=name, **kept, **dialect.options)
@@ -131,6 +313,25 @@ class Files(DuckdbSource):
                 hint = did_you_mean(column, columns)
                 raise QueryFailed(f"source '{self.name}': csv.types names column '{column}', which no file has{hint}")
         return {column: kind for column, kind in types.items() if column in columns}
+
+
+_ANY: Final = CsvLayout(",", '"', '"', 0)
+"""The layout of files that are read blindly: nothing is looked for in their rows."""
+
+
+def _last(pattern: re.Pattern[str], text: str) -> str:
+    """Return what a pattern finds last: DuckDB prints the row, which may hold anything, above its own settings."""
+    found = pattern.findall(text)
+    return str(found[-1]) if found else ""
+
+
+def _unsure(form: str | None) -> bool:
+    """Return whether a detected format does not begin with a year of four digits: 01/02/2026, 13.02.26."""
+    return bool(form) and not str(form).startswith("%Y")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:

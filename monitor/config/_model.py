@@ -4,14 +4,15 @@ Everything here is frozen and forbids unknown keys. The kinds of check come from
 a new check needs no change here.
 """
 
+import codecs
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Le, MinLen
-from pydantic import Field, SerializeAsAny, model_validator
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from checks import Check, ColumnClass
 from monitor.config._alerts import Alerts
@@ -47,13 +48,33 @@ class Storage(Section):
         return self
 
 
+OneCharacter: TypeAlias = Annotated[str, MinLen(1), MaxLen(1)]
+
+
 class CsvFormat(Section):
-    """How CSV files are written, where DuckDB's detection is not enough."""
+    """How CSV files are written, where what is read from them is not enough."""
 
     types: dict[str, str] = Field({}, description="DuckDB type of a column, by its name.")
     delimiter: Annotated[str, MinLen(1)] | None = Field(None, description="What stands between two values.")
     header: bool | None = Field(None, description="Whether the first line holds the names of the columns.")
     null_values: tuple[str, ...] = Field((), description="Texts that mean NULL.")
+    encoding: str | None = Field(None, description="Encoding of files without a byte order mark; UTF-8 by default.")
+    quote: OneCharacter | None = Field(None, description="The character around cells that hold a delimiter.")
+    escape: OneCharacter | None = Field(None, description="The character before a quote within quotes.")
+    skip_lines: Annotated[int, Ge(0), Le(1000)] = Field(0, description="Lines above the header.")
+    date_format: str | None = Field(None, description="How dates are written, such as '%d/%m/%Y'.")
+    timestamp_format: str | None = Field(None, description="How times are written, such as '%d/%m/%Y %H:%M:%S'.")
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, name: str | None) -> str | None:
+        if name is not None:
+            try:
+                codecs.getincrementaldecoder(name)("strict").decode("".encode(name))
+            except (LookupError, ValueError):
+                examples = "utf-8, utf-16-le, cp1252, latin-1, shift_jis, euc_jp"
+                raise ValueError(f"{name!r} is no encoding of text; expected one such as {examples}") from None
+        return name
 
 
 class Source(Section):

@@ -1,0 +1,370 @@
+"""The text of a CSV file: its encoding, its line ends, its delimiter, and the line on which it stops being a table.
+
+DuckDB reads UTF-8 with line ends of one kind, and looks for a dialect until one fits: a row of another length or a
+quote that does not close makes it take whole lines for one column of text. So nothing but the types is left to it: the
+encoding is declared or shown by a byte order mark, the delimiter is found in the header, and what DuckDB refuses is
+read once more here to name the line. A file in another encoding, or with line ends of two kinds, is rewritten first.
+"""
+
+import codecs
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Final
+
+from sources._spec import CsvOptions
+
+_CHUNK: Final = 1 << 20
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+UTF_8: Final = {"utf-8", "utf-8-sig"}
+"""Encodings that DuckDB reads as they lie."""
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_RARE_DELIMITERS: Final = (*":^~\x01\x1f\x1e¦§!#&*=/\\ ",)
+"""Characters that also stand in names and texts, so none is taken for a delimiter unless it is declared."""
+_SAMPLE_ROWS: Final = 100
+_LONGEST_LINE: Final = 1 << 24
+
+CheckTime = Callable[[], None]
+"""Raises when the time of the pass is up."""
+
+
+class CsvFault(Exception):
+    """Why a file cannot be read as a table, on which line (from 1), and what to do. Holds no cell."""
+
+    def __init__(self, reason: str, remedy: str, line: int | None = None) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class CsvText:
+    """How the characters of a file are written: its encoding, and whether its rows end in more than one way."""
+
+    encoding: str
+    mixed: bool
+
+    @property
+    def plain(self) -> bool:
+        """Whether DuckDB can read the file as it lies."""
+        return self.encoding in UTF_8 and not self.mixed
+
+
+@dataclass(frozen=True, slots=True)
+class CsvLayout:
+    """How cells and rows are written. `width`: cells of a row; 0 where the delimiter has several characters."""
+
+    delimiter: str
+    quote: str
+    escape: str
+    skip: int
+    width: int = 0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """DuckDB's options: no part of the layout is left to its detection, not even lines that look like comments."""
+        layout = {"delim": self.delimiter, "quote": self.quote, "escape": self.escape}
+        return {**layout, "skip": self.skip, "comment": ""}
+
+
+def read_text(path: Path, declared: CsvOptions, check_time: CheckTime) -> CsvText:
+    """Read a whole file once and return how its characters are written.
+
+    Raises:
+        CsvFault: the file is empty, holds NUL characters, or is not in its encoding.
+        OSError: it cannot be read.
+    """
+    encoding = encoding_of(path, declared.encoding)
+    ends: set[str] = set()
+    seen = 0
+    for text in _chunks(path, encoding):
+        check_time()
+        if (place := text.find("\0")) >= 0:
+            remedy = "the file is damaged, or is UTF-16 without a byte order mark (declare csv.encoding: utf-16-le)"
+            raise CsvFault("a NUL character, which no CSV holds", remedy, _line_at(path, encoding, seen + place))
+        seen += len(text)
+        ends |= _ends(text)
+    if not seen:
+        raise CsvFault("the file is empty", "expected a first line that names the columns")
+    return CsvText(encoding, len(ends) > 1 and _ends_differ(path, encoding, declared.quote or '"', check_time))
+
+
+def find_layout(path: Path, text: CsvText, declared: CsvOptions) -> CsvLayout:
+    """Find the delimiter: declared, else that of `,` `;` tab `|` that parts the first rows alike, or the header most.
+
+    Raises:
+        CsvFault: there is no row, or another delimiter than the declared or usual ones parts the rows.
+    """
+    quote = declared.quote or '"'
+    layout = CsvLayout(declared.delimiter or ",", quote, declared.escape or quote, declared.skip_lines)
+    if len(layout.delimiter) > 1:
+        return layout
+    tried = _DELIMITERS if declared.delimiter is None else (layout.delimiter,)
+    best = max((_Sample.of(path, text, replace(layout, delimiter=each)) for each in tried), key=lambda it: it.rank)
+    if not best.width:
+        raise best.fault or CsvFault("no row", "expected a first line that names the columns", layout.skip + 1)
+    if best.width == 1:
+        _refuse_one_column(path, text, best.layout, declared.delimiter is not None)
+    return replace(best.layout, width=best.width, skip=best.line - 1)  # DuckDB takes an empty line for the header
+
+
+def rewrite(path: Path, target: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -> CsvLayout:
+    """Write a file as UTF-8 with line ends of one kind, and return the layout of what was written.
+
+    Raises:
+        CsvFault: a row cannot be read, or has another number of cells than the first.
+        OSError: there is no room for it.
+    """
+    if not text.mixed:
+        transcode(path, target, text.encoding, check_time)
+        return layout
+    if not layout.width:
+        remedy = "write it with line ends of one kind, or with a delimiter of one character"
+        raise CsvFault("line ends of two kinds in a file whose delimiter has several characters", remedy)
+    with target.open("x", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, delimiter=layout.delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for row in _rows(path, text, layout, check_time):
+            writer.writerow(row.cells)  # an empty row is an empty line
+        return replace(layout, quote='"', escape='"', skip=0)
+
+
+def transcode(path: Path, target: Path, encoding: str, check_time: CheckTime, errors: str = "strict") -> None:
+    """Write a text file as UTF-8.
+
+    Raises:
+        CsvFault: bytes do not belong to the encoding, unless `errors` replaces them.
+        OSError: there is no room for it.
+    """
+    with target.open("x", encoding="utf-8", newline="") as out:
+        for chunk in _chunks(path, encoding, errors):
+            check_time()
+            out.write(chunk)
+
+
+def find_fault(path: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -> CsvFault | None:
+    """Return the first fault of a file whose rows DuckDB refuses; None if none is found here."""
+    if not layout.width:
+        return None
+    try:
+        for _ in _rows(path, text, layout, check_time):
+            pass
+    except CsvFault as fault:
+        return fault
+    return None
+
+
+def line_of_row(path: Path, text: CsvText, layout: CsvLayout, row: int, check_time: CheckTime) -> int | None:
+    """Return the line on which the row with this number (from 1, with the header and empty lines) begins.
+
+    Raises:
+        CsvFault: that row or one above it is no CSV.
+    """
+    if not layout.width:
+        return None
+    rows = _rows(path, text, layout, check_time)
+    return next((each.line for number, each in enumerate(rows, 1) if number == row), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: int
+    cells: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The first rows of a file as a delimiter parts them."""
+
+    layout: CsvLayout
+    line: int
+    width: int
+    below: frozenset[int]
+    """Widths of the rows below the first."""
+    fault: CsvFault | None
+
+    @classmethod
+    def of(cls, path: Path, text: CsvText, layout: CsvLayout) -> "_Sample":
+        rows: list[_Row] = []
+        fault = None
+        try:
+            filled = (row for row in _rows(path, text, layout, lambda: None) if row.cells)
+            rows.extend(islice(filled, _SAMPLE_ROWS))
+        except CsvFault as error:
+            fault = error
+        first, *below = rows or [_Row(layout.skip + 1, ())]
+        return cls(layout, first.line, len(first.cells), frozenset(len(row.cells) for row in below), fault)
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        return self.width > 1 and self.below <= {self.width}, self.width
+
+
+def _refuse_one_column(path: Path, text: CsvText, layout: CsvLayout, declared: bool) -> None:
+    """Refuse what would be read as one column of text although another delimiter parts its rows alike.
+
+    Raises:
+        CsvFault: so it is.
+    """
+    others = [each for each in _DELIMITERS if each != layout.delimiter]
+    for delimiter in others if declared else (*others, *_RARE_DELIMITERS):
+        seen = _Sample.of(path, text, replace(layout, delimiter=delimiter))
+        common = delimiter in _DELIMITERS
+        if seen.fault is not None and not seen.width and common and not declared:
+            raise seen.fault  # a quote in the first row hides the delimiter
+        widths = {seen.width} | seen.below
+        if len(seen.below) == 1 and max(widths) > 1 and (len(widths) == 1 or (common and seen.width == 1)):
+            width = max(seen.below)
+            expected = f"{layout.delimiter!r} (csv.delimiter)" if declared else ", ; tab or |"
+            reason = f"no cells separated by {expected}; {delimiter!r} separates each row into {width}"
+            line = seen.line + (seen.width == 1)
+            raise CsvFault(reason, f"declare csv.delimiter: {delimiter!r}, or ',' if it is one column", line)
+
+
+def _rows(path: Path, text: CsvText, layout: CsvLayout, check_time: CheckTime) -> Iterator[_Row]:
+    """Yield the rows, empty lines as rows without cells.
+
+    Raises:
+        CsvFault: a row that is not CSV, or has another number of cells than the first; `layout.width` 0 allows any.
+    """
+    csv.field_size_limit(_LONGEST_LINE)
+    double = layout.escape == layout.quote
+    with _opened(path, text.encoding) as file:
+        lines = _lines(file, check_time)
+        for _ in range(layout.skip):
+            next(lines, None)
+        reader = csv.reader(
+            lines,
+            delimiter=layout.delimiter,
+            quotechar=layout.quote,
+            doublequote=double,
+            escapechar=None if double else layout.escape,
+            strict=True,
+        )
+        line = layout.skip + 1
+        try:
+            for cells in reader:
+                if cells and layout.width and len(cells) != layout.width:
+                    raise _ragged(len(cells), layout, line)
+                yield _Row(line, cells)
+                line = layout.skip + reader.line_num + 1
+        except csv.Error as error:
+            raise _malformed(str(error), line) from None
+
+
+def _ragged(width: int, layout: CsvLayout, line: int) -> CsvFault:
+    cells = "1 cell" if width == 1 else f"{width} cells"
+    remedy = "each row has as many; a delimiter within a cell stands in quotes (see csv.delimiter, csv.quote)"
+    more = " and csv.skip_lines" if line <= layout.skip + 2 else ""
+    return CsvFault(f"{cells}, where the first row has {layout.width}", remedy.replace(")", f"{more})"), line)
+
+
+def _malformed(error: str, line: int) -> CsvFault:
+    if "unexpected end of data" in error:
+        return CsvFault("a quote that is opened and never closed", "close it, or double quotes within cells", line)
+    if "expected after" in error:
+        remedy = "double quotes within cells, or declare csv.escape"
+        return CsvFault("text between a closing quote and the next delimiter", remedy, line)
+    return CsvFault("a row that is no CSV, or longer than 16 MB", "see csv.quote and csv.escape", line)
+
+
+def _lines(file: IO[str], check_time: CheckTime) -> Iterator[str]:
+    for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), ""), 1):
+        if number % 10_000 == 0:
+            check_time()
+        if len(line) >= _LONGEST_LINE:
+            raise CsvFault("a line longer than 16 MB", "see csv.quote, and the line ends of the file", number)
+        yield line
+
+
+def encoding_of(path: Path, declared: str | None) -> str:
+    """Return the encoding of a file: a byte order mark goes before what is declared."""
+    with _opened_bytes(path) as file:
+        start = file.read(4)
+    marked = next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
+    return marked or declared or "utf-8"
+
+
+def _chunks(path: Path, encoding: str, errors: str = "strict") -> Iterator[str]:
+    """Yield the text; the two characters of a line end are in one piece."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    held, read = "", 0
+    with _opened_bytes(path) as file:
+        while True:
+            data = file.read(_CHUNK)
+            try:
+                text = held + decoder.decode(data, final=not data)
+            except UnicodeError as error:
+                raise _undecodable(error, path, encoding, read + len(held)) from None
+            held = "\r" if data and text.endswith("\r") else ""
+            text = text.removesuffix(held) if held else text
+            read += len(text)
+            if text:
+                yield text
+            if not data:
+                return
+
+
+def _undecodable(error: UnicodeError, path: Path, encoding: str, read: int) -> CsvFault:
+    before = 0
+    if isinstance(error, UnicodeDecodeError):
+        before = len(error.object[: error.start].decode(encoding, "ignore"))
+    wrong = "UTF-8" if encoding in UTF_8 else encoding
+    remedy = "declare csv.encoding, such as cp1252, shift_jis or utf-16, or write the file as UTF-8"
+    return CsvFault(f"bytes that are not {wrong}", remedy, _line_at(path, encoding, read + before))
+
+
+def _line_at(path: Path, encoding: str, characters: int) -> int:
+    """Return the line on which a character stands, from 1."""
+    lines = 1
+    with _opened(path, encoding, errors="replace") as file:
+        while characters > 0 and (text := file.read(min(_CHUNK, characters))):
+            characters -= len(text)
+            lines += text.count("\n") + text.count("\r") - text.count("\r\n")
+    return lines
+
+
+def _ends(text: str) -> set[str]:
+    """Return the kinds of line ends in a text."""
+    if "\r" not in text:
+        return {"\n"} if "\n" in text else set()
+    both = text.count("\r\n")
+    counts = {"\r\n": both, "\n": text.count("\n") - both, "\r": text.count("\r") - both}
+    return {end for end, count in counts.items() if count}
+
+
+def _ends_differ(path: Path, encoding: str, quote: str, check_time: CheckTime) -> bool:
+    """Return whether line ends outside quotes are of more than one kind."""
+    ends: set[str] = set()
+    inside = False
+    for text in _chunks(path, encoding):
+        check_time()
+        for place, part in enumerate(text.split(quote)):
+            inside = inside != bool(place)
+            if not inside:
+                ends |= _ends(part)
+    return len(ends) > 1
+
+
+def _opened(path: Path, encoding: str, errors: str = "strict") -> IO[str]:
+    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    file: IO[str] = kept(path, "rt", encoding=encoding, errors=errors, newline="")
+    return file
+
+
+def _opened_bytes(path: Path) -> IO[bytes]:
+    kept: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    file: IO[bytes] = kept(path, "rb")
+    return file
+
+
+PACKED_FAULTS: Final = (EOFError, gzip.BadGzipFile, zlib.error)
+"""What reading a `.gz` file raises that is cut short or no such file."""
