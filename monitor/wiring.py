@@ -1,23 +1,28 @@
 """Put the rooms together: from a loaded configuration to targets, a store, a policy and prices."""
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from checks import Zones
 from incidents import Policy
 from monitor.clock import Clock, SystemClock
-from monitor.config import Config, Loaded, Table
+from monitor.config import Config, ConfigError, Loaded, Table, files_of, find, patterns_of
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.frame.written_file import COMPANIONS, ProtectedFiles
 from monitor.target import Subject, Target
 from sources import CsvOptions, SourceSpec
-from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key
+from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
 
 if TYPE_CHECKING:
     from incidents import Maintenance, Pricing
     from monitor.figures.rates import Currency
+
+_CONFIGURATION: Final = "a file of the configuration"
 
 
 class Project:
@@ -103,6 +108,39 @@ class Project:
         """Give the ledger of privacy budgets that is in a store."""
         return StoredLedger(store, self.ledger_anchor)
 
+    @cached_property
+    def protected_files(self) -> ProtectedFiles:
+        """Return the files that no output may replace: the store's, the configuration's, and those of sources."""
+        loaded = self.loaded
+        files = dict.fromkeys(loaded.files, _CONFIGURATION)
+        files |= dict.fromkeys(loaded.read_beside, "a file that the configuration reads")
+        files |= self._files_of_store() | self._databases()
+        patterns = {
+            os.path.join(os.path.realpath(loaded.folder(name)), source.files): f"a file that is read by source '{name}'"  # noqa: PTH118 - a glob
+            for name, source in self.config.sources.items()
+            if source.files is not None
+        }
+        return ProtectedFiles(files, patterns | _patterns_of(loaded.path))
+
+    def _files_of_store(self) -> dict[Path, str]:
+        anchor = self.ledger_anchor
+        files = {anchor: "the anchor of privacy budgets", Path(f"{anchor}.lock"): "the lock of privacy budgets"}
+        store = store_file(self.config.storage.url)
+        if store is not None:
+            files |= {Path(f"{store}{end}"): "a file that belongs to the store" for end in COMPANIONS}
+            files[store] = "the store"
+        return files
+
+    def _databases(self) -> dict[Path, str]:
+        """Return the files that sources are, by URL."""
+        files: dict[Path, str] = {}
+        for name, source in self.config.sources.items():
+            scheme, mark, place = (source.url or "").partition(":///")
+            if mark and scheme.isalnum() and place:
+                file = self.loaded.folder(name) / unquote(place.partition("?")[0])
+                files |= {Path(f"{file}{end}"): f"a file that is read by source '{name}'" for end in ("", *COMPANIONS)}
+        return files
+
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""
         wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
@@ -164,3 +202,24 @@ class Project:
             memory_limit=source.memory_limit,
             threads=source.threads,
         )
+
+
+def protected_files(invocation: Invocation) -> ProtectedFiles:
+    """Return the files that no output may replace, for a command that needs no configuration.
+
+    Of a configuration that cannot be read, its own files are known; a store is recognised by its content.
+    """
+    try:
+        return Project.of(invocation).protected_files
+    except Stop:
+        pass
+    path = invocation.config_path
+    try:
+        path = path or find(Path.cwd())
+    except ConfigError:
+        return ProtectedFiles(patterns=_patterns_of(Path()))
+    return ProtectedFiles(dict.fromkeys(files_of(path), _CONFIGURATION), _patterns_of(path))
+
+
+def _patterns_of(path: Path) -> dict[str, str]:
+    return dict.fromkeys(patterns_of(path), _CONFIGURATION)

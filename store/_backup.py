@@ -6,7 +6,7 @@ page by page, put on the disk, and only then given its name.
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -47,7 +47,7 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
         raise StoreUnavailable(f"{store} is not there; there is nothing to copy")
     _refuse_place(store, file, force=force)
     with draft_beside(file) as draft:
-        with in_our_words(str(store)):
+        with in_our_words(str(store)), full_disk_of(file):
             copied = copy_state(store, draft)
         made = verify(draft, name=str(store), copied=copied)
         _give_name(draft, file, force=force)
@@ -83,6 +83,21 @@ def draft_beside(file: Path) -> Iterator[Path]:
         raise StoreUnavailable(f"{file} cannot be written ({error.strerror}); nothing was changed") from None
     finally:
         remove_draft(draft)
+
+
+@contextmanager
+def full_disk_of(file: Path) -> Iterator[None]:
+    """Name the file that is written where its disk is full: SQLite does not say which of two databases had no room.
+
+    Raises:
+        StoreUnavailable: the disk is full.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise StoreUnavailable(f"{file} cannot be written: the disk is full; nothing was changed") from None
+        raise
 
 
 def connect(file: Path, mode: str, *, patience: timedelta = PATIENCE) -> sqlite3.Connection:
@@ -144,10 +159,24 @@ def _refuse_place(store: Path, file: Path, *, force: bool) -> None:
     if file.exists() and not (force and file.is_file()):
         hint = "give another name, or --force to replace it" if file.is_file() else "give the name of a file"
         raise StoreError(f"{file} is there already; {hint}")
+    if file.exists():
+        _refuse_foreign_file(file)
     if any(log.exists() for log in logs_of(file)):
         raise StoreError(
             f"beside {file} lies the log of a database that is in use or was not closed; give another name"
         )
+
+
+def _refuse_foreign_file(file: Path) -> None:
+    """Refuse to replace a database of something else; a file that is no database may be replaced.
+
+    Raises:
+        StoreForeign: it is one.
+    """
+    with suppress(sqlite3.Error), closing(connect(file, "ro", patience=timedelta())) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if REVISION_TABLE not in tables:
+            refuse_foreign(tables, str(file))
 
 
 def _give_name(draft: Path, file: Path, *, force: bool) -> None:

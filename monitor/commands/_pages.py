@@ -2,12 +2,20 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.frame.written_file import ProtectedFiles
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 F = TypeVar("F", bound=StrEnum)
 
@@ -32,19 +40,44 @@ def format_for(asked: F | None, out: Path | None, by_suffix: Mapping[str, F], *,
     return asked or named or default
 
 
-def deliver(text: str, out: Path | None, invocation: Invocation, *, code: str) -> None:
-    """Write a page to a file, or to standard output. `code`: of the problem.
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where a page goes: to a file, or to standard output if `out` is None. `code`: of the problem if it cannot."""
 
-    Raises:
-        Stop: the file cannot be written.
-    """
-    if out is None:
-        sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
-        sys.stdout.buffer.flush()
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise Stop(ExitCode.USAGE, Problem(code, f"cannot write {out}: {reason}")) from None
-    invocation.note(f"wrote {out}")
+    out: Path | None
+    force: bool
+    protected: "ProtectedFiles"
+    code: str
+
+    def check(self) -> None:
+        """Check that the file can be written, before any work is done.
+
+        Raises:
+            Stop: it cannot.
+        """
+        from monitor.frame.written_file import check_target
+
+        if self.out is not None:
+            check_target(self.out, protected=self.protected, force=self.force, code=self.code)
+
+    def write(self, text: str, invocation: Invocation) -> None:
+        """Write the page.
+
+        Raises:
+            Stop: the file cannot be written.
+        """
+        from monitor.frame.written_file import write_file
+
+        if self.out is None:
+            sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
+            sys.stdout.buffer.flush()
+            return
+        self.check()
+        write_file(
+            self.out,
+            lambda draft: draft.write_text(text, encoding="utf-8"),
+            lambda _: None,
+            replace=self.force,
+            code=self.code,
+        )
+        invocation.note(f"wrote {self.out}")

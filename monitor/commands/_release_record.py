@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from monitor.commands._pages import deliver, format_for
+from monitor.commands._pages import Force, Page, format_for
 from monitor.commands._words import LocaleWord
 from monitor.frame.output import Invocation, remember_format
 
@@ -64,6 +64,7 @@ def record(
             show_default="by the ending of --out, else html",
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write what is on record of a release: every decision, and the certificate of every export, the newest first.
 
@@ -80,6 +81,8 @@ def record(
     wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
     written = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
     project = Project.of(invocation)
+    page = Page(out, force, project.protected_files, "release.out")
+    page.check()
     with project.open_store() as store, explained(), store.reading() as view:
         found = record_of(project, view, name)
     redact = invocation.redactor
@@ -88,4 +91,4 @@ def record(
     else:
         voice = BabelVoice(locale or project.config.locale, project.config.timezone)
         text = as_html(found, voice, project=project.config.project, redact=redact)
-    deliver(text, out, invocation, code="release.out")
+    page.write(text, invocation)

@@ -45,10 +45,11 @@ def code(
     from monitor.treatment.coded import code_table
     from monitor.treatment.given import columns_in
     from monitor.treatment.output import check_place
+    from monitor.wiring import protected_files
     from remedies.code import Code
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force)
+    check_place(out, given=given, force=force, protected=protected_files(invocation))
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = place_of(given, invocation)

@@ -7,6 +7,7 @@ import typer
 from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers
 from monitor.commands._remedy_words import (
+    HIERARCHY_FILES,
     Closeness,
     Columns,
     Diversity,
@@ -71,9 +72,13 @@ def generalise(
     from monitor.treatment.hierarchies import doubts_in
     from monitor.treatment.output import check_place
     from monitor.treatment.recoded import recode
+    from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force)
+    files = (word.partition("=")[2].partition(":")[0] for word in hierarchy or ())
+    named = [file for file in files if file.endswith(HIERARCHY_FILES)]
+    protected = protected_files(invocation).reading(hierarchies, analysis, *named)
+    check_place(out, given=given, force=force, protected=protected)
     read = None if analysis is None else Analysis(analysis)
     said = Said(
         given,

@@ -124,11 +124,12 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     from monitor.treatment.given import columns_in, read
     from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
+    from monitor.wiring import protected_files
     from remedies import RowOrder
     from remedies.generalisation._recoding import one_zero
 
     given, out = asked.given, asked.out
-    check_place(out, given=given, force=asked.force)
+    check_place(out, given=given, force=asked.force, protected=protected_files(invocation))
     place = place_of(given, invocation)
     check_not_read(out, place)
     known = place.classified(ColumnClass.QUASI_IDENTIFIER)

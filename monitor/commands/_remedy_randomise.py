@@ -80,9 +80,10 @@ def randomise(
     from monitor.pages.randomised import draw_randomisation
     from monitor.treatment.output import check_not_read, check_place
     from monitor.treatment.randomised import randomise_into
+    from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force)
+    check_place(out, given=given, force=force, protected=protected_files(invocation))
     place = place_of(given, invocation)
     check_not_read(out, place)
     found = release_of(place, release, invocation)

@@ -57,10 +57,11 @@ def suppress(
     from monitor.pages.generalisation import draw_suppression
     from monitor.treatment.output import check_place
     from monitor.treatment.recoded import Question, recode
+    from monitor.wiring import protected_files
     from remedies.suppress import Suppress
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force)
+    check_place(out, given=given, force=force, protected=protected_files(invocation))
     said = Said(
         given,
         quasi_identifiers,

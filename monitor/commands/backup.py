@@ -24,11 +24,13 @@ def backup(
 
     Example: tablewatch backup tablewatch-backup.db
     """
+    from monitor.frame.written_file import check_target
     from monitor.wiring import Project
     from store import backup as copy_store
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
+    check_target(file, protected=project.protected_files, force=force, code="backup.file", database=True)
     made = copy_store(project.config.storage.url, file, force=force)
     result = {
         "schema": "tablewatch.backup/1",

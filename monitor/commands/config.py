@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.commands._pages import Force
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import ExitCode, Problem, Stop
 
@@ -84,22 +85,21 @@ def schema(
     write: Annotated[
         Path | None, typer.Option(help="Write it to a file, such as .tablewatch/schema.json, for editors.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Give the JSON Schema of the configuration, by which editors complete and check it.
 
     Example: tablewatch config schema --write .tablewatch/schema.json
     """
-    from monitor.config._schema import json_schema, write_schema
+    from monitor.config._schema import json_schema, schema_text
+    from monitor.frame.written_file import write_text
+    from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
     if write is None:
         invocation.emit(json_schema())
         return
-    try:
-        write_schema(write)
-    except OSError as error:
-        problem = Problem("file.not_written", f"{write} cannot be written ({type(error).__name__})")
-        raise Stop(ExitCode.USAGE, problem) from None
+    write_text(write, schema_text(), protected=protected_files(invocation), force=force)
     result: dict[str, Any] = {"schema": "tablewatch.written/1", "ok": True, "files": [str(write)]}
     invocation.emit(result, lambda console: console.print(f"wrote {write}"))
 

@@ -26,16 +26,17 @@ def demo(
 
     Example: tablewatch demo --dir shop
     """
-    from monitor.demo import DAYS, DemoError, build_demo, tell
+    from monitor.demo import DAYS, DemoError, build_demo, explained, tell
 
     invocation: Invocation = ctx.obj
     invocation.note(f"building a small shop in {folder} and replaying six weeks of it on a simulated clock")
     try:
-        with progress("replaying", DAYS) as advance:
-            built = build_demo(folder, now=SystemClock().now(), replace=force, on_day=advance)
+        with explained(folder):
+            with progress("replaying", DAYS) as advance:
+                built = build_demo(folder, now=SystemClock().now(), replace=force, on_day=advance)
+            story = tell(built)
     except DemoError as error:
         raise Stop(ExitCode.USAGE, Problem("demo.folder", str(error))) from None
-    story = tell(built)
     invocation.emit(story.as_json(), lambda console: story.draw(console, _program()))
 
 

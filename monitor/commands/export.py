@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from monitor.commands._pages import Force
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from checks._gx_suite import Exported
     from monitor.config import Config, Loaded, Table
+    from monitor.frame.written_file import ProtectedFiles
 
 app = typer.Typer(help="Hand what is known to other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
@@ -31,11 +33,14 @@ def gx(
     out: Annotated[
         Path | None, typer.Option(help="Write to this file; for several tables, a file for each in this folder.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write checks as a Great Expectations 1.x suite, as JSON. Checks without a twin there are listed.
 
     Example: tablewatch export gx --table sales.orders --out gx/expectations/orders.json
     """
+    from monitor.wiring import Project
+
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
     tables = _chosen(loaded.config, table)
@@ -51,7 +56,8 @@ def gx(
     if out is None:
         invocation.emit(next(iter(suites.values())))
         return
-    files = _write(suites, out, to_folder=table is None)
+    protected = Project(loaded).protected_files
+    files = _write(suites, out, to_folder=table is None, force=force, protected=protected)
     left_out = [
         {"check_id": f"{name}.{note.name}", "text": note.text}
         for name, one in exported.items()
@@ -94,16 +100,19 @@ def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Export
     return exported
 
 
-def _write(suites: "Mapping[str, dict[str, Any]]", out: Path, *, to_folder: bool) -> "Sequence[Path]":
+def _write(
+    suites: "Mapping[str, dict[str, Any]]", out: Path, *, to_folder: bool, force: bool, protected: "ProtectedFiles"
+) -> "Sequence[Path]":
+    """Write a file for each suite; all places are checked before the first is written."""
+    from monitor.frame.written_file import check_target, write_text
+
     if to_folder or out.is_dir():
         paths = {name: out / f"{quote(name, safe='')}.json" for name in suites}
     else:
         paths = dict.fromkeys(suites, out)
-    try:
-        for name, path in paths.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(suites[name], ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        problem = Problem("file.not_written", f"{out} cannot be written ({type(error).__name__})")
-        raise Stop(ExitCode.USAGE, problem) from None
+    for path in paths.values():
+        check_target(path, protected=protected, force=force, make_folder=True)
+    for name, path in paths.items():
+        text = json.dumps(suites[name], ensure_ascii=False, indent=2) + "\n"
+        write_text(path, text, protected=protected, force=force)
     return list(paths.values())

@@ -122,13 +122,9 @@ def _nothing(places: "Sequence[Place]", left_out: "Sequence[str]") -> Stop:
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:
-    from monitor.config._schema import write_schema
+    from monitor.config._schema import schema_text
+    from monitor.frame.written_file import ProtectedFiles, write_text
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        if force or not schema.exists():
-            write_schema(schema)
-    except OSError as error:
-        problem = Problem("file.not_written", f"{error.filename or path} cannot be written ({error.strerror})")
-        raise Stop(ExitCode.USAGE, problem) from None
+    write_text(path, text, protected=ProtectedFiles(), force=force)  # the configuration is what is to be written
+    if force or not schema.exists():
+        write_text(schema, schema_text(), protected=ProtectedFiles(), force=force)

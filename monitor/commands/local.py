@@ -29,6 +29,7 @@ OracleName = Annotated[
 ]
 Other = Annotated[str | None, typer.Option(metavar="VALUE", help="The value that all others are taken for.")]
 _STDIN = "-"
+_OUTPUT = "local.output"
 
 app = typer.Typer(
     help="Randomise each value where it is known, and count without knowing any (local differential privacy).",
@@ -64,9 +65,14 @@ def perturb(
 
     Example: tablewatch local perturb yes --domain yes,no --epsilon 1
     """
+    from monitor.frame.written_file import ProtectedFiles, check_target, write_text
     from monitor.private.local_reports import end_of, written
+    from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
+    protected = ProtectedFiles() if out is None else protected_files(invocation).reading(values, domain_file)
+    if out is not None:
+        check_target(out, protected=protected, force=force, code=_OUTPUT)
     texts = _values(value, values)
     people = _people(domain, domain_file, domain_size, other)
     with _in_words():
@@ -74,7 +80,7 @@ def perturb(
         chosen = people.oracle(oracle, epsilon)
         reports = people.perturb(chosen, texts)
     if out is not None:
-        _write(out, written(reports, end), force=force)
+        write_text(out, written(reports, end), protected=protected, force=force, code=_OUTPUT)
     result: dict[str, Any] = {
         "schema": "tablewatch.local-reports/1",
         "ok": True,
@@ -218,18 +224,6 @@ def _text(place: str) -> str:
         raise Stop(ExitCode.USAGE, not_read("local.not_read", Path(place), error)) from None
     except UnicodeDecodeError:
         raise Stop(ExitCode.USAGE, Problem("local.not_read", f"{place} is not UTF-8")) from None
-
-
-def _write(out: Path, text: str, *, force: bool) -> None:
-    from monitor.treatment.output import give_out
-
-    if out.exists() and not force:
-        raise Stop(ExitCode.USAGE, Problem("local.output", f"'{out}' exists", hint="--force replaces it"))
-
-    def write(draft: Path) -> None:
-        draft.write_text(text, encoding="utf-8")
-
-    give_out(out, write, lambda _: None)
 
 
 @contextmanager

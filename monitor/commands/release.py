@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.commands import _release_record
-from monitor.commands._pages import deliver
+from monitor.commands._pages import Force, Page
 from monitor.commands._words import LocaleWord, who
 from monitor.frame.output import Invocation
 from monitor.frame.problem import Stop
@@ -66,6 +66,7 @@ def compare(
         typer.Option("--html", metavar="FILE", help="Write it as a page too, with a plot of risk against loss."),
     ] = None,
     locale: _release_record.Locale = None,
+    force: Force = False,
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=1, metavar="N", help="Try N rows, drawn at random; by default at most 2 million."),
@@ -86,12 +87,14 @@ def compare(
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
         case = decisions.case
+    page = Page(html, force, case.project.protected_files, "release.html")
+    page.check()
     plans = plans_of(case, kinds_of(case))
     note_compiling(invocation, [plan.remedy for plan in plans if isinstance(plan, Plan) and plan.remedy is not None])
     with progress("comparing", len(plans)) as advance:
         found = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
     if html is not None:
-        _write_comparison(invocation, case, found, html, locale)
+        _write_comparison(invocation, case, found, page, locale)
     result = {
         "schema": "tablewatch.release-comparison/1",
         "ok": found.recommended is not None,
@@ -154,7 +157,7 @@ def export(
     invocation: Invocation = ctx.obj
     actor = who(by)
     with _decisions(invocation, name) as decisions:
-        check_place(out, given=name, force=force)
+        check_place(out, given=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
         found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=actor, progress=tell))
     result = {
@@ -172,7 +175,7 @@ _release_record.add_to(app)
 
 
 def _write_comparison(
-    invocation: Invocation, case: "Case", found: "Comparison", out: Path, locale: LocaleWord | None
+    invocation: Invocation, case: "Case", found: "Comparison", page: Page, locale: LocaleWord | None
 ) -> None:
     from monitor.reports.release_comparison import as_html
     from monitor.voice import BabelVoice
@@ -186,7 +189,7 @@ def _write_comparison(
         as_of=case.project.clock.now(),
         redact=invocation.redactor,
     )
-    deliver(text, out, invocation, code="release.html")
+    page.write(text, invocation)
 
 
 @contextmanager

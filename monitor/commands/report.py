@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._pages import deliver, format_for
+from monitor.commands._pages import Force, Page, format_for
 from monitor.commands._words import LocaleWord
 from monitor.frame.output import Invocation, remember_format
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -64,6 +64,7 @@ def weekly(
             show_default="by the ending of --out, else html",
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write the report of a week: data downtime, its cost, what changed and what would help.
 
@@ -76,11 +77,13 @@ def weekly(
     wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
     written = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
     project = Project.of(invocation)
+    page = Page(out, force, project.protected_files, "report.out")
+    page.check()
     now = project.clock.now()
     chosen = _week(project, week, now)
     report = _build(project, chosen, now)
     voice = BabelVoice(locale or project.config.locale, project.config.timezone)
-    deliver(_said(report, voice, written, invocation), out, invocation, code="report.out")
+    page.write(_said(report, voice, written, invocation), invocation)
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":

@@ -3,7 +3,7 @@
 from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, Webhook
 from monitor.config._budgets import Budget
 from monitor.config._errors import ConfigError
-from monitor.config._files import files_of, find
+from monitor.config._files import files_of, find, patterns_of
 from monitor.config._load import Loaded, load
 from monitor.config._model import (
     BusinessHours,
@@ -60,4 +60,5 @@ __all__ = [
     "files_of",
     "find",
     "load",
+    "patterns_of",
 ]

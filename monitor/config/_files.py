@@ -7,6 +7,7 @@ left out). Mappings merge, lists append, and a scalar that two files give is an 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 
 from monitor.config._errors import ConfigError
@@ -41,6 +42,14 @@ def find(folder: Path) -> Path:
 def files_of(path: Path) -> Sequence[Path]:
     """Give the files that a configuration is read from, in order: those of a folder, or the file itself."""
     return sorted(_yaml_files(path)) if path.is_dir() else [path]
+
+
+def patterns_of(path: Path) -> Sequence[str]:
+    """Return absolute globs of what is read as a part of a configuration, or would make it ambiguous."""
+    folders = [] if not path.is_dir() or path == Path() else [os.path.realpath(path)]
+    beside = dict.fromkeys(os.path.realpath(one) for one in (path.parent, Path()))
+    names = [f"{escape(folder)}{os.sep}{name}" for folder in beside for name in NAMES]
+    return names + [f"{escape(folder)}{os.sep}**{os.sep}*{end}" for folder in folders for end in sorted(_SUFFIXES)]
 
 
 class Files:

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 class Hierarchies:
     """The outcome of building: by release and column, with paths that begin where they were written, and problems.
 
-    `folders`: where the paths of files begin, by release and column.
+    `folders`: where the paths of files begin, by release and column. `files`: those files.
     """
 
     specs: Mapping[str, Mapping[str, HierarchySpec]]
     folders: Mapping[str, str]
+    files: tuple[Path, ...]
     problems: tuple[Problem, ...]
 
 
@@ -35,6 +36,7 @@ def build_hierarchies(tree: Node) -> Hierarchies:
     """Build the hierarchies of all releases; those that cannot be built become problems."""
     specs: dict[str, dict[str, HierarchySpec]] = {}
     folders: dict[str, str] = {}
+    files: list[Path] = []
     problems: list[Problem] = []
     for release, node in entries(child(tree, "releases")).items():
         declared = child(node, "hierarchies")
@@ -45,9 +47,11 @@ def build_hierarchies(tree: Node) -> Hierarchies:
                 problems += made
                 continue
             specs.setdefault(release, {})[column] = made.beside(Path(one.place.file).parent)
-            if child(one, "path") is not None:
+            path = text(one, "path")
+            if path is not None:
                 folders[f"{release}.{column}"] = str(Path(one.place.file).parent)
-    return Hierarchies(specs, folders, tuple(problems))
+                files.append(Path(one.place.file).parent / path)
+    return Hierarchies(specs, folders, tuple(files), tuple(problems))
 
 
 def with_hierarchies(data: Any, hierarchies: Hierarchies) -> None:

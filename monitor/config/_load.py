@@ -30,13 +30,17 @@ from monitor.frame.redact import MASK, Redactor
 class Loaded:
     """A valid configuration and what is known about it.
 
-    `files` were read, in this order. `redactor` masks what came from the environment or a file, and passwords in URLs.
+    `path` was loaded, a file or a folder; `files` were read, in this order; `read_beside` are the files that they name:
+    those of `${file:...}`, and of hierarchies. `redactor` masks what came from the environment or a file, and passwords
+    in URLs.
     `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors. `tree` and
     `texts` are what was read, with the places.
     """
 
     config: Config
+    path: Path
     files: tuple[Path, ...]
+    read_beside: tuple[Path, ...]
     redactor: Redactor
     digest: str
     notes: tuple[Problem, ...]
@@ -93,7 +97,9 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     read = tuple(Path(name) for name in files.texts)
     return Loaded(
         config=config,
+        path=Path(path),
         files=read,
+        read_beside=(*substitution.files, *hierarchies.files),
         redactor=redactor,
         digest=_digest(tree, hierarchies),
         notes=tuple(files.quote(one) for one in notes),

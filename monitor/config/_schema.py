@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -48,10 +47,9 @@ def json_schema() -> dict[str, Any]:
     return allowed
 
 
-def write_schema(path: Path) -> None:
-    """Write the schema to a file, making its folder where needed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+def schema_text() -> str:
+    """Return the schema as the text of a file."""
+    return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
 
 
 def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:

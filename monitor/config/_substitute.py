@@ -28,12 +28,14 @@ _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.D
 
 
 class Substitution:
-    """Fills in one configuration; remembers what came from outside (`secrets`) and what went wrong (`problems`)."""
+    """Fills in one configuration; remembers what came from outside (`secrets`), from where, and what went wrong."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Take the environment to read from."""
         self.secrets: set[str] = set()
         self.problems: list[Problem] = []
+        self.files: list[Path] = []
+        """The files that were read, whose content is secret."""
         self._environment = environment
         self._seen: set[int] = set()
 
@@ -96,6 +98,7 @@ class Substitution:
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
+        self.files.append(path)
         try:
             with path.open(encoding="utf-8") as file:
                 text = file.read(_MAX_SECRET_FILE + 1)

@@ -1,13 +1,14 @@
 """Make the weekly report when it is due: keep it in its folder, and hand it to its channels, each exactly once."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from monitor.daemon.journal import LOG
+from monitor.frame.problem import Stop
+from monitor.frame.written_file import check_target, make_folders, write_file
 from monitor.wiring import Project
 from store import Delivery, FailPoint, Store, reached
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from monitor.reports.value import WeeklyReport
     from monitor.reports.week import Week
 
+_CODE: Final = "report.keep"
 LATEST: Final = timedelta(days=3)
 """A report that could not be made for longer than this is left out: 'tablewatch report weekly --week' makes it."""
 
@@ -25,7 +27,7 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
     What was made is known by the names of its files and the ids of its deliveries, so a crash repeats nothing.
 
     Raises:
-        StoreError: the store cannot be used. OSError: the folder of reports cannot be written; the channels got theirs.
+        StoreError: the store cannot be used. Stop: a report cannot be written; the channels got theirs.
     """
     from monitor.reports.week import Week
 
@@ -87,13 +89,15 @@ def _page(project: Project, report: "WeeklyReport", locale: str) -> str:
     return as_html(report, BabelVoice(locale, project.config.timezone), redact=project.loaded.redactor)
 
 
-def _keep_all(project: Project, report: "WeeklyReport", files: Sequence[tuple[Path, str]]) -> OSError | None:
-    """Write the pages; give why one could not be written: that is no reason to tell nobody."""
-    try:
-        for path, locale in files:
-            _keep(path, _page(project, report, locale))
-    except OSError as error:
-        return error
+def _keep_all(project: Project, report: "WeeklyReport", files: Sequence[tuple[Path, str]]) -> Stop | None:
+    """Write the pages that are missing; return why one could not be written: the channels get theirs nevertheless."""
+    for path, locale in files:
+        try:
+            if not path.exists():
+                _keep(project, path, _page(project, report, locale))
+        except Stop as error:
+            if not path.exists():  # else another daemon that shares the folder made it meanwhile
+                return error
     return None
 
 
@@ -111,22 +115,18 @@ def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_i
     return replace(message, id=delivery_id, payload={**message.payload, **parts})
 
 
-def _keep(path: Path, text: str) -> None:
-    """Write a whole file or none; only its owner may read it."""
-    for folder in reversed(list(_missing(path.parent))):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    reached(FailPoint.BEFORE_REPORT_NAMED)
-    draft.replace(path)
+def _keep(project: Project, path: Path, text: str) -> None:
+    """Write a report that does not exist yet; only its owner may read it.
+
+    Raises:
+        Stop: it cannot be written.
+    """
+    check_target(path, protected=project.protected_files, force=False, code=_CODE, make_folder=True)
+    make_folders(path, mode=0o700, code=_CODE)
+
+    def write(draft: Path) -> None:
+        draft.write_text(text, encoding="utf-8")
+        reached(FailPoint.BEFORE_REPORT_NAMED)
+
+    write_file(path, write, lambda _: None, replace=False, mode=0o600, code=_CODE)
     reached(FailPoint.AFTER_REPORT_NAMED)
-
-
-def _missing(folder: Path) -> Iterator[Path]:
-    while not folder.exists():
-        yield folder
-        folder = folder.parent

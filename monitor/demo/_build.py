@@ -1,23 +1,37 @@
 """Build the demo: the shop, its configuration, six replayed weeks, the reports."""
 
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 from zoneinfo import ZoneInfo
+
+import duckdb
 
 from incidents import Incident
 from monitor.config import load
 from monitor.demo import _plan as plan
 from monitor.demo._replay import Replay
 from monitor.demo._shop import Shop
+from monitor.frame.written_file import COMPANIONS, ProtectedFiles, reason, write_text
 from monitor.wiring import Project
 from store import IncidentFilter
 
 ZONE = "Asia/Tokyo"
 DAYS = plan.WEEKS * 7
+
+
+_PROJECT: Final = "project: demo-shop"
+_MADE: Final = frozenset({"lake", "reports", "tablewatch.yaml", "survey.csv", ".tablewatch"})
+_DATABASES: Final = ("shop.sqlite", "warehouse.duckdb", "tablewatch.db")
+"""What the demo makes, and what it tells people to make, in its folder."""
+_LITTLE: Final = 1_000_000
+"""Bytes; a disk with less is full for a database."""
 
 
 class DemoError(Exception):
@@ -65,7 +79,7 @@ def build_demo(
     shop.build()
     config = folder / "tablewatch.yaml"
     text = files("monitor.demo").joinpath("tablewatch.yaml").read_text(encoding="utf-8")
-    config.write_text(text, encoding="utf-8")
+    write_text(config, text, protected=ProtectedFiles(), force=False)
     project = Project(load(config))
     with project.open_store(alone=True) as store:
         replay = Replay(shop, project, store)
@@ -75,12 +89,51 @@ def build_demo(
     return Demo(folder, project, shop.start, replay.runs, tuple(incidents))
 
 
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn what the system, SQLite and DuckDB refuse while the demo is built into an error that names its folder.
+
+    Raises:
+        DemoError: something was refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = reason(error)
+    except (sqlite3.Error, duckdb.Error) as error:
+        why = _reason_of_engine(folder, error)
+    else:
+        return
+    raise DemoError(f"the demo in {folder} cannot be built: {why}; make room, or name another folder with --dir")
+
+
+def _reason_of_engine(folder: Path, error: Exception) -> str:
+    """Return why a database could not be written: drivers say it in texts only, which also hold values."""
+    full = getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or "No space left" in str(error)
+    if full or shutil.disk_usage(folder).free < _LITTLE:
+        return "the disk is full"
+    return f"a database could not be written ({type(error).__name__})"
+
+
 def _make_room(folder: Path, *, replace: bool) -> None:
+    """Remove an earlier demo; never anything else.
+
+    Raises:
+        DemoError: the folder holds something else, or a demo that may not be replaced.
+    """
+    if folder.is_symlink():
+        raise DemoError(f"{folder} is a symbolic link; name the folder itself with --dir")
     if not folder.exists() or not any(folder.iterdir()):
         return
-    is_demo = (folder / "shop.sqlite").is_file() and (folder / "tablewatch.yaml").is_file()
-    if not is_demo:
+    config = folder / "tablewatch.yaml"
+    if not config.is_file() or _PROJECT not in config.read_text(encoding="utf-8", errors="replace").splitlines():
         raise DemoError(f"{folder} is not empty and holds no demo; name another folder with --dir")
+    databases = {f"{name}{end}" for name in _DATABASES for end in ("", *COMPANIONS)}
+    others = sorted(path.name for path in folder.iterdir() if path.name not in _MADE | databases)
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        message = f"{folder} holds files that are no part of the demo: '{others[0]}'{more}"
+        raise DemoError(f"{message}; move them, or name another folder with --dir")
     if not replace:
         raise DemoError(f"{folder} holds a demo already; replace it with --force, or name another folder with --dir")
     shutil.rmtree(folder)

@@ -15,6 +15,7 @@ from monitor.desk.refusals import explained
 from monitor.figures.downtime import DowntimeFigures, survey
 from monitor.figures.releases import ReleaseState
 from monitor.frame.tables import draw_table
+from monitor.frame.written_file import write_text
 from monitor.pages.downtime import as_json as downtime_as_json
 from monitor.releasing.record import states_now
 from monitor.reports import render
@@ -113,11 +114,11 @@ def tell(demo: Demo) -> Story:
         report = build_weekly(gather(project, view, week, demo.end), week)
         (held,) = states_now(project, view)
     folder = demo.folder / "reports"
-    folder.mkdir(exist_ok=True)
     written = []
     for locale in project.config.report.weekly.locales:
         path = folder / f"{week}.{locale}.html"
-        path.write_text(render.as_html(report, BabelVoice(locale, project.config.timezone)), encoding="utf-8")
+        page = render.as_html(report, BabelVoice(locale, project.config.timezone))
+        write_text(path, page, protected=project.protected_files, force=True)
         written.append(path)
     return Story(demo, figures, tuple(written), held)
 

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from checks import Json
 from monitor.clock import SystemClock
+from monitor.frame.drafts import draft_folder
 from monitor.frame.problem import Stop
 from monitor.releasing.case import Case
 from monitor.releasing.commands import command_for
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.plan import AS_IT_IS, Kind, NoPlan, Plan
 from monitor.releasing.side_by_side import Crashed, side_by_side
-from monitor.treatment.drafts import draft_folder
 from monitor.treatment.proved import Written
 from remedies.differential_privacy._randomise import random_order
 

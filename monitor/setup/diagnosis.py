@@ -6,8 +6,11 @@ opening it, as by any command; a missing one is not made).
 
 import os
 import platform
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
@@ -30,6 +33,9 @@ from store import StoreError, open_store, store_file
 
 _ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
 _SKEW: Final = timedelta(minutes=5)
+_NO_ROOM: Final = 16_000_000
+"""Bytes: less than the write-ahead log of a store may need."""
+_LITTLE_ROOM: Final = 200_000_000
 
 
 def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
@@ -53,7 +59,7 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
     findings.append(Finding("configuration", Verdict.OK, told))
     seen_in_store = [*examine_store(loaded)]
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
-    findings += [*examine_clock(now, newest), *examine_files(loaded)]
+    findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
     findings += [one for one in seen_in_store if isinstance(one, Finding)]
     return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
 
@@ -131,6 +137,27 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         yield Finding("store", Verdict.OK, f"{store.name} is whole and agrees with its events: {held}")
     if newest is not None:
         yield newest
+
+
+def examine_disks(loaded: Loaded) -> Iterator[Finding]:
+    """Examine that there is room where Tablewatch writes: for the store, for kept reports, for temporary files."""
+    places: dict[str, Path] = {"temporary files": Path(tempfile.gettempdir())}
+    with suppress(StoreError):  # told by examine_store
+        file = store_file(loaded.config.storage.url)
+        places |= {} if file is None else {"the store": file.absolute().parent}
+    keep = loaded.config.report.weekly.keep
+    places |= {} if keep is None else {"reports": Path(keep).absolute()}
+    for what, place in places.items():
+        folder = next(one for one in (place, *place.parents) if one.exists())
+        free = shutil.disk_usage(folder).free
+        if free < _NO_ROOM:
+            message = f"the disk of {folder} ({what}) is full: {free / 1e6:.1f} MB are free"
+            yield Finding("disk", Verdict.ERROR, message, "make room; until then nothing new can be written")
+        elif free < _LITTLE_ROOM:
+            message = f"the disk of {folder} ({what}) is almost full: {free / 1e6:.0f} MB are free"
+            yield Finding("disk", Verdict.WARNING, message, "make room")
+        else:
+            yield Finding("disk", Verdict.OK, f"{free / 1e9:.1f} GB are free in {folder} ({what})")
 
 
 def examine_sources(loaded: Loaded) -> Iterator[Finding]:

@@ -5,19 +5,17 @@ spreadsheets. Nothing else of a file tells where a row lay in the input: no inde
 statistics, no dictionary that lists values in another order than the rows.
 """
 
-import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor.clock import Clock
 from monitor.disclosure.place import Place
-from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.treatment.drafts import draft_folder
+from monitor.frame.problem import Stop
+from monitor.frame.written_file import ProtectedFiles, check_target, matches, refused, write_file
 from monitor.treatment.proved import Written, k_check, reached_in
 from monitor.treatment.row_order import IN_MEMORY, Shuffle
 from monitor.treatment.spreadsheet import check_cells, check_names, escape_cells
@@ -28,32 +26,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ENDS: Final = (".csv", ".parquet")
+_CODE: Final = "remedy.output"
 _ROW_GROUP: Final = 100_000
 """Rows that a row group of a Parquet file has at least, but the last."""
 
 Found = TypeVar("Found")
 
 
-def check_place(out: Path, *, given: str, force: bool) -> None:
-    """See that a file can be written there, before any work is done.
+def check_place(out: Path, *, given: str, force: bool, protected: ProtectedFiles) -> None:
+    """Check that a file can be written there, before any work is done. `given`: the table, or the file, that is read.
 
     Raises:
         Stop: it cannot, or it exists and `force` is not given, or it is what is read.
     """
     if out.suffix not in _ENDS:
         raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
-    if not out.parent.is_dir():
-        raise _refused(f"the folder of '{out}' does not exist", "make it first")
-    if out.is_symlink() and not out.exists():
-        raise _refused(f"'{out}' is a link to a file that does not exist", "name the file itself")
-    if Path(given).exists() and out.exists() and out.samefile(given):
-        raise _refused(f"'{out}' is the file that is read", "write to another file")
-    if out.exists() and not force:
-        raise _refused(f"'{out}' exists", "--force replaces it")
+    check_target(out, protected=protected.reading(given, use="the file that is read"), force=force, code=_CODE)
 
 
 def check_not_read(out: Path, place: Place) -> None:
-    """See that a file is none of those that a table is read from, by its name, a pattern or the configuration.
+    """Check that a file is none of those that a table is read from, by its name, a pattern or the configuration.
 
     Nor may it become one: a table that is read from all files of a folder would hold what was made of it.
 
@@ -61,25 +53,9 @@ def check_not_read(out: Path, place: Place) -> None:
         Stop: it is one of them, or would be.
     """
     source = place.target.source
-    if source.files is None:
-        return
-    if not out.exists():
-        pattern = (source.base.resolve() / source.files).parts
-        if source.table is not None and _would_be_read(pattern, (out.parent.resolve() / out.name).parts):
-            raise _refused(f"'{out}' would be a file that is read", "write to another folder, or by another name")
-        return
-    read = glob.iglob(source.files, root_dir=source.base, recursive=True)  # noqa: PTH207 - pathlib's matches hidden files
-    if any(out.samefile(source.base / path) for path in read):
-        raise _refused(f"'{out}' is a file that is read", "write to another file")
-
-
-def _would_be_read(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Say whether a pattern, part by part, matches a path; `**` is any number of folders."""
-    if not pattern or not path:
-        return not path and all(one == "**" for one in pattern)
-    if pattern[0] == "**":
-        return _would_be_read(pattern[1:], path) or _would_be_read(pattern, path[1:])
-    return fnmatchcase(path[0], pattern[0]) and _would_be_read(pattern[1:], path[1:])
+    if source.files is not None and matches(os.path.join(source.base.resolve(), source.files), out):  # noqa: PTH118 - a glob
+        seen = "is" if out.exists() else "would be"
+        raise _refused(f"'{out}' {seen} a file that is read", "write to another folder, or by another name")
 
 
 def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
@@ -112,16 +88,7 @@ def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], F
     Raises:
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
     """
-    try:
-        with draft_folder(out.parent) as folder:
-            draft = folder / f"output{out.suffix}"
-            write(draft)
-            found = prove(draft)
-            draft.replace(out)
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise _refused(f"'{out}' cannot be written: {why}", "make room, or name another place") from None
-    return found
+    return write_file(out, write, prove, replace=True, code=_CODE)
 
 
 def prove_k(columns: Sequence[str], *, k: int, clock: Clock, written: Written | None = None) -> Callable[[Path], int]:
@@ -235,4 +202,4 @@ def _check_csv(schema: "pa.Schema") -> None:
 
 
 def _refused(message: str, hint: str) -> Stop:
-    return Stop(ExitCode.USAGE, Problem("remedy.output", message, hint=hint))
+    return refused(message, hint, code=_CODE)

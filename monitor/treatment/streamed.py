@@ -13,8 +13,8 @@ import numpy as np
 from checks import did_you_mean
 from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
+from monitor.frame.drafts import draft_folder
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.treatment.drafts import draft_folder
 from monitor.treatment.output import give_out, prove_k, row_writer
 from monitor.treatment.proved import Written
 from remedies import Bill, Guarantee, Misfit, RowOrder, grouped_by

@@ -169,7 +169,7 @@ def test_an_epsilon_that_is_none_is_refused(
         (("perturb", "F", "--values", "sent.jsonl", *SEXES), "say one VALUE, or name a file of --values"),
         (("perturb", "F", *SEXES, "--out", "sent.txt"), "'sent.txt' is neither a .jsonl nor a .csv file"),
         (("perturb", "F", *SEXES, "--out", "sent.jsonl"), "'sent.jsonl' exists"),
-        (("perturb", "F", *SEXES, "--out", "no/sent.jsonl"), "'no/sent.jsonl' cannot be written"),
+        (("perturb", "F", *SEXES, "--out", "no/sent.jsonl"), "the folder of 'no/sent.jsonl' does not exist"),
         (("estimate", "sent.jsonl", *SEXES, "--oracle", "GRR"), "line 2 is no JSON"),
         (("estimate", "sent.txt", *SEXES), "'sent.txt' is neither a .jsonl nor a .csv file"),
         (("estimate", "nowhere.csv", *SEXES), "nowhere.csv does not exist"),

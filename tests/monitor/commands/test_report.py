@@ -139,7 +139,7 @@ def test_file_refused(capsys):
     """A file that cannot be written is an error that names it."""
     code, said = weekly(capsys, "--out", "nowhere/r.html")
     assert code == 2
-    assert "cannot write nowhere/r.html: no such file or directory" in said.err
+    assert "the folder of 'nowhere/r.html' does not exist" in said.err
 
 
 def test_language_refused(capsys):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from monitor.treatment import drafts
-from monitor.treatment.drafts import draft_folder
+from monitor.frame import drafts
+from monitor.frame.drafts import draft_folder
 
 _DIES = """\
 import os, signal, sys
 from pathlib import Path
-from monitor.treatment.drafts import draft_folder
+from monitor.frame.drafts import draft_folder
 with draft_folder(Path(sys.argv[1])) as folder:
     (folder / "draft.csv").write_text("somebody")
     os.kill(os.getpid(), signal.SIGKILL)
