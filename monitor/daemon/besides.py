@@ -19,7 +19,6 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
-from monitor.frame.problem import Stop
 from store import StoreError
 
 
@@ -128,6 +127,4 @@ class _Threads(BaseExecutor):  # type: ignore[misc]  # APScheduler has no types
 
 
 def _say(error: BaseException) -> str:
-    return (
-        str(error) if isinstance(error, StoreError | Stop) else f"stumbled ({type(error).__name__}); please report it"
-    )
+    return str(error) if isinstance(error, StoreError) else f"stumbled ({type(error).__name__}); please report it"

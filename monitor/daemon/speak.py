@@ -15,6 +15,7 @@ from monitor.alerts.notices import Happened, operations
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.reporting import report_if_due
+from monitor.frame.problem import Stop
 from monitor.wiring import Project
 from store import Store, StoreConflict, StoreError
 
@@ -68,10 +69,10 @@ class Speaker:
             return
         try:
             report_if_due(project, self._store, self._clock.now())
-        except OSError as error:
+        except Stop as error:
             self._report_at = self._clock.monotonic() + _REFUSED_S
             folder = project.config.report.weekly.keep
-            LOG.error("the weekly report cannot be kept in %s (%s); see report.weekly.keep", folder, error.strerror)
+            LOG.error("the weekly report cannot be kept in %s: %s; see report.weekly.keep", folder, error)
 
     def flush(self, project: Project) -> None:
         """Decide and send without waiting for more of a group: for a daemon that leaves at once.

@@ -96,7 +96,7 @@ def check_target(
         if not database:
             _check_database(path, code)
         if path.exists() and not force:
-            raise refused(f"'{path}' exists already", "--force replaces it", code=code)
+            raise refused(f"'{path}' exists", "--force replaces it", code=code)
         if not make_folder and not path.parent.is_dir():
             raise refused(f"the folder of '{path}' does not exist", "make it first", code=code)
 
@@ -260,7 +260,7 @@ def _give_name(draft: Path, path: Path, *, replace: bool, code: str) -> None:
         try:
             path.hardlink_to(draft)  # unlike a rename, this fails if somebody made the file meanwhile
         except FileExistsError:
-            raise refused(f"'{path}' exists already; it was made meanwhile", "--force replaces it", code=code) from None
+            raise refused(f"'{path}' exists; it was made meanwhile", "--force replaces it", code=code) from None
         except OSError:  # a disk without links, such as a memory stick
             if path.exists():
                 raise
