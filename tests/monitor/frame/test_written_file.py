@@ -40,7 +40,7 @@ def test_a_file_that_exists_is_replaced_with_force_only(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_text(path, "first", protected=NOTHING, force=False)
     path.chmod(0o640)
-    with pytest.raises(Stop, match="report.html' exists"):
+    with pytest.raises(Stop, match=r"report\.html' exists"):
         write_text(path, "second", protected=NOTHING, force=False)
     assert path.read_text() == "first"
     write_text(path, "second", protected=NOTHING, force=True)
