@@ -5,7 +5,8 @@
 
 Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was
 measured is judged and remembered in the caller's thread (`monitor.conclude`): many tables to a transaction, but none
-waits long for the others.
+waits long for the others. A thread whose statement cannot be stopped is left alone with it, and another one looks at
+the tables after it.
 
 A pass that is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still find.
 """
@@ -14,21 +15,24 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import timedelta
 from threading import Event, Thread
 
 from incidents import Policy
 from monitor.clock import Clock
 from monitor.conclude import CheckResult, conclude, judge_only
 from monitor.keeping import Key, with_keepers
-from monitor.looked import Looked
+from monitor.looked import Looked, not_looked, stuck
 from monitor.looker import look
 from monitor.planner import Plan
 from monitor.target import Subject, Target
+from sources import reporting_stuck
 from store import Store, StoreError
 
 _MOST_TABLES = 50
 _LONGEST_WAIT_S = 0.5
+_MOST_STUCK = 3
+"""Threads of a source that are left alone with a statement; each takes a core until the process ends."""
 
 
 class NotRemembered(StoreError):
@@ -88,24 +92,56 @@ class Engine:
         for target in targets:
             by_source.setdefault(target.source.name, []).append(target)
         inbox = _Inbox(len(by_source))
-        for name, group in by_source.items():
-            # no pool: its threads are waited for at the end of the process, however long a query takes
-            look = partial(self._look_in_source, group, inbox)
-            Thread(target=look, name=f"source {name}", daemon=True).start()
+        for group in by_source.values():
+            _SourceRun(self, group, inbox).start()
         try:
             yield from inbox.batches()
         finally:
             inbox.give_up()
 
-    def _look_in_source(self, targets: Sequence[Target], inbox: "_Inbox") -> None:
+
+class _SourceRun:
+    """A thread that looks at tables of one source, until one of its statements cannot be stopped."""
+
+    def __init__(self, engine: Engine, targets: Sequence[Target], inbox: "_Inbox", stuck_before: int = 0) -> None:
+        self._engine, self._targets, self._inbox = engine, targets, inbox
+        self._stuck_before = stuck_before
+        self._begun = 0
+        self._abandoned = False
+
+    def start(self) -> None:
+        """Begin; no pool: its threads are waited for at the end of the process, however long a query takes."""
+        Thread(target=self._run, name=f"source {self._targets[0].source.name}", daemon=True).start()
+
+    def _run(self) -> None:
+        plans = self._engine.plans
+        looking = look(self._targets, clock=self._engine.clock, plans=plans, on_begin=self._begin)
         try:
-            with closing(look(targets, clock=self.clock, plans=self.plans)) as found:
+            with reporting_stuck(self._abandon), closing(looking) as found:
                 for looked in found:
-                    inbox.put(looked)
-                    if inbox.given_up:
+                    if self._abandoned:  # the statement came to an end after all, too late
+                        break
+                    self._inbox.put(looked)
+                    if self._inbox.given_up:
                         break
         finally:
-            inbox.close()
+            if not self._abandoned:
+                self._inbox.close()
+
+    def _begin(self, _: Target) -> None:
+        self._begun += 1
+
+    def _abandon(self, limit: timedelta) -> None:
+        """Answer for the table in hand and let another thread go on. Called while the statement is under way."""
+        self._abandoned = True
+        stuck_now = self._stuck_before + 1
+        answered = self._begun if stuck_now < _MOST_STUCK else len(self._targets)
+        for target in self._targets[self._begun - 1 : answered]:
+            self._inbox.put(not_looked(target, stuck(limit), self._engine.clock.now()))
+        if answered < len(self._targets):
+            _SourceRun(self._engine, self._targets[answered:], self._inbox, stuck_now).start()
+        else:
+            self._inbox.close()
 
 
 class _Inbox:

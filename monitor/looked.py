@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from checks import Check, Earlier, Json, Measurement, Message, Outcome, UnknownReason, unknown
 from monitor.target import Target
@@ -52,6 +52,14 @@ def not_evaluated(error: SourceError) -> Outcome:
 def misconfigured(error: Exception) -> Outcome:
     """Give the outcome of a check that does not fit its table."""
     return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
+
+
+def stuck(query_timeout: timedelta) -> Outcome:
+    """Return the outcome of a check whose statement went on after its limit and could not be stopped."""
+    text = (
+        "no answer within {deadline:duration}, and the statement could not be stopped; see query_timeout of the source"
+    )
+    return unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": query_timeout.total_seconds()}))
 
 
 def not_looked(target: Target, outcome: Outcome, now: datetime) -> Looked:

@@ -14,6 +14,7 @@ from sources._contract import (
     TimedOut,
     Unreachable,
 )
+from sources._deadline import reporting_stuck
 from sources._engine_function import engine_function
 from sources._kinds import open_source
 from sources._moments import Moment, as_moment
@@ -39,4 +40,5 @@ __all__ = [
     "engine_function",
     "open_source",
     "path_in_url",
+    "reporting_stuck",
 ]

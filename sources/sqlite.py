@@ -1,11 +1,11 @@
 """Tables of a SQLite file, opened so that nothing can be written, not even the file itself.
 
 A file from elsewhere may be hostile: views call no function with side effects (`trusted_schema=OFF`), cells are checked
-before they are believed (`cell_size_check=ON`), and a statement that runs for too long is stopped from within.
+before they are believed (`cell_size_check=ON`), and a statement that runs for too long is stopped: between two rows,
+however slow they are, since SQLite looks at the clock itself only after many steps.
 """
 
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any, Final
@@ -18,13 +18,15 @@ from ibis.backends.sql import SQLBackend
 from ibis.common.exceptions import IbisError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TimedOut, Unreachable
+from sources._deadline import Deadline
 from sources._engine import PIECE, EngineSource, Entry, Rows
 from sources._moments import register
 from sources._place import file_of
 from sources._select import refuse_other_words
 from sources._spec import SourceSpec
 
-_STEPS_BETWEEN_LOOKS_AT_THE_CLOCK: Final = 50_000
+_STEPS_BETWEEN_LOOKS: Final = 50_000
+"""After so many steps of a statement Python has a turn, in which Ctrl-C is noticed."""
 _BROKEN: Final = {"SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FORMAT"}
 
 
@@ -35,7 +37,7 @@ class Sqlite(EngineSource):
 
     def __init__(self, spec: SourceSpec) -> None:
         super().__init__(spec)
-        self._stop_at = float("inf")
+        self._deadline: Deadline | None = None
 
     def sqlalchemy_url(self) -> str:
         """Give a read-only URL."""
@@ -45,15 +47,16 @@ class Sqlite(EngineSource):
     def _open(self, closing: ExitStack) -> SQLBackend:
         path = file_of(self._spec)
         wait = self._spec.lock_timeout.total_seconds()
+        # the deadline's thread interrupts; all else is done by the thread that opened it
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=wait)
+        closing.callback(connection.close)
+        self._connection = connection
         with self._asking():
-            connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=wait)
-            closing.callback(connection.close)
             connection.text_factory = _decode
-            connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
+            connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
             for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
                 connection.execute(f"PRAGMA {setting}")
             register(connection)
-            self._connection = connection
             return ibis.sqlite.from_connection(connection)
 
     def _list(self) -> Iterable[Entry]:
@@ -90,19 +93,18 @@ class Sqlite(EngineSource):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        self._stop_at = time.monotonic() + self.query_timeout.total_seconds()
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorname", "")
-            if code == "SQLITE_INTERRUPT" and time.monotonic() < self._stop_at:
-                raise KeyboardInterrupt from None  # pressed while SQLite asked for the time
-            raise self._say(error, code) from None
-        finally:
-            self._stop_at = float("inf")
+        with Deadline(self.query_timeout, self._connection.interrupt) as deadline:
+            self._deadline = deadline
+            try:
+                yield
+            except sqlite3.Error as error:
+                code = getattr(error, "sqlite_errorname", "")
+                if code == "SQLITE_INTERRUPT" and not deadline.passed:
+                    raise KeyboardInterrupt from None  # pressed while SQLite asked whether to go on
+                raise self._say(error, code) from None
 
     def _is_late(self) -> bool:
-        return time.monotonic() >= self._stop_at
+        return self._deadline is not None and self._deadline.passed
 
     def _say(self, error: sqlite3.Error, code: str) -> SourceError:
         family = "_".join(code.split("_")[:2])

@@ -26,7 +26,7 @@ from monitor.workers.line import Line, Load
 from monitor.workers.member import Member, Phase
 from monitor.workers.memory import allowed_memory, memory_of
 from monitor.workers.task import Task
-from monitor.workers.wire import Begun, Done, Seen, Unportable, Word, packed_job, unpack
+from monitor.workers.wire import Begun, Done, Seen, Stuck, Unportable, Word, packed_job, unpack
 
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""
@@ -234,6 +234,8 @@ class Pool:
                 member.runs += 1
                 self._crew.worked()
                 self._heard.extend(self._take(task, told))
+            case Stuck(limit):
+                self._end_overdue(member, task, limit)
             case Done(grown):
                 member.worn = member.runs >= self._recycle_after or grown > self._most_memory
                 member.task = member.source = None
@@ -269,13 +271,15 @@ class Pool:
             return
         self._read(member)  # it may have answered while nobody listened
         task = member.task
-        if task is None or not self._is_overdue(member):
-            return
+        if task is not None and self._is_overdue(member):
+            self._end_overdue(member, task)
+
+    def _end_overdue(self, member: Member, task: Task, query_timeout: timedelta | None = None) -> None:
         member.task = None
         self._line.stopped(task.job.source)
         self._crew.stop(member)
         if not task.is_over:
-            self._heard.extend(task.overdue(self._clock.now()))
+            self._heard.extend(task.overdue(self._clock.now(), query_timeout))
             self._go_on(task)
 
     def _is_overdue(self, member: Member) -> bool:

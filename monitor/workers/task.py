@@ -6,11 +6,11 @@ put together when a table is complete.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.looked import Looked, Measured, not_looked
+from monitor.looked import Looked, Measured, not_looked, stuck
 from monitor.target import Target
 from monitor.workers.job import Began, Died, Ended, Event, Found, Job, Overdue
 from monitor.workers.wire import Seen
@@ -96,11 +96,14 @@ class Task:
         outcome = unknown(UnknownReason.BUG, Message(text, {"cause": cause}))
         return [event] if check_id is None else [event, *self._give_up(outcome, now)]
 
-    def overdue(self, now: datetime) -> Sequence[Event]:
-        """Say that the deadline has passed."""
+    def overdue(self, now: datetime, query_timeout: timedelta | None = None) -> Sequence[Event]:
+        """Return what a deadline that passed leads to: the job's, or that of a statement that cannot be stopped."""
         table, check_id = self.in_hand
-        text = "no answer within {deadline:duration}, so its worker was ended; see run_timeout of the source"
-        outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
+        if query_timeout is None:
+            text = "no answer within {deadline:duration}, so its worker was ended; see run_timeout of the source"
+            outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
+        else:
+            outcome = stuck(query_timeout)
         if check_id is None:
             looked = not_looked(self.job.targets[self.table], outcome, now)
             return [Overdue(self.job.id, table, None, looked)]

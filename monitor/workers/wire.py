@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import BytesIO
 from socket import SHUT_WR, socket
 from types import BuiltinFunctionType, FunctionType
@@ -72,7 +72,14 @@ class Done:
     grown: int
 
 
-Word: TypeAlias = Begun | Seen | Done
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A statement goes on after its limit and cannot be stopped; only ending the worker does."""
+
+    limit: timedelta
+
+
+Word: TypeAlias = Begun | Seen | Done | Stuck
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:

@@ -6,6 +6,7 @@ import zlib
 from contextlib import closing
 from dataclasses import replace
 from socket import socket
+from threading import Lock
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
@@ -15,8 +16,11 @@ from monitor.looker import Plans, look
 from monitor.planner import Plan
 from monitor.target import Subject, Target
 from monitor.workers.memory import memory_of
-from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Word, framed, pack, read_frame
+from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Stuck, Word, framed, pack, read_frame
+from sources import reporting_stuck
 
+_SENDING: Final = Lock()
+"""A statement that is stuck is reported by another thread."""
 _NOBODY: Final = Subject("", "", ())
 _ROOM: Final = MOST_BYTES // 2
 _UNPORTABLE: Final = unknown(
@@ -27,10 +31,11 @@ _UNPORTABLE: Final = unknown(
 def serve(pipe: socket) -> None:
     """Do jobs until the other end of the socket is closed."""
     before = memory_of(os.getpid())
-    while (frame := read_frame(pipe)) is not None:
-        targets, kept = pickle.loads(frame)  # noqa: S301 - from our own daemon
-        _work(pipe, targets, _unpack_plans(targets, kept))
-        _tell(pipe, Done(memory_of(os.getpid()) - before))
+    with reporting_stuck(lambda limit: _tell(pipe, Stuck(limit))):
+        while (frame := read_frame(pipe)) is not None:
+            targets, kept = pickle.loads(frame)  # noqa: S301 - from our own daemon
+            _work(pipe, targets, _unpack_plans(targets, kept))
+            _tell(pipe, Done(memory_of(os.getpid()) - before))
 
 
 def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
@@ -47,7 +52,8 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
 
 
 def _tell(pipe: socket, told: Word) -> None:
-    pipe.sendall(framed(pack(told)))
+    with _SENDING:
+        pipe.sendall(framed(pack(told)))
 
 
 def _tell_seen(pipe: socket, seen: Seen) -> None:
@@ -55,7 +61,8 @@ def _tell_seen(pipe: socket, seen: Seen) -> None:
     if isinstance(packed, Outcome):
         most = _ROOM // max(1, len(seen.answers))
         packed = pack(replace(seen, plan=None, answers=tuple(_portable(one, most) for one in seen.answers)))
-    pipe.sendall(framed(packed))
+    with _SENDING:
+        pipe.sendall(framed(packed))
 
 
 def _portable(answer: Answer, most: int) -> Answer:

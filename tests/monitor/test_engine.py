@@ -16,6 +16,7 @@ from monitor.look import look
 from monitor.retire import retire
 from monitor.selector import select
 from sources import open_source
+from sources._deadline import Deadline
 from store import IncidentFilter, Store, StoreError
 from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
 
@@ -249,6 +250,42 @@ def test_a_pass_that_is_given_up_does_not_wait_for_the_other_sources(two_sources
     with pytest.raises(KeyboardInterrupt):
         Engine(project.clock).run(targets, on_table=mock.Mock(side_effect=KeyboardInterrupt))
     assert not released.is_set()
+
+
+def test_a_statement_that_cannot_be_stopped_is_a_timeout_and_delays_no_other_table(two_sources, monkeypatch):
+    """Its thread is left alone with it: the table is unknown (timeout), and the tables after it are looked at."""
+    shop, _ = two_sources
+    config = shop.config.read_text(encoding="utf-8").replace("name: late, ", "name: after, ")
+    config += "  - {name: before, source: other, table: orders, checks: [{type: not_null, columns: [id]}]}\n"
+    shop.config.write_text(config, encoding="utf-8")
+    hanging = threading.Event()
+
+    def open_one_that_hangs(spec):
+        source = open_source(spec)
+        if spec.name == "other" and not hanging.is_set():
+            hanging.set()
+            fetch = source.fetch
+
+            def stuck(sql):
+                with Deadline(timedelta(0), lambda: None):
+                    over.wait(timeout=60)
+                return fetch(sql)
+
+            source.fetch = stuck
+        return source
+
+    over = threading.Event()
+    monkeypatch.setattr("monitor.looker.open_source", open_one_that_hangs)
+    monkeypatch.setattr("sources._deadline.STUCK_AFTER", timedelta(0))
+    project = shop.project()
+    try:
+        results = Engine(project.clock).run(project.targets(["before", "after"]))
+    finally:
+        over.set()
+    assert [(result.outcome.status, result.outcome.reason) for result in results] == [
+        (Status.UNKNOWN, "timeout"), (Status.PASS, None),
+    ]  # fmt: skip
+    assert "could not be stopped; see query_timeout" in str(results[0].outcome.message)
 
 
 def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):

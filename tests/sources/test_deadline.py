@@ -3,6 +3,9 @@
 from datetime import timedelta
 from threading import Event
 
+import pytest
+
+from sources import reporting_stuck
 from sources._deadline import Deadline
 
 
@@ -29,3 +32,20 @@ def test_work_that_did_not_hear_is_told_again() -> None:
     with Deadline(timedelta(0), stop) as deadline:
         assert heard.wait(60)
     assert deadline.passed
+
+
+def test_work_that_cannot_be_stopped_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who began it hears the limit, while the work goes on; work that ends is not reported."""
+    monkeypatch.setattr("sources._deadline.STUCK_AFTER", timedelta(0))
+    stuck, limits = Event(), []
+
+    def report(limit: timedelta) -> None:
+        limits.append(limit)
+        stuck.set()
+
+    with reporting_stuck(report):
+        with Deadline(timedelta(hours=1), lambda: None):
+            pass
+        with Deadline(timedelta(milliseconds=1), lambda: None):
+            assert stuck.wait(60)
+    assert limits == [timedelta(milliseconds=1)]

@@ -209,3 +209,17 @@ def test_chinook_is_read_as_published(reference_data: Path) -> None:
     assert people == {"rows": 59, "Company": 49, "State": 29, "Fax": 47, "Phone": 1, "PostalCode": 4}
     assert music == {"rows": 3503, "composer": 977}
     assert lists == {"n": 8715}
+
+
+@pytest.mark.parametrize("checks", [1, 20])
+def test_rows_that_are_slow_are_stopped(make: Make, checks: int) -> None:
+    """A statement of few steps, each of which takes long, ends with query_timeout, with many columns of checks too."""
+    path = make(
+        "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10);"
+        "CREATE VIEW slow AS SELECT instr(zeroblob(100000 + t.a), zeroblob(50000) || x'01') AS x FROM t, t AS u, t AS v;"
+    )
+    columns = ", ".join(f"sum(x + {number}) AS c{number}" for number in range(checks))
+    with source_of(path, query_timeout=timedelta(milliseconds=200)) as source:
+        with pytest.raises(TimedOut, match=r"no answer within 0\.2 s; see query_timeout"):
+            source.fetch(f"SELECT {columns} FROM slow")
+        assert source.fetch("SELECT count(*) AS n FROM t") == [{"n": 10}]

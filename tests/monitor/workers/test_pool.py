@@ -126,6 +126,21 @@ def test_what_hangs_delays_no_other_source(make_pool, tmp_path):
     assert ear.pool.state.waiting == 6
 
 
+def test_a_statement_that_cannot_be_stopped_ends_its_worker_at_the_query_timeout(ear, tmp_path):
+    """One long function call hears no interrupt: the worker is ended long before the deadline of the table."""
+    spec = replace(make_tables(tmp_path, "a"), query_timeout=timedelta(milliseconds=300))
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
+        call = "instr(zeroblob(500000000), zeroblob(500000) || x'01')"
+        connection.execute(f"CREATE VIEW stuck AS SELECT {call} AS id")
+    ear.heard.clear()
+    ear.pool.submit(job(target(spec, "stuck"), deadline=LONG))
+    ear.until(lambda heard: any(isinstance(event, Overdue) for event in heard))
+    (overdue,) = ear.of(Overdue)
+    assert {one.answer.reason for one in overdue.looked.measured} == {"timeout"}
+    assert "could not be stopped" in str(overdue.looked.measured[0].answer.message)
+    ear.run(job(target(spec, "a")))
+
+
 def _hung_places(folder):
     """Give sources that hang, each in another way."""
     sqlite = make_tables(folder, file="sick.sqlite")
