@@ -216,7 +216,8 @@ def test_rows_that_are_slow_are_stopped(make: Make, checks: int) -> None:
     """A statement of few steps, each of which takes long, ends with query_timeout, with many columns of checks too."""
     path = make(
         "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10);"
-        "CREATE VIEW slow AS SELECT instr(zeroblob(100000 + t.a), zeroblob(50000) || x'01') AS x FROM t, t AS u, t AS v;"
+        "CREATE VIEW slow AS SELECT instr(zeroblob(100000 + t.a), zeroblob(50000) || x'01') AS x "
+        "FROM t, t AS u, t AS v;"
     )
     columns = ", ".join(f"sum(x + {number}) AS c{number}" for number in range(checks))
     with source_of(path, query_timeout=timedelta(milliseconds=200)) as source:
