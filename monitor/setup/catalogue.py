@@ -1,6 +1,7 @@
 """Read a source's catalogue: names, declared keys, and the column that may say when rows came."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,14 +21,29 @@ _KEYS: Final[Mapping[str, str]] = {
         "SELECT table_name AS tab, unnest(constraint_column_names) AS col FROM duckdb_constraints() "
         "WHERE constraint_type = 'PRIMARY KEY'"
     ),
+    # not information_schema: it hides the constraints of tables on which the role may do nothing but SELECT
     "postgres": (
-        "SELECT CASE WHEN k.table_schema = current_schema() THEN k.table_name "
-        "ELSE k.table_schema || '.' || k.table_name END AS tab, k.column_name AS col "
-        "FROM information_schema.table_constraints AS c JOIN information_schema.key_column_usage AS k "
-        "USING (constraint_schema, constraint_name, table_name) "
-        "WHERE c.constraint_type = 'PRIMARY KEY' ORDER BY k.table_schema, k.table_name, k.ordinal_position"
+        "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
+        "ELSE n.nspname || '.' || c.relname END AS tab, a.attname AS col "
+        "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p' "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (k.conkey) "
+        "ORDER BY n.nspname, c.relname, array_position(k.conkey, a.attnum)"
     ),
 }
+
+
+_READABLE: Final[Mapping[str, str]] = {
+    "postgres": (
+        "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text "
+        "ELSE n.nspname || '.' || c.relname END AS tab, a.attname AS col "
+        "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+        "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
+        "AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')"
+    ),
+}
+"""The columns that the account may read, where the catalogue shows what it may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +60,26 @@ class Found:
 
 
 def read_catalogue(spec: SourceSpec) -> Sequence[Found]:
-    """Give the tables of a source, at most 200, in the order of their names. Reads the catalogue only.
+    """Return the tables of a source, at most 200 that can be read, in the order of their names.
+
+    Only the catalogue is read. Tables that the account may not read come with the reason.
 
     Raises:
         SourceError: it cannot be reached or read.
     """
     with open_source(spec) as source:
-        keys = _declared_keys(source)
-        return [_look_at(source, name, keys) for name in source.tables()[:_MOST_TABLES]]
+        keys, readable = _declared_keys(source), _readable(source)
+        names = source.tables()
+        allowed = [name for name in names if readable is None or name in readable][:_MOST_TABLES]
+        refused = [name for name in names if readable is not None and name not in readable]
+        right = "expected the right to SELECT, and to use the schema"
+        return [
+            *(_look_at(source, name, keys, None if readable is None else readable[name]) for name in allowed),
+            *(
+                Found(name, problem=f"source '{spec.name}': the user may not read table '{name}'; {right}")
+                for name in refused
+            ),
+        ]
 
 
 def _declared_keys(source: Source) -> Mapping[str, tuple[str, ...]]:
@@ -68,12 +96,27 @@ def _declared_keys(source: Source) -> Mapping[str, tuple[str, ...]]:
     return keys
 
 
-def _look_at(source: Source, name: str, keys: Mapping[str, tuple[str, ...]]) -> Found:
+def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
+    """Return the columns that may be read by table; None where the engine shows only what may be read."""
+    question = _READABLE.get(source.dialect)
+    if question is None:
+        return None
+    columns: dict[str, set[str]] = {}
+    for row in source.fetch(question):
+        columns.setdefault(row["tab"], set()).add(row["col"])
+    return columns
+
+
+def _look_at(
+    source: Source, name: str, keys: Mapping[str, tuple[str, ...]], readable: AbstractSet[str] | None
+) -> Found:
     try:
         columns = source.table(name).schema()
     except SourceError as error:
         return Found(name, problem=str(error))
-    return Found(name, keys.get(name, ()), _arrival(dict(columns.items())))
+    seen = {column: kind for column, kind in columns.items() if readable is None or column in readable}
+    key = keys.get(name, ())
+    return Found(name, key if set(key) <= seen.keys() else (), _arrival(seen))
 
 
 def _arrival(columns: Mapping[str, dt.DataType]) -> str | None:

@@ -1,6 +1,8 @@
 """Writing a first configuration for tables that exist."""
 
+import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,7 @@ from monitor.config._yaml import plain_data, read_yaml
 from monitor.setup.catalogue import Found, read_catalogue
 from monitor.setup.places import NoPlace, places_of
 from monitor.setup.starter import _in_flow, _scalar, write_yaml
+from sources import SourceSpec
 
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
@@ -144,3 +147,51 @@ def test_any_name_is_written_so_that_it_is_read_back(name: str) -> None:
     substitution.fill(tree, Path())
     assert problems == substitution.problems == []
     assert plain_data(tree) == {"a": name, "b": {"c": name}}
+
+
+@pytest.fixture
+def reader_url(postgres_url: str) -> Iterator[str]:
+    """Give the URL of a database in which a role may read some tables and columns, and nothing else."""
+    import psycopg
+
+    name = f"tablewatch_setup_{os.getpid()}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}")
+        admin.execute(f"CREATE DATABASE {name}")
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p'")
+        server, _, _ = postgres_url.rpartition("/")
+        address = server.rpartition("@")[2].removeprefix("postgresql://")
+        with psycopg.connect(f"{server}/{name}", autocommit=True) as owner:
+            owner.execute(
+                "CREATE TABLE orders (day date, id int, loaded_at timestamptz, PRIMARY KEY (id, day));"
+                "CREATE TABLE salaries (id int PRIMARY KEY);"
+                "CREATE TABLE people (id int PRIMARY KEY, mail text, updated_at timestamptz, created_at timestamptz);"
+                "CREATE VIEW orders_view AS SELECT * FROM orders;"
+                'CREATE SCHEMA shop; CREATE TABLE shop."Refunds" (code text PRIMARY KEY, at timestamp);'
+                "CREATE SCHEMA shut; CREATE TABLE shut.hidden (id int PRIMARY KEY);"
+                f"GRANT SELECT ON orders, orders_view, shut.hidden TO {name};"
+                f'GRANT USAGE ON SCHEMA shop TO {name}; GRANT SELECT ON shop."Refunds" TO {name};'
+                f"GRANT SELECT (mail, created_at) ON people TO {name}"
+            )
+        yield f"postgresql://{name}:p@{address}/{name}"
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        admin.execute(f"DROP ROLE {name}")
+
+
+@pytest.mark.postgres
+def test_a_role_that_may_only_select_finds_declared_keys(reader_url: str, tmp_path: Path) -> None:
+    """Keys come in their declared order, of other schemas too; what may not be read is left out by name."""
+    spec = SourceSpec("warehouse", tmp_path, url=reader_url)
+    tables = {table.name: table for table in read_catalogue(spec)}
+    readable = {name: (table.key, table.arrival) for name, table in tables.items() if table.problem is None}
+    assert readable == {
+        "orders": (("id", "day"), "loaded_at"),
+        "orders_view": ((), "loaded_at"),
+        "people": ((), "created_at"),  # the key may not be read, so no check of it could be evaluated
+        "shop.Refunds": (("code",), "at"),
+    }
+    assert {name: table.problem for name, table in tables.items() if table.problem is not None} == {
+        name: f"source 'warehouse': the user may not read table '{name}'; "
+        "expected the right to SELECT, and to use the schema"
+        for name in ("salaries", "shut.hidden")
+    }
