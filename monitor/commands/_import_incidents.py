@@ -48,7 +48,8 @@ Value = Annotated[
     typer.Option(
         metavar="FIELD:THEIRS=OURS",
         help="What a word of the ticket system means, such as severity:Highest=critical, for table, severity, "
-        "resolution and found_by; nothing after the = means no value. May be given again.",
+        "resolution and found_by; nothing after the = means no value, for any field, such as 'resolved:?='. "
+        "May be given again.",
         envvar="TABLEWATCH_IMPORT_INCIDENTS_VALUE",
     ),
 ]
@@ -71,6 +72,10 @@ Update = Annotated[
     bool,
     typer.Option("--update", help="Let incidents follow their tickets, where these say something else by now."),
 ]
+OpenAsUnknown = Annotated[
+    bool,
+    typer.Option("--open-as-unknown", help="Leave out rows without an end: it is not known, and they do not last."),
+]
 Partial = Annotated[bool, typer.Option("--partial", help="Import the good rows although others are bad.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")]
 AnyTable = Annotated[bool, typer.Option("--any-table", help="Also for tables that are not in the configuration.")]
@@ -88,6 +93,7 @@ def import_incidents(
     encoding: Encoding = "utf-8",
     update: Update = False,
     partial: Partial = False,
+    open_as_unknown: OpenAsUnknown = False,
     dry_run: DryRun = False,
     any_table: AnyTable = False,
     by: By = None,
@@ -111,7 +117,10 @@ def import_incidents(
     times = TimeReader(_zone(project, timezone), project.clock.now(), tuple(time_format or ()), relative=False)
     try:
         plan = Plan.of(map_ or (), set_ or (), value or ())
-        tickets = _read(TicketReader(project.config, times, plan, any_table=any_table, encoding=encoding), file)
+        reader = TicketReader(
+            project.config, times, plan, any_table=any_table, open_as_unknown=open_as_unknown, encoding=encoding
+        )
+        tickets = _read(reader, file)
     except UnreadableTickets as error:
         raise Stop(ExitCode.USAGE, error.problem) from None
     except OSError as error:
@@ -126,6 +135,7 @@ def import_incidents(
         "timezone": tickets.assumed_zone,
         "fixed": taken.assumed("resolution"),
         "person": taken.assumed("found_by"),
+        "open": sum(ticket.told.resolved_at is None for ticket in taken.new),
     }
     result: dict[str, Any] = {
         "schema": "tablewatch.import/1",
@@ -138,6 +148,7 @@ def import_incidents(
         "applicable": taken.applicable,
         "updated": taken.applicable if update and not dry_run else 0,
         "refused": [{"line": one.line, "reason": one.reason} for one in tickets.bad],
+        "unknown_end": tickets.endless,
         "first_id": taken.numbers[0] if taken.numbers else None,
         "last_id": taken.numbers[-1] if taken.numbers else None,
         "assumed": assumed,
@@ -163,6 +174,9 @@ def _read(reader: "TicketReader", file: Path) -> "Tickets":
 
 
 def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> None:
+    if still := assumed["open"]:
+        have = "has no end and counts" if still == 1 else "have no end and count"
+        invocation.note(f"note: {count(still, 'row')} {have} as open until now; --open-as-unknown leaves out such rows")
     said = {
         "timezone": ("time", f"without an offset, so read in {zone}", ""),
         "fixed": ("row", "resolved without a word on how, so taken as 'fixed'", ""),
@@ -214,6 +228,9 @@ def _draw(console: "Console", result: dict[str, Any], taken: "Taken", *, update:
     if before := len(taken.differ) - len(news):
         said = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
         console.print(f"{said}; what is recorded stays; --format json lists {'it' if before == 1 else 'them'}")
+    if endless := result["unknown_end"]:
+        lines = ", ".join(f"{line:,}" for line in endless[:_SHOWN]) + (" ..." if len(endless) > _SHOWN else "")
+        console.print(f"{count(len(endless), 'row')} without an end left out: line{'s'[: len(endless) > 1]} {lines}")
     refused = result["refused"]
     _list(console, [f"line {one['line']}: {one['reason']}" for one in refused], "bad rows")
 

@@ -33,7 +33,11 @@ _SLASHED: Final = re.compile(r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2
 
 
 class UnreadableTime(ValueError):
-    """A text that is no time, or none that we could be sure of."""
+    """A text that is no time, or none that we could be sure of. `reason` says why without the text."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"'{text}' {reason}")
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,10 @@ class TimeReader:
         words = _with_hyphens(words)
         if _DAY.fullmatch(words):
             _parsed(words, text)
-            raise UnreadableTime(f"'{text}' is a day; a time of day is needed, such as '{words} 10:10'")
+            raise UnreadableTime(text, "is a day; a time of day is needed, such as '2026-11-11 10:10'")
         match = _TIME.fullmatch(words)
         if match is None:
-            raise UnreadableTime(f"'{text}' is no time; expected {self._example()}")
+            raise UnreadableTime(text, f"is no time; expected {self._example()}")
         return self._read_iso(match, text)
 
     def _example(self) -> str:
@@ -104,18 +108,18 @@ class TimeReader:
         try:
             return self.now - parse_duration(length.replace(" ", ""))
         except ValueError as error:
-            raise UnreadableTime(f"expected {error}") from None
+            raise UnreadableTime(f"{length} ago", f"is no time; expected {error}") from None
 
     def _read_patterns(self, words: str) -> Moment:
         found = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
         if len(set(found.values())) > 1:
-            raise UnreadableTime(f"'{words}' is another time by each of {', '.join(found)}; keep the one that is meant")
+            raise UnreadableTime(words, f"is another time by each of {', '.join(found)}; keep the one that is meant")
         for parsed in found.values():
             return self._placed(_in_range(parsed, words), words)
         match = _TIME.fullmatch(words)
         if match is None or not match["offset"]:
             forms = " or ".join(self.patterns)
-            raise UnreadableTime(f"'{words}' is not a time of the form {forms}, nor ISO 8601 with an offset")
+            raise UnreadableTime(words, f"is not a time of the form {forms}, nor ISO 8601 with an offset")
         return self._read_iso(match, words)
 
     def _placed(self, parsed: datetime, text: str) -> Moment:
@@ -124,10 +128,10 @@ class TimeReader:
         zone = ZoneInfo(self.zone)
         early, late = (parsed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
         if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != parsed:
-            raise UnreadableTime(f"'{text}' does not exist in {self.zone}: its clocks skip it; give another time")
+            raise UnreadableTime(text, f"does not exist in {self.zone}: its clocks skip it; give another time")
         if early.utcoffset() != late.utcoffset():
             offsets = " or ".join(_offset(one) for one in (early, late))
-            raise UnreadableTime(f"'{text}' happens twice in {self.zone}; add the offset, {offsets}")
+            raise UnreadableTime(text, f"happens twice in {self.zone}; add the offset, {offsets}")
         return Moment(early.astimezone(UTC), assumed=True)
 
 
@@ -151,13 +155,13 @@ def _parsed(iso: str, text: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(iso.replace(",", "."))
     except ValueError:
-        raise UnreadableTime(f"'{text}' is not in the calendar or on the clock") from None
+        raise UnreadableTime(text, "is not in the calendar or on the clock") from None
     return _in_range(parsed, text)
 
 
 def _in_range(parsed: datetime, text: str) -> datetime:
     if parsed.year not in _YEARS:
-        raise UnreadableTime(f"'{text}' is out of range; expected a year from {_YEARS.start} to {_YEARS.stop - 1}")
+        raise UnreadableTime(text, f"is out of range; expected a year from {_YEARS.start} to {_YEARS.stop - 1}")
     return parsed
 
 

@@ -20,6 +20,11 @@ def in_zone(message: str, zone: str) -> str:
     return _UTC.sub(lambda found: str(datetime.fromisoformat(found[0]).astimezone(local)), message)
 
 
+def without_times(message: str) -> str:
+    """Return a message without its times: those of an imported row are cells."""
+    return " ".join(_UTC.sub("", message).replace(" ;", ";").split())
+
+
 @contextmanager
 def explained(zone: str = "UTC") -> Iterator[None]:
     """Leave with a code and a problem when an incident or the store refuses something inside the block.

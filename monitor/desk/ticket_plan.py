@@ -49,13 +49,21 @@ def unreadable(
     return UnreadableTickets(Problem("import.unreadable", message, file=file, line=line, hint=hint))
 
 
+class UnknownWord(ValueError):
+    """A text that is none of our words. `reason` says why without the text."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"'{tidy(text)}' {reason}")
+        self.reason = reason
+
+
 def word_of(words: type[W]) -> Callable[[str], W]:
     """Give what reads one of our words, whatever its case; hyphens, underscores and spaces are alike."""
 
     def read(text: str) -> W:
         word = text.strip().lower().replace("_", "-").replace(" ", "-")
         if word not in list(words):
-            raise ValueError(f"'{tidy(text)}' is not one of {', '.join(words)}{did_you_mean(word, words)}")
+            raise UnknownWord(text, f"is not one of {', '.join(words)}{did_you_mean(word, words)}")
         return words(word)
 
     return read
@@ -131,7 +139,7 @@ def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         name, colon, theirs = said.partition(":")
         if not equals or not colon or not theirs.strip():
             raise unreadable(f"--value takes FIELD:THEIRS=OURS such as severity:Highest=critical, not '{text}'")
-        known = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED)
+        known = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)
         words = meanings.setdefault(known, {})
         if _alike(theirs) in words:
             raise unreadable(f"--value {text}: '{theirs.strip()}' is given two meanings for {known}; it has one")
@@ -158,7 +166,9 @@ def _field(name: str, option: str, form: str, fields: Sequence[str] = FIELDS) ->
     known = _OTHER_NAMES.get(plain, plain)
     if known not in fields:
         meant = did_you_mean(plain, fields).removeprefix("; ") or f"fields: {', '.join(fields)}"
-        what = "no field of an incident" if known not in FIELDS else "no field with words to translate"
+        what = (
+            "no field of an incident" if known not in FIELDS else "no field with words to translate, only to leave out"
+        )
         raise unreadable(f"{option}: '{name}' is {what}; it takes {form}", hint=meant)
     return known
 

@@ -9,10 +9,10 @@ from checks import Severity
 from incidents import FoundBy, ImpossibleOrder, Resolution
 from monitor.config import Config
 from monitor.desk.moments import TimeReader, UnreadableTime
-from monitor.desk.refusals import in_zone
+from monitor.desk.refusals import without_times
 from monitor.desk.reported import Reported, former_fingerprint, ticket_fingerprint, tidy, unknown_table
 from monitor.desk.ticket_file import UTF_8, records
-from monitor.desk.ticket_plan import FIELDS, NEEDED, Plan, unreadable, word_of
+from monitor.desk.ticket_plan import FIELDS, NEEDED, WORDS, Plan, UnknownWord, unreadable, word_of
 
 T = TypeVar("T")
 
@@ -51,15 +51,16 @@ class Refusal:
 
 @dataclass(slots=True)
 class Tickets:
-    """What a file holds: good rows, and bad rows with their reason."""
+    """What a file holds: good rows, bad rows with their reason, and the lines of rows whose end is not known."""
 
     good: list[Ticket] = field(default_factory=list)
     bad: list[Refusal] = field(default_factory=list)
+    endless: list[int] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
         """Count the rows."""
-        return len(self.good) + len(self.bad)
+        return len(self.good) + len(self.bad) + len(self.endless)
 
     @property
     def assumed_zone(self) -> int:
@@ -69,12 +70,17 @@ class Tickets:
 
 @dataclass
 class TicketReader:
-    """Reads rows at a moment; `any_table` takes tables that are not configured too."""
+    """Reads rows at a moment.
+
+    `any_table` takes tables that are not configured too. `open_as_unknown`: a row without an end is one whose end is
+    not known, not an incident that lasts; nobody can say how much downtime it is, so it is left out.
+    """
 
     config: Config
     times: TimeReader
     plan: Plan
     any_table: bool = False
+    open_as_unknown: bool = False
     encoding: str = UTF_8
     _strangers: dict[str, str | None] = field(default_factory=dict)
     _lines: dict[str, int] = field(default_factory=dict)
@@ -102,7 +108,10 @@ class TicketReader:
             except _Bad as refusal:
                 found.bad.append(Refusal(line, str(refusal)))
             else:
-                found.good.append(ticket)
+                if self.open_as_unknown and ticket.told.resolved_at is None:
+                    found.endless.append(line)
+                else:
+                    found.good.append(ticket)
         return found
 
     def _ticket(self, row: Mapping[str, str], line: int) -> Ticket:
@@ -112,8 +121,8 @@ class TicketReader:
             text = row.get(name, "")
             try:
                 return read(text) if text else None
-            except (UnreadableTime, ValueError) as error:
-                problems.append(f"{name}: {error}")
+            except (UnreadableTime, UnknownWord) as error:  # their own text shows the cell
+                problems.append(f"{name}: the value {error.reason}; --value {name}:THEIRS={_meant(name)}")
                 return None
 
         moments = {name: take(self.times.read, name) for name in _TIMES}
@@ -144,7 +153,7 @@ class TicketReader:
         try:
             told.changes(self.times.now)
         except ImpossibleOrder as error:
-            raise _Bad(in_zone(str(error), self.times.zone)) from None
+            raise _Bad(without_times(str(error))) from None
         assumed = sum(moment is not None and moment.assumed for moment in moments.values())
         former = former_fingerprint(row.get("id", ""), table=row["table"])
         return Ticket(line, told, _said(row), assumed, former)
@@ -155,7 +164,8 @@ class TicketReader:
         if table and not self.any_table:
             if table not in self._strangers:
                 stranger = unknown_table(table, self.config)
-                self._strangers[table] = None if stranger is None else f"{stranger.message}; {stranger.hint}"
+                reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS translates its name"
+                self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
             known = self._strangers[table]
             if known is not None:
                 yield known
@@ -164,6 +174,10 @@ class TicketReader:
         first = self._lines.setdefault(ticket.fingerprint, ticket.line)
         if first != ticket.line:
             raise _Bad(f"is the same incident as line {first}")
+
+
+def _meant(name: str) -> str:
+    return "OURS translates it" if name in WORDS else " says that it stands for no time"
 
 
 class _Bad(Exception):
