@@ -25,6 +25,9 @@ from checks._class_pairs import Pairs
 SIGNATURE: Final = 16
 """Bytes of a signature."""
 
+CLASS_VALUE: Final = 3 * SIGNATURE
+"""Bytes of a sensitive value of a class: the signatures of column, class and value."""
+
 MOST_CLASSES: Final = 4_000_000
 """A table with more counts than this is counted as a whole each time, by its own engine."""
 
@@ -151,13 +154,15 @@ class ClassChange:
 class PersonPairs:
     """The classes of persons: a signature of the person and one of its class, 16 bytes each, per row.
 
-    `digest`: by what persons are told apart. `unnamed`: rows without a person.
+    `digest`: by what persons are told apart. `unnamed`: rows without a person. `values`: which sensitive values each
+    class has: signatures of the column, of the class and of the value, 48 bytes for each; None where none were kept.
     """
 
     digest: bytes
     people: bytes
     classes: bytes
     unnamed: int
+    values: bytes | None = None
 
     @property
     def rows(self) -> int:

@@ -15,7 +15,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.written_file import COMPANIONS, ProtectedFiles
 from monitor.target import Subject, Target
-from sources import CsvOptions, SourceSpec
+from sources import CsvOptions, SourceSpec, is_same_table, table_identity
 from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
 
 if TYPE_CHECKING:
@@ -145,6 +145,20 @@ class Project:
         """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""
         wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
         return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
+
+    def table_identity(self, table: str, *, connect: bool = True) -> frozenset[str]:
+        """Return the marks of a configured table: what it is, not the words of its source.
+
+        `connect`: whether a database may be asked; without that it is known by its file or URL alone.
+        """
+        (target,) = self.targets([table])
+        return table_identity(target.source, target.subject.relation, connect=connect)
+
+    def same_tables(self, table: str, among: Iterable[str], *, connect: bool = True) -> Sequence[str]:
+        """Return which other configured names are of the same table as one, or share records with it."""
+        marks = self.table_identity(table, connect=connect)
+        known = [one.name for one in self.config.tables if one.name in set(among) - {table}]
+        return [name for name in known if is_same_table(marks, self.table_identity(name, connect=connect))]
 
     def _target(self, table: Table, only: Collection[str] | None) -> Target:
         checks = [check for check in table.checks if only is None or check.name in only]

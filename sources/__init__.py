@@ -16,6 +16,7 @@ from sources._contract import (
 )
 from sources._deadline import reporting_stuck
 from sources._engine_function import engine_function
+from sources._identity import is_same_table, table_identity
 from sources._kinds import open_source
 from sources._moments import Moment, as_moment
 from sources._names import did_you_mean
@@ -38,7 +39,9 @@ __all__ = [
     "as_moment",
     "did_you_mean",
     "engine_function",
+    "is_same_table",
     "open_source",
     "path_in_url",
     "reporting_stuck",
+    "table_identity",
 ]

@@ -58,16 +58,6 @@ class SourceSpec:
     memory_limit: str = "2GB"
     threads: int | None = None
 
-    @property
-    def place(self) -> tuple[object, ...]:
-        """Say where it is, to be compared only, since it may hold a password; two that say the same are one place.
-
-        Addresses and links that lead to one place in other words are not followed.
-        """
-        files = None if self.files is None else self.base / self.files
-        base = self.base if self.url is not None and ":///" in self.url else None
-        return files, base, self.url, self.spark, self.table
-
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.files, self.url, self.spark)) != 1:
             raise ValueError(f"source '{self.name}' has exactly one of files, url, spark")

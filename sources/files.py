@@ -354,6 +354,14 @@ def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
     return {name: (path,) for name, path in tables.items()}
 
 
+def table_files(spec: SourceSpec, relation: str) -> Sequence[Path]:
+    """Return the files that a table is read from, without reading them; none where none is found."""
+    found = _find(spec)
+    if spec.table is not None:
+        return found
+    return [path for path in found if _stem(path.name).casefold() == relation.casefold()]
+
+
 def _find(spec: SourceSpec) -> Sequence[Path]:
     pattern = spec.files or ""
     exact = spec.base / pattern

@@ -107,6 +107,8 @@ class ReleaseRow(Row, table=True):
     unnamed: int = whole()
     digest: bytes = blob()
     is_whole: bool = flag()
+    values_kept: int | None = whole(optional=True)
+    """How many sensitive values of its classes are remembered; None where none were, by an earlier version."""
 
 
 class ReleasedRowRow(Row, table=True):
@@ -118,3 +120,15 @@ class ReleasedRowRow(Row, table=True):
     release: int = Field(default=None, sa_column=_of("release"))
     person: bytes = blob(key=True)
     class_signature: bytes = blob(key=True)
+
+
+class ReleasedValueRow(Row, table=True):
+    """That a class has a value in a sensitive column (`attribute`); all three are signatures."""
+
+    __tablename__ = "released_value"
+    __table_args__ = ({**STRICT, "sqlite_with_rowid": False},)
+
+    release: int = Field(default=None, sa_column=_of("release"))
+    attribute: bytes = blob(key=True)
+    class_signature: bytes = blob(key=True)
+    value: bytes = blob(key=True)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks._class_pairs import Pairs
-from checks._counts import SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
+from checks._counts import CLASS_VALUE, SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
 from store._book import Book
 from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store
@@ -75,11 +75,15 @@ class StoredCounts:
         started: list[int] = []
         people, classes = release.pairs.people, release.pairs.classes
         rows = ((people[at : at + SIGNATURE], classes[at : at + SIGNATURE]) for at in range(0, len(people), SIGNATURE))
+        triples = release.pairs.values or b""
+        values = (triples[at : at + CLASS_VALUE] for at in range(0, len(triples), CLASS_VALUE))
 
         def steps() -> Iterator[_Step]:
             yield lambda book: started.append(book.begin_release(subject, release))
             for portion in _portions(rows, _ROWS):
                 yield partial(_add_released, started=started, rows=portion)
+            for triple in _portions(values, _ROWS):
+                yield partial(_add_released_values, started=started, rows=triple)
             yield lambda book: book.end_release(started[0])
 
         in_turns(self._store, steps())
@@ -230,6 +234,10 @@ class _Staging:
 
 def _add_released(book: Book, started: Sequence[int], rows: Sequence[tuple[bytes, bytes]]) -> None:
     book.add_released(started[0], rows)
+
+
+def _add_released_values(book: Book, started: Sequence[int], rows: Sequence[bytes]) -> None:
+    book.add_released_values(started[0], rows)
 
 
 def _stored_of_each(wanted: Mapping[int, Pairs], stored: Mapping[int, Shard]) -> npt.NDArray[np.int64]:

@@ -24,7 +24,8 @@ class EntryKind(StrEnum):
 
     `created`, `changed`: a budget and its total. `reserved`: a charge. `answered`: the answer of one. `resumed`: a
     person has looked at a ledger that did not fit its anchor. `carried`: what was charged, as the anchor knows, by
-    entries that are lost.
+    entries that are lost. `identified`: which table a budget is of, whatever it is called. `release`: the hash of a
+    decision about a release or of an export. `adopted`: the hash of all of these that an earlier version made.
     """
 
     CREATED = "created"
@@ -33,6 +34,9 @@ class EntryKind(StrEnum):
     ANSWERED = "answered"
     RESUMED = "resumed"
     CARRIED = "carried"
+    IDENTIFIED = "identified"
+    RELEASE = "release"
+    ADOPTED = "adopted"
 
 
 @dataclass(frozen=True, slots=True)

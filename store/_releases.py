@@ -1,17 +1,19 @@
 """Earlier releases of tables: whom they held, and in which class, as signatures; and what was decided of them."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import delete, insert, literal_column, select, update
 
-from checks._counts import PersonPairs, Release
-from store._class_rows import ReleasedRowRow, ReleaseRow
+from checks._counts import CLASS_VALUE, SIGNATURE, PersonPairs, Release
+from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
 from store._errors import StoreConflict
 from store._release_events import ReleaseEventBook, ReleaseEventView
 
 _RELEASE: Final = ReleaseRow.__table__
 _ROW: Final = ReleasedRowRow.__table__
+_VALUE: Final = ReleasedValueRow.__table__
+_TRIPLE: Final = ("attribute", "class_signature", "value")
 
 
 class ReleaseView(ReleaseEventView):
@@ -21,13 +23,17 @@ class ReleaseView(ReleaseEventView):
         """Give the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
         found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
-        return [Release(row.name, row.released_at, self._pairs(row.id, row.digest, row.unnamed)) for row in found]
+        return [Release(row.name, row.released_at, self._pairs(row)) for row in found]
 
-    def _pairs(self, release: int, digest: bytes, unnamed: int) -> PersonPairs:
-        rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release)
+    def _pairs(self, release: Any) -> PersonPairs:
+        rows = select(_ROW.c.person, _ROW.c.class_signature).where(_ROW.c.release == release.id)
         found = self._connection.execute(rows).all()
         people, classes = (b"".join(column) for column in (zip(*found, strict=True) if found else ((), ())))
-        return PersonPairs(digest, people, classes, unnamed)
+        values = None
+        if release.values_kept is not None:
+            kept = select(*(_VALUE.c[name] for name in _TRIPLE)).where(_VALUE.c.release == release.id)
+            values = b"".join(part for row in self._connection.execute(kept) for part in row)
+        return PersonPairs(release.digest, people, classes, release.unnamed, values)
 
 
 class ReleaseBook(ReleaseEventBook, ReleaseView):
@@ -48,12 +54,19 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
         pairs = release.pairs
         row = {"subject": subject, "name": release.name, "released_at": release.released_at, "digest": pairs.digest}
         row |= {"rows": pairs.rows, "unnamed": pairs.unnamed, "is_whole": False}
+        row["values_kept"] = None if pairs.values is None else len(pairs.values) // CLASS_VALUE
         return int(self._connection.scalar(insert(_RELEASE).values(row).returning(_RELEASE.c.id)) or 0)
 
     def add_released(self, release: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Write rows of a release: person and class. The same ones again change nothing."""
         made = [{"release": release, "person": person, "class_signature": one} for person, one in rows]
         self._connection.execute(self._upsert(_ROW).on_conflict_do_nothing(), made)
+
+    def add_released_values(self, release: int, rows: Sequence[bytes]) -> None:
+        """Write sensitive values of classes, as `PersonPairs.values` has them. The same ones again change nothing."""
+        parts = [[row[at : at + SIGNATURE] for at in range(0, CLASS_VALUE, SIGNATURE)] for row in rows]
+        made = [{"release": release, **dict(zip(_TRIPLE, row, strict=True))} for row in parts]
+        self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), made)
 
     def end_release(self, release: int) -> None:
         """Say that all rows of a release are written."""
@@ -68,4 +81,5 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
 
     def _forget(self, release: int) -> None:
         self._connection.execute(delete(_ROW).where(_ROW.c.release == release))
+        self._connection.execute(delete(_VALUE).where(_VALUE.c.release == release))
         self._connection.execute(delete(_RELEASE).where(_RELEASE.c.id == release))

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, inspect, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {
         *("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap"),
         *("schedule", "slot", "skip", "clock", "daemon", "quarantine"),
-        *("class_state", "class_part", "class_size", "class_count", "release", "released_row"),
+        *("class_state", "class_part", "class_size", "class_count", "release", "released_row", "released_value"),
         *("privacy_budget", "ledger_entry", "release_event"),
         *("transition", "told", "delivery", "silence", "disabled_channel"),
     }

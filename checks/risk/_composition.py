@@ -4,11 +4,15 @@ Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary informat
 the intersection attack: who knows that a person is in two releases, and the person's quasi-identifiers in both, looks
 up the person's class in each; only people who are in both classes remain. Two 3-anonymous releases of nine people can
 leave six of them, even all nine, in groups smaller than three.
+
+The same intersection holds for sensitive values: whoever knows the classes of a person looks up which values each of
+them has, and only values that are in all of them remain (`few_values_signed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     Classes: TypeAlias = "npt.ArrayLike | pd.Series[Any] | pd.DataFrame"
 
 _SIGNATURE = 16
+_TRIPLE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +131,127 @@ def left_over_signed(before: tuple[bytes, bytes], after: tuple[bytes, bytes], k:
     than k of them, but some, are exposed; both directions are counted.
     """
     return _left_over(before, after, k) + _left_over(after, before, k)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignedClasses:
+    """A release of which signatures were kept: of persons and of their classes as of `intersect_signed`.
+
+    `triples`: signatures of a sensitive column, of a class and of a value that it has there, 48 bytes for each.
+    """
+
+    people: bytes
+    classes: bytes
+    triples: bytes
+
+
+def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least: float) -> int:
+    """Count the persons of the last release for whom all releases together leave fewer than `least` sensitive values.
+
+    For each person the sets of values of the person's classes are intersected over all releases that have the column
+    and hold the person; a person of one release only is not counted. Where a person has several rows in a release,
+    nobody knows which row is which of another release: each class goes with the one that leaves most values.
+
+    Args:
+        releases: in their order; the last one is the new one.
+        attribute: the signature of the sensitive column.
+        least: how many values have to remain; an empty intersection, which values that changed meanwhile can leave, is
+            too few.
+    """
+    having = [(one, sets) for one in releases if (sets := _value_sets(one, attribute))]
+    if len(having) < 2 or having[-1][0] is not releases[-1]:
+        return 0
+    people = _codes_of_signatures(*(one.people for one, _ in having))
+    tables = []
+    for (one, sets), persons in zip(having, people, strict=True):
+        (codes,) = _codes_of_signatures(one.classes)
+        first = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+        first[codes] = np.arange(len(codes))
+        of_class = [sets.get(one.classes[at * _SIGNATURE : (at + 1) * _SIGNATURE], frozenset()) for at in first]
+        tables.append((_distinct(persons, codes), of_class))
+    return _few_values(tables, least)
+
+
+def _value_sets(one: SignedClasses, attribute: bytes) -> Mapping[bytes, frozenset[bytes]]:
+    """Return the signatures of the values that each class has in a column, by the signature of the class."""
+    width, found = _TRIPLE * _SIGNATURE, defaultdict(set)
+    for at in range(0, len(one.triples), width):
+        column, which, value = (one.triples[at + part * _SIGNATURE :][:_SIGNATURE] for part in range(_TRIPLE))
+        if column == attribute:
+            found[which].add(value)
+    return {which: frozenset(values) for which, values in found.items()}
+
+
+_Table: TypeAlias = tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]
+"""Pairs of a person and a class, in order; and the values of each class."""
+
+
+def _few_values(tables: Sequence[_Table], least: float) -> int:
+    most = 1 + max((int(pairs[:, 0].max(initial=-1)) for pairs, _ in tables), default=-1)
+    rows = np.stack([np.bincount(pairs[:, 0], minlength=most) for pairs, _ in tables])
+    there = (rows[-1] > 0) & ((rows > 0).sum(axis=0) > 1)
+    single = there & (rows <= 1).all(axis=0)
+    profiles = np.full((most, len(tables)), -1, dtype=np.int64)
+    for place, (pairs, _) in enumerate(tables):
+        profiles[pairs[:, 0], place] = pairs[:, 1]
+    distinct, persons = np.unique(profiles[single], axis=0, return_counts=True)
+    found = 0
+    for profile, many in zip(distinct.tolist(), persons.tolist(), strict=True):
+        sets = [of_class[code] for code, (_, of_class) in zip(profile, tables, strict=True) if code >= 0]
+        found += many if len(frozenset.intersection(*sets)) < least else 0
+    several = set(np.flatnonzero(there & ~single).tolist())
+    return found + sum(_has_few(person, least) for person in _sets_of_each(several, tables))
+
+
+def _sets_of_each(who: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[Sequence[frozenset[bytes]]]]:
+    """Return, for each of some persons, the values of their classes in each release that holds them, the last first."""
+    found: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in who}
+    for pairs, of_class in reversed(tables):
+        wanted = pairs[np.isin(pairs[:, 0], list(who))]
+        mine: dict[int, list[frozenset[bytes]]] = defaultdict(list)
+        for person, code in wanted.tolist():
+            mine[person].append(of_class[code])
+        for person, sets in mine.items():
+            found[person].append(sets)
+    return found.values()
+
+
+def _has_few(releases: Sequence[Sequence[frozenset[bytes]]], least: float) -> bool:
+    """Return whether a class of a person has too few values left, however classes of other releases go with it."""
+    last, earlier = releases[0], releases[1:]
+    for values in last:
+        left = values
+        for sets in earlier:
+            left = max((left & one for one in sets), key=len)
+        if len(left) < least:
+            return True
+    return any(max(len(one & values) for values in last) < least for sets in earlier for one in sets)
+
+
+def joined_classes_signed(
+    releases: Sequence[tuple[bytes, bytes]],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return which rows of the last release are of persons who are in all releases, and a number for the joined class.
+
+    Two rows have one number where their persons are in the same classes of all releases; a row of a person who has
+    several classes in an earlier release comes once for each. Signatures as of `intersect_signed`.
+
+    Returns:
+        Places of rows of the last release, and as many numbers of joined classes, int64.
+    """
+    people = _codes_of_signatures(*(one[0] for one in releases))
+    classes = [_codes_of_signatures(one[1])[0] for one in releases]
+    rows, group = np.arange(len(people[-1])), classes[-1]
+    for persons, codes in zip(people[:-1], classes[:-1], strict=True):
+        pairs = _distinct(persons, codes)
+        begin = np.searchsorted(pairs[:, 0], people[-1][rows], side="left")
+        matches = np.searchsorted(pairs[:, 0], people[-1][rows], side="right") - begin
+        within = np.arange(int(matches.sum())) - np.repeat(np.cumsum(matches) - matches, matches)
+        other = pairs[np.repeat(begin, matches) + within, 1]
+        rows, group = np.repeat(rows, matches), np.repeat(group, matches)
+        _, joint = np.unique(np.stack([group, other], axis=1), axis=0, return_inverse=True)
+        group = joint.reshape(-1).astype(np.int64)
+    return rows, group
 
 
 def _left_over(one: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:

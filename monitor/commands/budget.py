@@ -42,7 +42,7 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     with counter(invocation, by) as at:
         data_set = DataSet.of(at.project, table)
         try:
-            check_alone(data_set, data_set.beside(at.project))
+            check_alone(data_set, at.project)
             check_columns(data_set)
         except SourceError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None

@@ -18,7 +18,14 @@ from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hie
 from monitor.config._messages import find_node, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
-from monitor.config._releases import taken_ids, unasked_limits, with_columns, with_release_checks
+from monitor.config._releases import (
+    conflicting_classes,
+    free_values,
+    taken_ids,
+    unasked_limits,
+    with_columns,
+    with_release_checks,
+)
 from monitor.config._secrets import hide_secrets
 from monitor.config._substitute import UNFILLED, Substitution
 from monitor.config._yaml import Node, Place, plain_data
@@ -85,7 +92,7 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     problems += foreign_sources(tree, workshop.built)
     if config is not None:
         config = with_columns(config)
-        problems += [*taken_ids(tree, config), *unasked_limits(tree, config)]
+        problems += [*taken_ids(tree, config), *unasked_limits(tree, config), *conflicting_classes(tree, config)]
     if problems or config is None:
         raise _error(problems, files, redactor)
     config = with_release_checks(config)
@@ -93,6 +100,7 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
         *outside_references(tree, workshop.built),
         *_unpriced_tiers(config),
         *_unheard(config),
+        *free_values(config),
     ]
     read = tuple(Path(name) for name in files.texts)
     return Loaded(

@@ -1,6 +1,7 @@
 """Turn the limits of a release into checks of its table, so that they are watched like anything else."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from checks import Check, ColumnClass
@@ -69,6 +70,78 @@ def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
                 message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
                 place = limits.keys.get(word, limits.place)
                 yield problem_at(place, "config.limit_of_nothing", message, "classify one, or leave the limit out")
+
+
+@dataclass(frozen=True, slots=True)
+class TwoClasses:
+    """A column that two releases of one table classify in two ways."""
+
+    column: str
+    release: str
+    found: ColumnClass
+    other: str
+    other_found: ColumnClass
+
+    @property
+    def message(self) -> str:
+        """Return what is wrong, for a person."""
+        return (
+            f"column '{self.column}' is '{self.found}' in release '{self.release}' and '{self.other_found}' in release "
+            f"'{self.other}' of the same table"
+        )
+
+
+ONE_CLASS_HINT: Final = (
+    "a column has one classification over all releases of a table; leave it out by a remedy's 'drop'"
+)
+
+
+def two_classes(releases: Mapping[str, Release]) -> Iterator[TwoClasses]:
+    """Yield the columns that releases of one table classify otherwise than an earlier one of these does."""
+    first: dict[str, tuple[str, ColumnClass]] = {}
+    for name, release in releases.items():
+        for column, found in release.columns.items():
+            other, other_found = first.setdefault(column, (name, found))
+            if other_found is not found:
+                yield TwoClasses(column, name, found, other, other_found)
+
+
+def conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find columns with two classifications: what one release protects, another one of the table would give out.
+
+    Two names of one table count as one where source and name in the source are the same; what else is the same table,
+    `tablewatch config check` finds, and an approval.
+    """
+    places = {table.name: (table.source, table.table or table.name) for table in config.tables}
+    nodes = entries(child(tree, "releases"))
+    by_table: dict[object, dict[str, Release]] = {}
+    for name, release in config.releases.items():
+        by_table.setdefault(places.get(release.table), {})[name] = release
+    for releases in by_table.values():
+        for one in two_classes(releases):
+            node = nodes[one.release]
+            columns = child(node, "columns")
+            place = node.place if columns is None else columns.keys.get(one.column, columns.place)
+            yield problem_at(place, "config.two_classifications", one.message, ONE_CLASS_HINT)
+
+
+def has_free_values(release: Release) -> bool:
+    """Return whether a release has a sensitive column, and neither l nor t to protect its values."""
+    limits = release.limits
+    return bool(release.classified(ColumnClass.SENSITIVE)) and limits.l is None and limits.t is None
+
+
+FREE_VALUES: Final = (
+    "it has a sensitive column and no limit on l or t: a group of records that are alike may all have one sensitive "
+    "value, which is then known of everybody in it"
+)
+
+
+def free_values(config: Config) -> Iterator[Problem]:
+    """Find releases whose sensitive values no limit protects."""
+    for name, release in config.releases.items():
+        if has_free_values(release):
+            yield Problem("config.sensitive_without_limit", f"release '{name}': {FREE_VALUES}", hint="limits: {l: 2}")
 
 
 def release_checks(name: str, release: Release) -> Sequence[Check]:

@@ -22,6 +22,7 @@ from monitor.daemon.claims import Claims
 from monitor.daemon.held import Held
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
+from monitor.frame.problem import Stop
 from monitor.private.ask import charge_of
 from monitor.private.data_set import DataSet
 from monitor.private.question import Question
@@ -203,12 +204,15 @@ class Questions:
         """Give a data set.
 
         Raises:
-            Misfit: rows of a unit have to be put in order, and there is no key for that; waiting brings none.
+            Misfit: rows of a unit have to be put in order, and there is no key for that; or another budget is of the
+                same table. Waiting changes neither.
         """
         try:
             return DataSet.of(self._project, table)
         except StoreError as error:
             raise Misfit(str(error)) from None
+        except Stop as stop:
+            raise Misfit("; ".join(one.message for one in stop.problems)) from None
 
     # --- one slot -----------------------------------------------------------------------------------------------------
 

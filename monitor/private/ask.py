@@ -13,10 +13,11 @@ from monitor.boundary import attempt
 from monitor.clock import Clock
 from monitor.private.data_set import DataSet
 from monitor.private.question import Question
+from monitor.wiring import Project
 from remedies import Misfit
 from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal
 from remedies.differential_privacy.answers import Statistic
-from sources import SourceError, open_source
+from sources import open_source
 
 
 class NotAnswered(Exception):
@@ -99,24 +100,14 @@ def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charg
     )
 
 
-def check_alone(data_set: DataSet, beside: Mapping[str, str]) -> None:
-    """See that no other table with a budget is the same one under another name; only the catalogue is read.
-
-    `beside`: the others that live in the same place, each with its relation.
+def check_alone(data_set: DataSet, project: Project) -> None:
+    """Check that no other table with a budget is the same one under another name; only the catalogue is read.
 
     Raises:
         Misfit: one is: each budget would be spent as if the other were not.
-        SourceError: the source or the table cannot be reached.
     """
-    with open_source(data_set.source) as source:
-        this = source.table(data_set.relation)
-        for name, relation in beside.items():
-            try:
-                is_same = source.table(relation).equals(this)
-            except SourceError:  # what cannot be found is not asked, either
-                continue
-            if is_same:
-                raise Misfit(f"'{data_set.table}' and '{name}' are the same table, which has one budget; leave one out")
+    for name in data_set.same_tables(project)[:1]:
+        raise Misfit(f"'{data_set.table}' and '{name}' are the same table, which has one budget; leave one out")
 
 
 def check_columns(data_set: DataSet) -> None:

@@ -1,6 +1,6 @@
 """A table that gives noisy answers: what is declared of it, where it lives, and the key that puts rows in order."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -27,7 +27,7 @@ class DataSet:
         """Find a table's budget in the configuration.
 
         Raises:
-            Stop: there is none.
+            Stop: there is none, or another budget is of the same table.
         """
         budgets = project.config.budgets
         if table not in budgets:
@@ -35,18 +35,17 @@ class DataSet:
             message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or known}"
             hint = "declare under 'budgets' what can be asked of it and what that may cost"
             raise Stop(ExitCode.USAGE, Problem("budget.not_declared", message, hint=hint))
+        if same := project.same_tables(table, budgets, connect=False):
+            message = f"'{table}' and '{same[0]}' are the same table, which has one budget; leave one out"
+            raise Stop(ExitCode.USAGE, Problem("budget.two_budgets", message))
         (target,) = project.targets([table])
         declared = budgets[table]
         key = _row_order(project.signature_key()) if declared.unit else ""
         return cls(table, target.subject.relation, replace(target.source, blind=True), declared, key)
 
-    def beside(self, project: Project) -> Mapping[str, str]:
-        """Give the other tables with a budget that live in the same place: the name of each with its relation.
-
-        Two sources are the same place where both are declared in the same words.
-        """
-        others = project.targets([name for name in project.config.budgets if name != self.table])
-        return {one.subject.name: one.subject.relation for one in others if one.source.place == self.source.place}
+    def same_tables(self, project: Project) -> Sequence[str]:
+        """Return the other names with a budget that are of the same table; databases are asked what is behind views."""
+        return project.same_tables(self.table, project.config.budgets)
 
     @property
     def terms(self) -> Terms:

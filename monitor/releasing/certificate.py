@@ -31,7 +31,7 @@ def certificate(
     case: Case, plan: Plan, found: Standing, findings: Findings, *, draft: Path, name: str
 ) -> dict[str, Json]:
     """Give it as plain data; no value of the table is in it. `name`: that of the file."""
-    release, approval, earlier = case.release, found.event, findings.compared.earlier
+    release, approval = case.release, found.event
     return {
         "table": release.table,
         "file": name,
@@ -59,8 +59,7 @@ def certificate(
         "approved_at": None if approval is None else approval.recorded_at.isoformat(),
         "approval_note": None if approval is None else approval.note,
         "expires_at": None if found.until is None else found.until.isoformat(),
-        "earlier": None if earlier is None else [one.as_json() for one in earlier],
-        "exposed_by_all": findings.compared.by_all,
+        **findings.compared.as_json(),
         "digest": case.digest,
         "table_state": found.state,
     }

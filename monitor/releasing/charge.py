@@ -13,12 +13,12 @@ from monitor.private.data_set import DataSet
 from monitor.releasing.case import Case
 from monitor.releasing.decide import Decisions
 from monitor.releasing.plan import Plan
-from monitor.releasing.same_table import names_of
+from monitor.releasing.same_table import SameTable, names_of
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
 from remedies.differential_privacy._ledger import Charge, Refusal
 from remedies.differential_privacy.answers import Terms
-from store import ReleaseEventKind, View
+from store import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,8 +95,7 @@ def _check_budgeted(case: Case, plan: Plan) -> None:
 
 def _spent(case: Case, view: View) -> Decimal:
     """Add up what the exports of a table, by whichever release, have cost a person."""
-    names = names_of(case.project, case.release.table)
-    events = [one for one in view.release_events(kind=ReleaseEventKind.EXPORTED) if one.body.get("table") in names]
+    events = SameTable.of(case, view).exports(view)
     return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
 
 

@@ -7,10 +7,12 @@ from unicodedata import normalize
 
 from checks import ColumnClass, Json
 from monitor.conclude import AGENT
+from monitor.config._releases import ONE_CLASS_HINT, two_classes
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.declared import declared_digest
 from monitor.releasing.plan import Kind, find_plan, kinds_of
+from monitor.releasing.same_table import names_of
 from monitor.releasing.standing import Standing, standing
 from monitor.releasing.state import state_of
 from store import ReleaseEvent, ReleaseEventKind, Store, View
@@ -51,9 +53,10 @@ class Decisions:
             message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
             raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
         _check_classified(case, kinds)
+        check_one_classification(case)
         watched = {*case.release.columns, *([case.release.person_key] if case.release.person_key else [])}
         columns = sorted(name for name in watched if name in kinds)
-        state = state_of(case.place, columns, key=case.secret(b"state"))
+        state = state_of(case, columns).fingerprint
         body: dict[str, Json] = {
             "remedy": remedy,
             "digest": case.digest,
@@ -117,6 +120,20 @@ def _check_classified(case: Case, kinds: Mapping[str, object]) -> None:
         message = f"release '{case.name}' {said}, so nobody can approve it"
         hint = f"mend its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
         raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
+
+
+def check_one_classification(case: Case) -> None:
+    """Check that no other release of the same table, under whichever name, classifies a column otherwise.
+
+    Raises:
+        Stop: one does.
+    """
+    project = case.project
+    names = names_of(project, case.release.table)
+    same = {name: one for name, one in project.config.releases.items() if one.table in names}
+    for found in two_classes(same):
+        if case.name in {found.release, found.other}:
+            raise Stop(ExitCode.USAGE, Problem("release.two_classifications", found.message, hint=ONE_CLASS_HINT))
 
 
 def _whom(known: Mapping[str, set[str]]) -> str:

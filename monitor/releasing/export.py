@@ -8,7 +8,7 @@ Whatever fails leaves no file behind. It is remembered before the file gets its 
 export on record that nobody has, never a file that nobody knows of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from monitor.releasing.case import Case
 from monitor.releasing.certificate import Findings, certificate
 from monitor.releasing.charge import charge_randomised, check_epsilon, told_as_table
 from monitor.releasing.decide import Decisions
-from monitor.releasing.exposure import NOT_COMPARED, by_all_said, exposed_said
+from monitor.releasing.exposure import NOT_COMPARED, exposed_said
 from monitor.releasing.gate import Passed, let_pass
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.people import pairs_of
@@ -60,6 +60,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
         findings, pairs = work.found(draft)
         passed.check_again()
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
+        body |= passed.registry.marks
         now = decisions.case.project.clock.now()
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
         passed.registry.remember(event, pairs, check=passed.check_on_record)
@@ -99,7 +100,9 @@ class _Records:
         """Prove them, and compare them with earlier exports."""
         plan = self._passed.plan
         proof, pairs = self._proved(draft)
-        compared = NOT_COMPARED if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs)
+        compared = (
+            NOT_COMPARED if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs, self._treated)
+        )
         findings = Findings(
             rows=proof.rows,
             suppressed=self._treated.suppressed,
@@ -169,5 +172,8 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
     said = [(one["export"], exposed_said(one)) for one in earlier]
     notes = [f"together with export {name} {why}" for name, why in said if why]
-    many: Any = event.body["exposed_by_all"]
-    return [*notes, by_all_said(many)] if many else notes
+    together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
+    notes += [str(one) for one in together] if isinstance(together, list) else []
+    for name, many in elsewhere.items() if isinstance(elsewhere, Mapping) else ():
+        notes.append(f"{many:,} persons are in export {name} of another table too, with which it was not compared")
+    return notes

@@ -1,15 +1,49 @@
-"""Say whom two exports expose together, and whom all do: from signatures of persons and of their classes."""
+"""Compute whom two exports expose together, and whom all do: from signatures of persons, of classes and of values."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from checks import Json
+from checks import ColumnClass, Json
 from checks._counts import PersonPairs
 from checks._counts import Release as Earlier
+from checks.risk._t_closeness import T_SLACK
+from monitor.config._release import Limits
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
+from store import ReleaseEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """The limits that hold over all exports of a table together: the strictest that any of them promised.
+
+    `l`, `t`: None where no export promised one.
+    """
+
+    k: int
+    l: float | None = None
+    t: float | None = None
+
+    @classmethod
+    def of(cls, case: Case, earlier: Sequence[ReleaseEvent]) -> "Promises":
+        """Return what a new export of a release and the earlier ones of its table have promised."""
+        own = case.release.limits
+        limits = [own, *(_limits_of(event) for event in earlier)]
+        ks = [case.k, *(one.least_k for one in limits if one.least_k is not None)]
+        ls, ts = ([getattr(one, word) for one in limits if getattr(one, word) is not None] for word in "lt")
+        return cls(max(ks), max(ls, default=None), min(ts, default=None))
+
+    def as_json(self) -> dict[str, Json]:
+        """Return it as plain data."""
+        return {"k": self.k, "l": self.l, "t": self.t}
+
+
+def _limits_of(event: ReleaseEvent) -> Limits:
+    found = event.body.get("limits")
+    words = found if isinstance(found, Mapping) else {}
+    return Limits.model_validate({name: words[name] for name in ("k", "l", "t", "max_risk") if name in words})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +76,64 @@ class Exposure:
 class Compared:
     """What comparing with earlier exports found. `earlier`: of each one; None where nothing can be compared.
 
-    `by_all`: persons in small groups by all that can be compared together; None where these are fewer than two.
+    Attributes:
+        by_all: persons in small groups by all that can be compared together; None where these are fewer than two.
+        promises: the limits that hold over all exports together.
+        few_values: by sensitive column, persons for whom all exports together leave fewer than l values.
+        distances: by sensitive column, how far joined classes are from the table that was given; where t is promised.
+        values_unknown: exports whose sensitive values are not remembered, though l was promised.
+        reclassified: columns that an earlier export let out as something else than they are now.
+        elsewhere: by name of an export of another table, how many persons are in it too.
     """
 
     earlier: Sequence[Exposure] | None = ()
     by_all: int | None = None
+    promises: Promises | None = None
+    few_values: Mapping[str, int] = field(default_factory=dict)
+    distances: Mapping[str, float] = field(default_factory=dict)
+    values_unknown: Sequence[str] = ()
+    reclassified: Sequence[str] = ()
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+
+    def together(self) -> Iterator[str]:
+        """Yield what all exports together break."""
+        promises = self.promises or Promises(2)
+        if self.by_all:
+            yield f"{by_all_said(self.by_all)}; k is {promises.k}"
+        for name, many in self.few_values.items():
+            if many:
+                yield (
+                    f"together with all earlier exports it leaves {_persons(many)} with fewer than {promises.l:g} "
+                    f"possible values of {name}"
+                )
+        for name, far in self.distances.items():
+            if promises.t is not None and far > promises.t + T_SLACK:
+                yield (
+                    f"together with earlier exports a joined group is {far:.4g} away from the table in {name}; "
+                    f"{promises.t:g} was promised"
+                )
+        for name in self.values_unknown:
+            yield (
+                f"the sensitive values of export {name} are not remembered, since an earlier version made it, so l "
+                "cannot be compared"
+            )
+        if self.reclassified:
+            yield (
+                f"{', '.join(self.reclassified)} left with an earlier export of the table as another class of column; "
+                "a column has one classification over all releases"
+            )
+
+    def as_json(self) -> dict[str, Json]:
+        """Return it as plain data, as a certificate has it."""
+        return {
+            "earlier": None if self.earlier is None else [one.as_json() for one in self.earlier],
+            "exposed_by_all": self.by_all,
+            "promised_together": None if self.promises is None else self.promises.as_json(),
+            "few_values_by_all": dict(self.few_values),
+            "t_by_all": dict(self.distances),
+            "together": list(self.together()),
+            "persons_elsewhere": dict(self.elsewhere),
+        }
 
 
 NOT_COMPARED: Final = Compared()
@@ -72,14 +159,15 @@ def exposure(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, 
     """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
     from checks.risk._composition import intersect_signed, left_over_signed
 
-    if kept is None or not _is_comparable(kept, pairs):
+    if kept is None or not is_comparable(kept, pairs):
         return Exposure(name, at, None, None, None)
     before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
     both = intersect_signed(before, after, k)
     return Exposure(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
 
 
-def _is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:
+def is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:
+    """Return whether two exports tell persons apart by the same column and key, and name all of them."""
     return kept.pairs.digest == pairs.digest and not kept.pairs.unnamed and not pairs.unnamed
 
 
@@ -87,8 +175,43 @@ def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> in
     """Count whom all exports together leave in small groups; None where fewer than two earlier ones can be compared."""
     from checks.risk._composition import intersect_all_signed
 
-    before = [(one.pairs.people, one.pairs.classes) for one in earlier if _is_comparable(one, pairs)]
+    before = [(one.pairs.people, one.pairs.classes) for one in earlier if is_comparable(one, pairs)]
     return intersect_all_signed([*before, (pairs.people, pairs.classes)], k) if len(before) > 1 else None
+
+
+def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes, least: float) -> int:
+    """Count whom all exports together leave with fewer values of a sensitive column than were promised."""
+    from checks.risk._composition import SignedClasses, few_values_signed
+
+    every = [one.pairs for one in earlier if is_comparable(one, pairs)] + [pairs]
+    return few_values_signed(
+        [SignedClasses(one.people, one.classes, one.values or b"") for one in every], attribute, least
+    )
+
+
+def reclassified(case: Case, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
+    """Name the columns that an earlier export let out as another class of column than the release has now."""
+    found = []
+    for event in earlier:
+        for name in _names(event, "columns"):
+            now = case.release.columns.get(name)
+            if now is not None and name not in found and now is not _class_then(event, name):
+                found.append(name)
+    return found
+
+
+def _class_then(event: ReleaseEvent, name: str) -> ColumnClass:
+    words = {
+        "quasi_identifiers": ColumnClass.QUASI_IDENTIFIER,
+        "sensitive": ColumnClass.SENSITIVE,
+        "pseudonyms": ColumnClass.DIRECT_IDENTIFIER,
+    }
+    return next((found for word, found in words.items() if name in _names(event, word)), ColumnClass.OTHER)
+
+
+def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
+    found = event.body.get(word)
+    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def by_all_said(many: int) -> str:
@@ -97,18 +220,19 @@ def by_all_said(many: int) -> str:
 
 
 def check_exposures(case: Case, found: Compared) -> None:
-    """See that nobody is exposed.
+    """Check that nobody is exposed, and that every limit that an export promised holds over all of them.
 
     Raises:
         Stop: somebody is, or an earlier export cannot be compared.
     """
+    k = case.k if found.promises is None else found.promises.k
     for one in found.earlier or ():
-        _check_exposure(case, one)
-    if found.by_all:
-        raise _exposes(case, f"{by_all_said(found.by_all)}; k is {case.k}", "treat it as those exports were treated")
+        _check_exposure(case, one, k)
+    for seen in found.together():
+        raise _exposes(case, seen, "treat it as those exports were treated")
 
 
-def _check_exposure(case: Case, one: Exposure) -> None:
+def _check_exposure(case: Case, one: Exposure, k: int) -> None:
     if (one.intersected, one.left_over) == (0, 0):
         return
     seen = (
@@ -116,7 +240,7 @@ def _check_exposure(case: Case, one: Exposure) -> None:
         "column, under another key, or has rows that name nobody"
     )
     if one.intersected is not None:
-        seen = f"together with export {one.name} {exposed_said(one.as_json())}; k is {case.k}"
+        seen = f"together with export {one.name} {exposed_said(one.as_json())}; k is {k}"
     raise _exposes(case, seen, "treat it as that export was treated")
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from monitor.config import ConfigError
 from monitor.config._load import Loaded
+from monitor.config._releases import ONE_CLASS_HINT, two_classes
 from monitor.frame.problem import Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.plan import NoPlan, kinds_of, plan_of
+from monitor.releasing.same_table import names_of
 from monitor.treatment.analysis import Analysis
 from monitor.wiring import Project
 from store import StoreError
@@ -15,6 +17,7 @@ from store import StoreError
 def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
     """Give what does not fit, at its place. `not_checked`: the code of what says that a table could not be read."""
     project = Project(loaded)
+    yield from _same_tables(loaded, project)
     for name, release in loaded.config.releases.items():
         for analysis, query in release.analyses.items():
             yield from _analysis(loaded, ("releases", name, "analyses", analysis), query)
@@ -25,6 +28,24 @@ def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
             yield loaded.problem(("releases", name), not_checked, f"release '{name}' could not be checked: {said}")
         except (StoreError, ConfigError):
             continue  # what is wrong with the store's key, another check says
+
+
+def _same_tables(loaded: Loaded, project: Project) -> Iterator[Problem]:
+    """Find tables that the configuration has under two names, where releases or budgets of them do not go together."""
+    config, seen = project.config, set()
+    for name in dict.fromkeys([*config.budgets, *(release.table for release in config.releases.values())]):
+        names = names_of(project, name)
+        if name in seen:
+            continue
+        seen |= set(names)
+        budgets = [one for one in config.budgets if one in names]
+        for other in budgets[1:]:
+            message = f"'{other}' and '{budgets[0]}' are the same table, which has one budget"
+            yield loaded.problem(("budgets", other), "config.two_budgets", message, "leave one of them out")
+        releases = {key: one for key, one in config.releases.items() if one.table in names}
+        for found in two_classes(releases):
+            place = ("releases", found.release, "columns", found.column)
+            yield loaded.problem(place, "config.two_classifications", found.message, ONE_CLASS_HINT)
 
 
 def _unfit(loaded: Loaded, case: Case) -> Iterator[Problem]:

@@ -6,12 +6,12 @@ from typing import Any
 
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.charge import check_spent
-from monitor.releasing.decide import Decisions
+from monitor.releasing.decide import Decisions, check_one_classification
 from monitor.releasing.declared import declared_digest
 from monitor.releasing.people import Registry
 from monitor.releasing.plan import Kind, Plan, find_plan, kinds_of
 from monitor.releasing.standing import Decision, Standing
-from monitor.releasing.state import COLUMN_GONE, state_of
+from monitor.releasing.state import COLUMN_GONE, TableState, state_of
 from store import View
 
 
@@ -51,8 +51,8 @@ class Passed:
             raise _held("release.not_approved", message, "")
 
 
-def check_same_table(decisions: Decisions) -> None:
-    """See that the table is the one that was approved; else put the release on hold.
+def check_same_table(decisions: Decisions) -> TableState:
+    """Check that the table is the one that was approved, and return its state; else put the release on hold.
 
     Raises:
         Stop: it is not, or cannot be read.
@@ -61,8 +61,9 @@ def check_same_table(decisions: Decisions) -> None:
     columns = _of_approval(found, "columns")
     note = "the table is not what it was when it was approved"
     try:
-        if state_of(case.place, columns, key=case.secret(b"state")) == found.state:
-            return
+        state = state_of(case, columns)
+        if state.fingerprint == found.state:
+            return state
     except Stop as stop:
         if stop.problems[0].code != COLUMN_GONE:
             raise
@@ -85,13 +86,14 @@ def let_pass(decisions: Decisions, remedy: str) -> Passed:
     if found.remedy != remedy:
         seen = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", seen, "approve this remedy, or export with the other")
-    check_same_table(decisions)
+    check_one_classification(case)
+    state = check_same_table(decisions)
     kinds = kinds_of(case)
     plan = find_plan(case, remedy, kinds)
     _check_declared(decisions, found, plan)
     new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
     notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
-    return Passed(decisions, found, plan, notes, Registry.of(decisions))
+    return Passed(decisions, found, plan, notes, Registry.of(decisions, state))
 
 
 def check_same_remedy(decisions: Decisions) -> None:

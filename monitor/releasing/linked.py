@@ -14,6 +14,7 @@ from monitor.treatment.spreadsheet import escape_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from remedies.generalisation._distances import Farthest
     from remedies.generalisation._frequencies import Frequencies
 
 
@@ -98,8 +99,35 @@ def _least_diverse(numbers: Sequence[int], told: "pd.Series[Any]") -> int:
     return int(each.groupby("group").size().min())
 
 
+def reference_of(given: "pd.DataFrame") -> "Frequencies":
+    """Count the values of the one column of a frame: a sensitive column of the table that was given."""
+    from remedies.generalisation import hierarchy_spec
+    from remedies.generalisation._frequencies import read_table
+
+    (name,) = map(str, given.columns)
+    one = f"{name}_"
+    tree = hierarchy_spec({"type": "flat"}).build(["all"])
+    return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]
+
+
+def farthest_from_input(numbers: Sequence[int], told: "pd.Series[Any]", given: "pd.DataFrame") -> float:
+    """Return how far a group of rows is from the table that was given, in a sensitive column: 0 to 1.
+
+    Args:
+        numbers: the group of each row.
+        told: the value of each row.
+        given: the table that was given, with that column alone.
+    """
+    return _distances(numbers, told, reference_of(given)).t
+
+
 def _farthest(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> float:
     """Give how far a group is from the table that was given, or from all rows that leave."""
+    found = _distances(numbers, told, reference)
+    return max(found.t, found.t_of_output)
+
+
+def _distances(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
     import pandas as pd
 
     from remedies.generalisation._distances import farthest
@@ -108,5 +136,4 @@ def _farthest(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Freque
     group, rows = f"{name} group", f"{name} rows"
     frame = pd.DataFrame({group: numbers, name: told.reset_index(drop=True)})
     counts = frame.groupby([group, name], dropna=False).size().reset_index(name=rows)
-    found = farthest(counts, [group], name, distance="equal", reference=reference)
-    return max(found.t, found.t_of_output)
+    return farthest(counts, [group], name, distance="equal", reference=reference)

@@ -1,20 +1,31 @@
 """Compare whom a release holds with whom earlier exports of the same table held, by keyed signatures only."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from checks import Json
 from checks._counts import PersonPairs
 from checks._counts import Release as Earlier
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.crowd import linked_classes
 from monitor.releasing.decide import Decisions
-from monitor.releasing.exposure import Compared, check_exposures, exposed_by_all, exposure
-from monitor.releasing.linked import classes_of, pseudonyms_in
+from monitor.releasing.exposure import (
+    Compared,
+    Promises,
+    check_exposures,
+    exposed_by_all,
+    exposure,
+    few_values,
+    is_comparable,
+    reclassified,
+)
+from monitor.releasing.linked import classes_of, farthest_from_input, pseudonyms_in
 from monitor.releasing.plan import Kind
-from monitor.releasing.same_table import names_of
+from monitor.releasing.same_table import MARKS, SameTable
+from monitor.releasing.state import TableState
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, StoredCounts, StoreError, View, reached
 
 if TYPE_CHECKING:
@@ -58,28 +69,55 @@ def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
     persons = _signed([str(people[place]) for place in named], case.key, b"exported person")
     classes = _signed([_joined(cells[place]) for place in named], case.key, b"exported class")
     digest = blake2b(person.encode(), key=case.key, digest_size=_SIZE, person=b"exported by").digest()
-    return PersonPairs(digest, persons, classes, len(people) - len(named))
+    values = _class_values(case, treated, _signed(list(map(_joined, cells)), case.key, b"exported class"))
+    return PersonPairs(digest, persons, classes, len(people) - len(named), values)
+
+
+def _class_values(case: Case, treated: "Treated", classes: bytes) -> bytes:
+    """Return which sensitive values each class has, as `PersonPairs.values`: as they were before they were treated.
+
+    What a label of the output stands for is at least the values that the class had, so nobody is taken for safer.
+    """
+    from remedies.generalisation import texts_of
+
+    found = []
+    for name in (one for one in case.sensitive if one in treated.frame.columns):
+        attribute = _attribute(case, name)
+        texts = texts_of(treated.before.loc[treated.frame.index, name])
+        values = _signed([_joined((name, text)) for text in texts], case.key, b"exported value")
+        rows = range(0, len(classes), _SIZE)
+        found += sorted({attribute + classes[at : at + _SIZE] + values[at : at + _SIZE] for at in rows})
+    return b"".join(found)
+
+
+def _attribute(case: Case, name: str) -> bytes:
+    return _signed([name], case.key, b"exported column")
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
     """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first.
 
-    `names`: all that the table is called in the configuration.
+    `table`: by what exports of the same table are known.
     """
 
     decisions: Decisions
     known: Sequence[ReleaseEvent]
-    names: Sequence[str]
+    table: SameTable
 
     @classmethod
-    def of(cls, decisions: Decisions) -> "Registry":
+    def of(cls, decisions: Decisions, state: TableState) -> "Registry":
         """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
-        names = names_of(decisions.case.project, decisions.case.release.table)
         with decisions.store.reading() as view:
-            return cls(decisions, _of_table(view, names), names)
+            table = SameTable.of(decisions.case, view, content=state.content)
+            return cls(decisions, _records(table.exports(view)), table)
 
-    def compared(self, pairs: PersonPairs | None) -> Compared:
+    @property
+    def marks(self) -> Mapping[str, Json]:
+        """Return the marks of the table, as an export remembers them."""
+        return {MARKS: sorted(self.table.marks)}
+
+    def compared(self, pairs: PersonPairs | None, treated: "Treated") -> Compared:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
@@ -90,14 +128,62 @@ class Registry:
         if pairs is None:
             self._check_first()
             return Compared(None)
-        counts = StoredCounts(self.decisions.store)
-        kept = {one.name: one for name in self.names for one in counts.releases(subject_of(name))}
+        promises = Promises.of(case, self.known)
+        kept = self._kept()
         named = [(export_name(event), event.recorded_at) for event in self.known]
-        earlier = [exposure(name, at, kept.get(name), pairs, case.k) for name, at in named]
-        found = Compared(earlier, exposed_by_all([kept[name] for name, _ in named if name in kept], pairs, case.k))
+        held = [kept[name] for name, _ in named if name in kept]
+        found = Compared(
+            earlier=[exposure(name, at, kept.get(name), pairs, promises.k) for name, at in named],
+            by_all=exposed_by_all(held, pairs, promises.k),
+            promises=promises,
+            reclassified=reclassified(case, self.known),
+            elsewhere=self._elsewhere(pairs),
+        )
+        found = self._with_values(found, held, pairs, treated)
         if case.release.re_release == "refuse":
             check_exposures(case, found)
         return found
+
+    def _kept(self) -> Mapping[str, Earlier]:
+        """Return what is remembered of the exports of this table, by name of export."""
+        counts = StoredCounts(self.decisions.store)
+        tables = {str(one.body.get("table")) for one in self.known} | set(self.table.names)
+        return {one.name: one for table in sorted(tables) for one in counts.releases(subject_of(table))}
+
+    def _with_values(
+        self, found: Compared, held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
+    ) -> Compared:
+        """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
+        case, promises = self.decisions.case, found.promises
+        columns = [name for name in case.sensitive if name in treated.frame.columns]
+        if promises is None or not held or not columns:
+            return found
+        comparable = [one for one in held if is_comparable(one, pairs)]
+        few, far, unknown = {}, {}, []
+        if promises.l is not None:
+            few = {name: few_values(held, pairs, _attribute(case, name), promises.l) for name in columns}
+            unknown = [one.name for one in comparable if one.pairs.values is None]
+        if promises.t is not None and comparable:
+            far = {name: _farthest(comparable, pairs, treated, name) for name in columns}
+        return replace(found, few_values=few, distances=far, values_unknown=unknown)
+
+    def _elsewhere(self, pairs: PersonPairs) -> Mapping[str, int]:
+        """Count the persons who are in exports of other tables too, as far as these tell persons apart alike."""
+        with self.decisions.store.reading() as view:
+            events = _records(view.release_events(kind=ReleaseEventKind.EXPORTED))
+        others = [one for one in events if not self.table.is_of(one)]
+        counts = StoredCounts(self.decisions.store)
+        kept = {
+            one.name: one
+            for table in sorted({str(event.body.get("table")) for event in others})
+            for one in counts.releases(subject_of(table))
+        }
+        mine = _each(pairs.people)
+        found = {}
+        for name in (export_name(event) for event in others):
+            if name in kept and kept[name].pairs.digest == pairs.digest:
+                found[name] = len(mine & _each(kept[name].pairs.people))
+        return {name: many for name, many in found.items() if many}
 
     def remember(self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[View], None]) -> None:
         """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
@@ -138,7 +224,7 @@ class Registry:
                 raise self._overtaken()
 
     def _exports(self, view: View) -> Sequence[ReleaseEvent]:
-        return _of_table(view, self.names)
+        return _records(self.table.exports(view))
 
     def _overtaken(self) -> Stop:
         message = f"another export of '{self.decisions.case.release.table}' ended while this one was made"
@@ -159,10 +245,29 @@ class Registry:
         raise Stop(ExitCode.FAILED, Problem("release.cannot_be_checked", note, hint=hint))
 
 
-def _of_table(view: View, names: Sequence[str]) -> Sequence[ReleaseEvent]:
-    events = view.release_events(kind=ReleaseEventKind.EXPORTED)
-    mine = [one for one in events if one.body.get("table") in names]
-    return [one for one in mine if one.body.get("kind") == Kind.TABLE.value]
+def _records(exports: Sequence[ReleaseEvent]) -> Sequence[ReleaseEvent]:
+    """Return the exports that hold records of persons."""
+    return [one for one in exports if one.body.get("kind") == Kind.TABLE.value]
+
+
+def _each(signatures: bytes) -> set[bytes]:
+    return {signatures[at : at + _SIZE] for at in range(0, len(signatures), _SIZE)}
+
+
+def _farthest(held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated", name: str) -> float:
+    """Return how far a joined class of this export and earlier ones is from the table: with each one, and with all."""
+    from checks.risk._composition import joined_classes_signed
+
+    now, before = (pairs.people, pairs.classes), [(one.pairs.people, one.pairs.classes) for one in held]
+    joined = [[one, now] for one in before] + ([[*before, now]] if len(before) > 1 else [])
+    values = treated.before.loc[treated.frame.index, name].reset_index(drop=True)
+    found = 0.0
+    for releases in joined:
+        places, numbers = joined_classes_signed(releases)
+        if len(places):
+            told = values.iloc[places].reset_index(drop=True)
+            found = max(found, farthest_from_input(numbers.tolist(), told, treated.before[[name]]))
+    return found
 
 
 def _joined(cells: Sequence[str | None]) -> str:

@@ -10,6 +10,7 @@ from monitor.figures.health import states_of
 from monitor.figures.releases import ReleaseState, releases_of
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.pages.incident import iso
+from monitor.releasing.same_table import MARKS
 from monitor.wiring import Project
 from store import ReleaseEvent, ReleaseEventKind, View
 
@@ -85,5 +86,5 @@ def export_as_json(event: ReleaseEvent) -> dict[str, Any]:
 def _as_json(event: ReleaseEvent) -> dict[str, Any]:
     told = {"id": event.id, "kind": event.kind.value, "at": iso(event.recorded_at), "by": event.actor}
     if event.kind is ReleaseEventKind.EXPORTED:
-        return {**told, "certificate": dict(event.body)}
+        return {**told, "certificate": {name: one for name, one in event.body.items() if name != MARKS}}
     return {**told, "note": event.note, **event.body}

@@ -2,18 +2,32 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.releasing.case import Case
+from monitor.releasing.same_table import content_mark
 from monitor.treatment.given import reading
 
 COLUMN_GONE: Final = "release.column_gone"
 
 
-def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
-    """Give a keyed fingerprint of some columns of a table: their names and types, and the rows in any order.
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of a table. `fingerprint`: keyed for one release, what an approval is of.
+
+    `content`: the same under the project's key, by which a copy of the table is known; None of a table without rows,
+    since all of these are alike.
+    """
+
+    fingerprint: str
+    content: str | None
+
+
+def state_of(case: Case, columns: Sequence[str]) -> TableState:
+    """Compute a keyed fingerprint of some columns of a table: their names and types, and the rows in any order.
 
     The engine hashes and adds up; nothing but two sums and a count comes. The same table has another fingerprint after
     an engine was upgraded that hashes otherwise: then it has to be approved again.
@@ -23,10 +37,10 @@ def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
     """
     from checks._row_hash import hash_sums, row_hash
 
-    with reading(place) as (source, table):
+    with reading(case.place) as (source, table):
         gone = [name for name in columns if name not in table.columns]
         if gone:
-            message = f"'{place.name}' has no column {', '.join(gone)}, which the release classifies"
+            message = f"'{case.place.name}' has no column {', '.join(gone)}, which the release classifies"
             raise Stop(ExitCode.USAGE, Problem(COLUMN_GONE, message, hint="mend the release's 'columns'"))
         hashed = row_hash([table[name] for name in columns], source.dialect)
         if hashed is None:
@@ -39,4 +53,6 @@ def state_of(place: Place, columns: Sequence[str], *, key: bytes) -> str:
         (sums,) = source.fetch(source.compile(rows.aggregate(rows=rows.count(), low=low, high=high)))
         types = [[name, str(table.schema()[name])] for name in columns]
     content = json.dumps([types, *(int(sums[name] or 0) for name in ("rows", "low", "high"))])
-    return blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
+    key = case.secret(b"state")
+    fingerprint = blake2b(content.encode(), key=key, digest_size=16, person=b"release state").hexdigest()
+    return TableState(fingerprint, content_mark(content, key=case.key) if sums["rows"] else None)

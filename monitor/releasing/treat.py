@@ -11,7 +11,7 @@ from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.leaving import one_of_each, with_pseudonyms
-from monitor.releasing.linked import crowd_in, too_alike
+from monitor.releasing.linked import crowd_in, reference_of, too_alike
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.verdict import judge
 from monitor.treatment.given import read, reading
@@ -190,13 +190,7 @@ def _from_input(
 
 def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
     """Count the values of a sensitive column in the table that was given, as the file would spell them."""
-    from remedies.generalisation import hierarchy_spec
-    from remedies.generalisation._frequencies import read_table
-
-    given = escape_frame(treated.before[[name]], draft)
-    one = f"{name}_"
-    tree = hierarchy_spec({"type": "flat"}).build(["all"])
-    return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]
+    return reference_of(escape_frame(treated.before[[name]], draft))
 
 
 def question_of(columns: Sequence[str]) -> str:

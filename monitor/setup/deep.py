@@ -106,8 +106,8 @@ def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
 
 
 def releases_fit(loaded: Loaded) -> Iterator[Problem]:
-    """Read which columns the tables of releases have, and find remedies that could not be tried."""
-    if loaded.config.releases:
+    """Read which columns the tables of releases have, and find remedies that could not be tried, and equal tables."""
+    if loaded.config.releases or loaded.config.budgets:
         from monitor.releasing.fitting import unfit_releases
 
         yield from unfit_releases(loaded, NOT_CHECKED)

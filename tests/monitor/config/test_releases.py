@@ -132,3 +132,36 @@ def test_what_is_wrong_with_the_words_of_a_release_is_said(tmp_path: Path, line:
 def test_the_highest_risk_is_a_smallest_group(limits: dict[str, Any], k: int) -> None:
     """Whoever hides among n is found with probability 1/n; the stricter of the two words holds."""
     assert Limits.model_validate(limits).least_k == k
+
+
+_OTHER = """  weekly:
+    table: twin
+    columns: {id: direct-identifier, born: quasi-identifier, sex: other}
+    limits: {k: 5}
+"""
+
+
+@pytest.mark.parametrize("name", ["people", "{name: twin, source: lake, table: people}"])
+def test_a_column_has_one_classification_over_all_releases_of_a_table(tmp_path: Path, name: str) -> None:
+    """Under one name or two names of one table: what one release protects, another one would give out."""
+    text = _TEXT + (_OTHER if name != "people" else _OTHER.replace("twin", "people"))
+    text = text.replace("releases:", f"  - {name}\nreleases:") if name != "people" else text
+    with pytest.raises(ConfigError) as error:
+        _load(tmp_path, text)
+    (problem,) = error.value.problems
+    assert problem.code == "config.two_classifications"
+    assert "'sex' is 'other' in release 'weekly' and 'quasi-identifier' in release 'extract'" in problem.message
+    assert problem.line == text[: text.index("sex: other")].count("\n") + 1
+
+
+def test_other_tables_may_classify_a_column_of_the_same_name_otherwise(tmp_path: Path) -> None:
+    """They are other columns."""
+    _load(tmp_path, _TEXT.replace("releases:", "  - {name: twin, source: lake}\nreleases:") + _OTHER)
+
+
+def test_a_sensitive_column_without_a_limit_on_its_values_is_noted(tmp_path: Path) -> None:
+    """A group that is large enough may have one value alone."""
+    text = _TEXT.replace("sex: quasi-identifier}", "sex: sensitive}")
+    assert [note.code for note in _load(tmp_path, text).loaded.notes] == ["config.sensitive_without_limit"]
+    assert not _load(tmp_path, text.replace("{k: 5,", "{k: 5, l: 2,")).loaded.notes
+    assert not _load(tmp_path, _TEXT).loaded.notes
