@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from remedies.generalisation import Fault, Optimum, Recoding
     from remedies.generalisation._choices import Choices
+    from remedies.generalisation._criteria import Criterion
     from remedies.generalisation._frequencies import Frequencies
+    from remedies.generalisation._suppression import Mixed
 
 
 class Search(StrEnum):
@@ -152,16 +154,38 @@ class Generalise(Recodes):
             Misfit: it has fewer than k rows, or does not fit what is asked.
             Refused: nothing that holds was found.
         """
-        began = perf_counter()
+        from remedies.generalisation._criteria import rows_of
+        from remedies.generalisation._suppression import mix_suppressed
+
+        began, criteria, most = perf_counter(), self.criteria(frequencies), rows_of(self.suppress, frequencies.rows)
+        recoding, found = self._chosen(frequencies, self.suppress, progress)
+        mixed = _mixed(recoding, self.k, criteria)
+        for share in (self.suppress / 2, self.suppress / 4, 0.0):
+            if mixed is not None and mixed.recoding.rows_suppressed <= most:
+                break
+            if self.levels is not None:
+                raise Refused(
+                    "at these levels groups would be left out for their sensitive values, and with the others that "
+                    f"hide why they are missing more than the {most:,} records that may be suppressed; choose higher "
+                    "levels, or allow more"
+                )
+            recoding, found = self._chosen(frequencies, share, progress)
+            mixed = _mixed(recoding, self.k, criteria)
+        mixed = mixed or mix_suppressed(recoding, self.k, criteria)
+        figures = self._figures(mixed.recoding, found, perf_counter() - began)
+        return Chosen(mixed.recoding, {**figures, "mixed": mixed.as_json()})
+
+    def _chosen(
+        self, frequencies: Frequencies, share: float, progress: Progress | None
+    ) -> tuple[Recoding, Optimum | None]:
+        """Choose, where at most a share of the rows may be suppressed."""
         if self.levels is not None:
-            recoding, found = self._fixed(frequencies), None
-        elif self.search is Search.MONDRIAN:
-            recoding, found = self._cut_apart(frequencies, progress), None
-        elif self.search is Search.DATAFLY:
-            recoding, found = self._raised(frequencies), None
-        else:
-            recoding, found = self._optimal(frequencies, progress)
-        return Chosen(recoding, self._figures(recoding, found, perf_counter() - began))
+            return self._fixed(frequencies, share), None
+        if self.search is Search.MONDRIAN:
+            return self._cut_apart(frequencies, progress), None
+        if self.search is Search.DATAFLY:
+            return self._raised(frequencies, share), None
+        return self._optimal(frequencies, share, progress)
 
     def choices(self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None) -> Choices:
         """Give all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
@@ -180,13 +204,13 @@ class Generalise(Recodes):
         tell = None if progress is None else lambda share: progress(0.5 + share / 2)
         return choices(frequencies, found, self.k, by=self.by, every=every, criteria=criteria, progress=tell)
 
-    def _fixed(self, frequencies: Frequencies) -> Recoding:
+    def _fixed(self, frequencies: Frequencies, share: float) -> Recoding:
         from remedies.generalisation._criteria import check_k, rows_of
 
         check_k(frequencies, self.k)
         levels = [(self.levels or {}).get(name, 0) for name in frequencies.columns]
         recoding = self._at(frequencies, levels)
-        most = rows_of(self.suppress, frequencies.rows)
+        most = rows_of(share, frequencies.rows)
         if recoding.rows_suppressed > most:
             raise Refused(
                 f"at these levels {recoding.rows_suppressed:,} of {frequencies.rows:,} records break a limit, and "
@@ -194,22 +218,22 @@ class Generalise(Recodes):
             )
         return recoding
 
-    def _optimal(self, frequencies: Frequencies, progress: Progress | None) -> tuple[Recoding, Optimum]:
+    def _optimal(self, frequencies: Frequencies, share: float, progress: Progress | None) -> tuple[Recoding, Optimum]:
         from remedies.generalisation._optimal import optimum
 
         budget = None if self.budget is None else self.budget.total_seconds()
         asked: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
-        found = optimum(frequencies, self.k, self.suppress, by=self.by, **asked)
+        found = optimum(frequencies, self.k, share, by=self.by, **asked)
         if found.levels is None:
             why = "holds what is asked for" if found.proved else "was found within the budget"
             hint = "allow more suppression, add a root such as '*' to the hierarchies, or ask for less"
             raise Refused(f"no generalisation {why}; {hint}")
         return self._at(frequencies, found.levels), found
 
-    def _raised(self, frequencies: Frequencies) -> Recoding:
+    def _raised(self, frequencies: Frequencies, share: float) -> Recoding:
         from remedies.generalisation._datafly import raise_until
 
-        return raise_until(frequencies, self.k, self.suppress, criteria=self.criteria(frequencies)).recoding
+        return raise_until(frequencies, self.k, share, criteria=self.criteria(frequencies)).recoding
 
     def _cut_apart(self, frequencies: Frequencies, progress: Progress | None) -> Recoding:
         from remedies.generalisation._mondrian import cut_apart
@@ -257,6 +281,16 @@ class Generalise(Recodes):
             }
             for one, level in zip(recoding.frequencies.domains, recoding.levels, strict=True)
         }
+
+
+def _mixed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed | None:
+    """Return as `mix_suppressed` does; None where too few classes hold."""
+    from remedies.generalisation._suppression import mix_suppressed
+
+    try:
+        return mix_suppressed(recoding, k, criteria)
+    except Refused:
+        return None
 
 
 def _value(found: Optimum) -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from checks import Json
 from checks._columns import ColumnName
 from remedies._contract import Progress, Remedy
 from remedies._errors import Refused
@@ -48,17 +49,26 @@ class Suppress(Recodes):
             Refused: nothing would be left.
         """
         from remedies.generalisation import utilities
-        from remedies.generalisation._suppression import blank_cells, without_broken
+        from remedies.generalisation._suppression import blank_cells, mix_suppressed, without_broken
 
         began, criteria = perf_counter(), self.criteria(frequencies)
         if self.cells:
             recoding = blank_cells(frequencies, self.k, weights=self.weights, criteria=criteria, progress=progress)
         else:
             recoding = without_broken(frequencies, self.k, criteria=criteria)
+        mixed = mix_suppressed(recoding, self.k, criteria)
+        recoding = mixed.recoding
         if recoding.suppressed.all():
             raise Refused("no record would be left; name fewer columns, allow a smaller k, or generalise first")
         measured = utilities(recoding, k=self.k).as_json()
-        return Chosen(recoding, {"cells": self.cells, "utilities": measured, "seconds": perf_counter() - began})
+        seconds = perf_counter() - began
+        figures: dict[str, Json] = {
+            "cells": self.cells,
+            "utilities": measured,
+            "seconds": seconds,
+            "mixed": mixed.as_json(),
+        }
+        return Chosen(recoding, figures)
 
 
 REMEDY: Final[type[Remedy]] = Suppress

@@ -132,6 +132,15 @@ def draw_proof(console: Console, bill: Bill, out: Path) -> None:
     if bill.rows_suppressed:
         share = 100 * bill.rows_suppressed / bill.rows
         console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are left out"))
+    mixed: Any = bill.figures.get("mixed")
+    if mixed and mixed["classes_for_values"]:
+        console.print(
+            Text(
+                f"{mixed['classes_for_values']:,} groups are left out for their sensitive values, and with them "
+                f"{mixed['classes_besides']:,} groups ({mixed['rows_besides']:,} records) that hold, drawn at random: "
+                "what is missing tells nobody whose values were alike"
+            )
+        )
 
 
 def others(k: int) -> str:

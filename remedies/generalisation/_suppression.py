@@ -1,23 +1,28 @@
-"""Suppression without generalising: of records, and of as few cells as it takes."""
+"""Suppression without generalising: of records, and of as few cells as it takes; and what suppression gives away."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Final
 
-from checks import did_you_mean
+import numpy as np
+
+from checks import Json, did_you_mean
+from checks.risk._pairs import ClassPairs
 from remedies._contract import Progress
 from remedies._errors import Misfit, Refused
+from remedies.differential_privacy._randomise import random_order
 from remedies.generalisation._blanks import Blanks, Pattern
-from remedies.generalisation._criteria import Criterion, check_k
-from remedies.generalisation._frequencies import Frequencies, read_counts
+from remedies.generalisation._criteria import Criterion, LDiversity, check_k
+from remedies.generalisation._frequencies import Frequencies, number_rows, read_counts
 from remedies.generalisation._incognito import sensitive_of
 from remedies.generalisation._judge import broken_combinations
 from remedies.generalisation._plain import with_plain
-from remedies.generalisation._recoding import Recoding
+from remedies.generalisation._recoding import Mask, Recoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +115,74 @@ def blank_cells(
     if not blanks.holds(recoding):
         raise Refused("cells were blanked, and classes still break a limit; please report this as an error")
     return recoding
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """How it was hidden why classes are missing. `recoding`: with the classes that are suppressed besides.
+
+    `for_values`: classes of k or more that are suppressed for their sensitive values; `besides`: classes that hold and
+    are suppressed with them, `rows`: the rows of these. All 0 where no class was suppressed for its values.
+    """
+
+    recoding: Recoding
+    for_values: int = 0
+    besides: int = 0
+    rows: int = 0
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the counts as plain data."""
+        return {"classes_for_values": self.for_values, "classes_besides": self.besides, "rows_besides": self.rows}
+
+
+def mix_suppressed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed:
+    """Suppress some classes that hold beside those that are suppressed for their sensitive values.
+
+    Whoever knows how large a class was, and that it is missing, knows that it broke a limit on sensitive values, and so
+    that its values are alike (minimality: Wong, Fu, Wang & Pei 2007, "Minimality attack in privacy preserving data
+    publishing", VLDB); with the totals of the table, which values these are. So as many classes that hold go with them,
+    drawn at random, and so many more that all suppressed rows together have the k and the diversity that is asked of a
+    class. Which ones were drawn is recorded nowhere.
+
+    Raises:
+        Refused: too few classes hold.
+    """
+    frequencies = recoding.frequencies
+    classes = number_rows([column.numbers for column in recoding.columns])
+    sizes = np.bincount(classes, weights=frequencies.counts).astype(np.int64)
+    missing = np.zeros(len(sizes), dtype=np.bool_)
+    missing[classes[recoding.suppressed]] = True
+    for_values = int((missing & (sizes >= k)).sum())
+    if not criteria or not for_values:
+        return Mixed(recoding)
+    holding = np.flatnonzero(~missing)
+    chosen = missing.copy()
+    for besides, place in enumerate(random_order(len(holding)), start=1):
+        chosen[holding[place]] = True
+        if besides >= for_values and _mixed_enough(frequencies, chosen[classes], k, criteria):
+            suppressed = recoding.suppressed | chosen[classes]
+            mixed = replace(recoding, suppressed=suppressed)
+            rows = mixed.rows_suppressed - recoding.rows_suppressed
+            return Mixed(mixed, for_values, besides, rows)
+    raise Refused(
+        f"{for_values:,} classes would be left out for their sensitive values, and {len(holding):,} others are too few "
+        "to hide that among; generalise, ask for less, or name fewer columns"
+    )
+
+
+def _mixed_enough(frequencies: Frequencies, suppressed: Mask, k: int, criteria: Sequence[Criterion]) -> bool:
+    """Return whether all suppressed rows together are k or more and as diverse as a class has to be."""
+    counts = frequencies.counts[suppressed]
+    if int(counts.sum()) < k:
+        return False
+    one_class = np.zeros(len(counts), dtype=np.int64)
+    return not any(
+        criterion.breaks(frequencies)(
+            ClassPairs.of(one_class, frequencies.sensitive[criterion.column][suppressed], counts)
+        ).any()
+        for criterion in criteria
+        if isinstance(criterion, LDiversity)
+    )
 
 
 def _blank_equal(blanks: Blanks, patterns: Sequence[Pattern]) -> None:
