@@ -176,7 +176,7 @@ def test_the_greatest_does_not_stay_alone(desk: Desk) -> None:
 
 def test_a_group_of_one_illness_does_not_leave(desk: Desk) -> None:
     """However many are alike, all have it."""
-    frame = _frame(["x", "y"], each=6)
+    frame = _frame(["x", "y", "z"], each=6)
     frame.loc[frame["odd"] == "x", "ill"] = "flu"
     case = _desk(desk, frame)
     assert not _given_out(case, AS_IT_IS, desk.folder / "out.csv")
