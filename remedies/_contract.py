@@ -63,6 +63,7 @@ class Bill:
     `cells_changed`: by column, cells that hold another value than before; `cells_blanked`: those of them that hold
     nothing now; `cells_filled`: those of them that held nothing. `information_lost`: by column, in per cent, 0 to 100;
     what it measures depends on the kind of the column, as the remedy documents. `figures`: what else it says.
+    `row_order`: of the output; a remedy keeps that of the frame, and the commands write rows in random order.
     """
 
     remedy: str
@@ -75,15 +76,25 @@ class Bill:
     cells_blanked: Mapping[str, int] = field(default_factory=dict)
     cells_filled: Mapping[str, int] = field(default_factory=dict)
     figures: Mapping[str, Json] = field(default_factory=dict)
+    row_order: RowOrder = RowOrder.INPUT
+
+    @property
+    def not_protected(self) -> tuple[str, ...]:
+        """Return what else of the input is in the output: the order of the rows, unless it is random."""
+        return ("row-order",) if self.row_order is RowOrder.INPUT else ()
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data."""
-        return asdict(self)
+        """Return it as plain data."""
+        return {**asdict(self), "not_protected": list(self.not_protected)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treatment:
-    """What came out: a frame of the same columns, types and index (less the rows suppressed), and the bill."""
+    """What came out: a frame of the same columns, types and index (less the rows suppressed), and the bill.
+
+    The rows stand in the caller's order, so that they can be compared with the input. It is **not protected**: shuffle
+    them before they are given out, as the commands do.
+    """
 
     frame: pd.DataFrame
     bill: Bill

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from time import perf_counter
@@ -13,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from checks import Json
 from checks._columns import ColumnName
-from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment
 from remedies._errors import Refused
 from remedies.differential_privacy.answers._domain import Range
 
@@ -43,7 +44,7 @@ Epsilon: TypeAlias = Annotated[
 
 
 class Randomise(RemedyParameters):
-    """Randomisation of named columns over declared domains (PRAM), with a proved epsilon."""
+    """Randomisation of named columns over declared domains (PRAM), with an exact epsilon."""
 
     summary: ClassVar[str] = "In the named columns, each value is kept with a probability, else drawn from its domain."
     treats: ClassVar[frozenset[str]] = frozenset({"k_anonymity", "population_uniqueness", "reidentification_by_subset"})
@@ -90,13 +91,24 @@ class Randomise(RemedyParameters):
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
         """Give a randomised copy, and the bill. A named column comes out in the type of its domain.
 
-        Where every column is named, rows come out in random order: in a sorted table a place tells of values.
+        Where every column is named, rows come out in random order: in a sorted table a place tells of values. Else
+        they keep the frame's order, which is not protected, as the bill says.
 
         Two runs differ: what is drawn are bytes of the operating system, and no seed could repeat it.
 
         Raises:
             Misfit: a column is not there, or without a value in `others` has NULL or values outside its domain.
             Refused: the output was looked at and has values outside a domain; nothing is given out.
+        """
+        return self.treat(frame, order=None, progress=progress)
+
+    def treat(self, frame: pd.DataFrame, *, order: RowOrder | None, progress: Progress | None = None) -> Treatment:
+        """Return a randomised copy as `apply` does, and a bill that names the order in which it will be written.
+
+        In the order of the input no epsilon holds, whatever is randomised. `order`: None for that which `apply` gives.
+
+        Raises:
+            Misfit, Refused: as `apply`.
         """
         from remedies.differential_privacy import randomise
 
@@ -110,7 +122,10 @@ class Randomise(RemedyParameters):
             joint=self.joint,
             others=self.others,
             rows_per_unit=self.rows_per_unit,
+            keep_order=order is RowOrder.INPUT,
         )
+        if order is RowOrder.RANDOM:
+            found = replace(found, mechanism=replace(found.mechanism, shuffled=True))
         bill = self._bill(frame, found, perf_counter() - began)
         if progress is not None:
             progress(1.0)
@@ -122,7 +137,7 @@ class Randomise(RemedyParameters):
         Raises:
             Refused: it has other columns or rows, or values outside a domain.
         """
-        from remedies.differential_privacy._randomise import INDEX
+        from remedies.differential_privacy._randomise import INDEX, ORDER
         from remedies.generalisation import text_of, texts_of
 
         if len(after) != mechanism.rows:
@@ -133,7 +148,7 @@ class Randomise(RemedyParameters):
             outside = set(texts_of(after[name])) - set(map(text_of, values))
             if outside:
                 raise Refused(f"column '{name}' of the output has values outside its declared domain")
-        known = {*mechanism.domains, *mechanism.unchanged} - {INDEX}
+        known = {*mechanism.domains, *mechanism.unchanged} - {INDEX, ORDER}
         strange = sorted(set(map(str, after.columns)) - known)
         if strange:
             raise Refused(f"the output has a column '{strange[0]}' that the mechanism does not know")
@@ -168,6 +183,7 @@ class Randomise(RemedyParameters):
                 "shuffled": mechanism.shuffled,
                 "seconds": seconds,
             },
+            row_order=RowOrder.RANDOM if mechanism.shuffled else RowOrder.INPUT,
         )
 
 

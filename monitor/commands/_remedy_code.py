@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
-from monitor.commands._remedy_words import Force, Given, Out, each_once, told
+from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, each_once, order_of, told
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -31,6 +31,7 @@ def code(
     ] = "number",
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
+    keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
     """Code the largest and the smallest numbers, so that extremes do not stand out.
@@ -44,7 +45,7 @@ def code(
     from monitor.pages.generalisation import draw_coding
     from monitor.treatment.coded import code_table
     from monitor.treatment.given import columns_in
-    from monitor.treatment.output import check_place
+    from monitor.treatment.output import Leaving, check_place
     from monitor.wiring import protected_files
     from remedies.code import Code
 
@@ -56,7 +57,8 @@ def code(
     there = columns_in(place)
     named = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
     gone = dropped(drop, identifiers=drop_identifiers, named=named, there=there, needed=remedy.columns)
-    bill = told("code", lambda tell: code_table(remedy, place, out, drop=gone, progress=tell))
+    leaving = Leaving(out, gone, order_of(kept=keep_order))
+    bill = told("code", lambda tell: code_table(remedy, place, leaving, progress=tell))
     named = [name for name in named if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",

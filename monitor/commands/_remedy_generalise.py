@@ -14,9 +14,11 @@ from monitor.commands._remedy_words import (
     Force,
     Given,
     K,
+    KeepOrder,
     Out,
     ReleaseName,
     each_once,
+    order_of,
     result_of,
     told,
 )
@@ -58,6 +60,7 @@ def generalise(
     ] = None,
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
+    keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
     """Make values broader, level by level, until each record is alike with k - 1 others, and lose little.
@@ -70,7 +73,7 @@ def generalise(
     from monitor.pages.generalisation import draw_doubts, draw_generalisation
     from monitor.treatment.analysis import Analysis
     from monitor.treatment.hierarchies import doubts_in
-    from monitor.treatment.output import check_place
+    from monitor.treatment.output import Leaving, check_place
     from monitor.treatment.recoded import recode
     from monitor.wiring import protected_files
 
@@ -97,8 +100,9 @@ def generalise(
     question, meant = ask(said, words, invocation)
     compared = None if read is None else read.compared(question.place)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
-    work: dict[str, Any] = {"clock": SystemClock(), "look": compared, "drop": meant.drop}
-    bill = told("generalise", lambda tell: recode(question, out, progress=tell, **work))
+    work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
+    leaving = Leaving(out, meant.drop, order_of(kept=keep_order))
+    bill = told("generalise", lambda tell: recode(question, leaving, progress=tell, **work))
     result = {
         **result_of(given, out, bill, named=meant.named, dropped=meant.drop),
         "levels": _levels(bill),

@@ -1,21 +1,21 @@
 """`tablewatch remedy microaggregate`: records become the centroid of their group."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
-from monitor.commands._remedy_words import Force, Given, Out, note_compiling, told
+from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, note_compiling, order_of, told
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.disclosure.place import Place
-    from remedies import Bill
+    from remedies import Bill, RowOrder
     from remedies.microaggregate import Microaggregate
 
 _NO_COLUMNS: Final = Problem(
@@ -61,6 +61,7 @@ def microaggregate(
     ] = None,
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
+    keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
     """Group records by k or more, and write each as the centroid of its group.
@@ -85,7 +86,7 @@ def microaggregate(
         "divisor": divisor,
         "gamma": gamma,
     }
-    asked = _Asked(given, out, memory, drop, drop_identifiers, force)
+    asked = _Asked(given, out, memory, drop, drop_identifiers, force, order_of(kept=keep_order))
     _treat(ctx.obj, asked, Microaggregate, said)
 
 
@@ -104,6 +105,7 @@ class _Asked:
     drop: str | None
     drop_identifiers: bool
     force: bool
+    order: "RowOrder"
 
     def dropped(self, place: "Place", every: Sequence[str]) -> Sequence[str]:
         """Give the columns that are left out."""
@@ -116,7 +118,7 @@ class _Asked:
 
 
 def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]", said: dict[str, Any]) -> None:
-    """Treat a table, write what is proved, and say what it cost."""
+    """Treat a table, write it, read it again, and print what it cost."""
     from checks import ColumnClass
     from monitor.clock import SystemClock
     from monitor.disclosure.place import place_of
@@ -125,7 +127,6 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
     from monitor.treatment.proved import Written, texts_in
     from monitor.wiring import protected_files
-    from remedies import RowOrder
     from remedies.generalisation._recoding import one_zero
 
     given, out = asked.given, asked.out
@@ -144,11 +145,11 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     if asked.memory is None:
         frame = read(place, [name for name in columns_in(place) if name not in left_out])
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
-        bill = treated.bill
+        bill = replace(treated.bill, row_order=asked.order)
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
         written = Written(texts=texts_in(safe)).exactly(every)
         prove = prove_k(every, k=chosen.k, clock=SystemClock(), written=written)
-        reached = write_proved(safe, out, prove, order=RowOrder.INPUT)
+        reached = write_proved(safe, out, prove, order=asked.order)
     else:
         bill = _streamed(place, asked, chosen, every, drop=left_out)
         reached = int(str(bill.guarantee.reached["k"]))
@@ -166,17 +167,19 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
         "lower_bound": bill.figures["lower_bound"],
         "bill": bill.as_json(),
     }
-    invocation.emit(result, lambda console: draw_bill(console, bill, out, reached))
+    invocation.emit(result, lambda console: draw_bill(console, bill, out, reached, columns=every))
 
 
 def _streamed(
     place: "Place", asked: _Asked, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
 ) -> "Bill":
-    from monitor.treatment.streamed import Leaving, bytes_in, check_options, treat_file
+    from monitor.treatment.output import Leaving
+    from monitor.treatment.streamed import bytes_in, check_options, treat_file
 
     size = bytes_in(asked.memory or "")
     check_options(remedy)
+    leaving = Leaving(asked.out, drop, asked.order)
     return told(
         remedy.name,
-        lambda tell: treat_file(place, Leaving(asked.out, drop), remedy, memory=size, every=every, progress=tell),
+        lambda tell: treat_file(place, leaving, remedy, memory=size, every=every, progress=tell),
     )

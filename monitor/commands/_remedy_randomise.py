@@ -1,11 +1,12 @@
 """`tablewatch remedy randomise`: each value is kept with a probability, else drawn from all that it could have been."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._remedy_words import Force, Given, Out, each_once, release_of, told
+from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, each_once, order_of, release_of, told
 from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -67,6 +68,7 @@ def randomise(
     release: Annotated[
         str | None, typer.Option(metavar="NAME", help="Take domains, epsilon and its limit from this release.")
     ] = None,
+    keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
     """Keep each value with a probability, else draw it anew from all values that it could have been.
@@ -96,6 +98,7 @@ def randomise(
     }
     remedy = _remedy(place, names_in(columns), domain, other, release=found, words=words, invocation=invocation)
     asked = _asked(place, remedy, found, drop=names_in(drop), drop_rest=drop_rest)
+    asked = replace(asked, order=order_of(kept=keep_order))
     bill = told("randomise", lambda tell: randomise_into(asked, out, tell))
     invocation.emit(_result(given, out, bill), lambda console: draw_randomisation(console, bill, out))
 

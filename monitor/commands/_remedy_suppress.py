@@ -13,9 +13,11 @@ from monitor.commands._remedy_words import (
     Force,
     Given,
     K,
+    KeepOrder,
     Out,
     ReleaseName,
     each_once,
+    order_of,
     result_of,
     told,
 )
@@ -45,6 +47,7 @@ def suppress(
     release: ReleaseName = None,
     drop: Drop = None,
     drop_identifiers: DropIdentifiers = False,
+    keep_order: KeepOrder = False,
     force: Force = False,
 ) -> None:
     """Leave out records, or cells, until each record is alike with k - 1 others; all else stays as it is.
@@ -55,7 +58,7 @@ def suppress(
     """
     from monitor.clock import SystemClock
     from monitor.pages.generalisation import draw_suppression
-    from monitor.treatment.output import check_place
+    from monitor.treatment.output import Leaving, check_place
     from monitor.treatment.recoded import Question, recode
     from monitor.wiring import protected_files
     from remedies.suppress import Suppress
@@ -77,7 +80,7 @@ def suppress(
         worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
         remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
     question = Question.of(meant.place, remedy, meant.every)
-    clock = SystemClock()
-    bill = told("suppress", lambda tell: recode(question, out, clock=clock, progress=tell, drop=meant.drop))
+    clock, leaving = SystemClock(), Leaving(out, meant.drop, order_of(kept=keep_order))
+    bill = told("suppress", lambda tell: recode(question, leaving, clock=clock, progress=tell))
     result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))

@@ -13,7 +13,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from monitor.config import Release
     from monitor.disclosure.place import Place
-    from remedies import Bill, Progress, Remedy
+    from remedies import Bill, Progress, Remedy, RowOrder
 
 _STEPS: Final = 200
 HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
@@ -23,6 +23,14 @@ Done = TypeVar("Done")
 Given = Annotated[str, typer.Argument(metavar="IN", help="A configured table, or a CSV or Parquet file.")]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="The .csv or .parquet file to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+KeepOrder = Annotated[
+    bool,
+    typer.Option(
+        "--keep-order",
+        help="Write the rows in the order of IN, not in random order. Who knows that order finds each record by its "
+        "place: the bill lists it as not protected.",
+    ),
+]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -81,6 +89,13 @@ def told(name: str, work: "Callable[[Progress], Done]") -> Done:
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
         except Refused as error:
             raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
+
+
+def order_of(*, kept: bool) -> "RowOrder":
+    """Return the order in which rows are written."""
+    from remedies import RowOrder
+
+    return RowOrder.INPUT if kept else RowOrder.RANDOM
 
 
 def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:

@@ -57,16 +57,25 @@ def perturb(
     domain_size: DomainSize = None,
     oracle: OracleName = None,
     other: Other = None,
+    keep_order: Annotated[
+        bool,
+        typer.Option(
+            "--keep-order",
+            help="Write the reports in the order of the values, not in random order: to give each person their own. Do "
+            "not send that file on: in a sorted file, a place tells the value.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Randomise one person's value, or those of a file: the reports are all that may leave.
 
-    Each further report of the same value costs epsilon again: keep the first one, and send it again instead.
+    Each further report of the same value costs epsilon again: keep the first one, and send it again instead. The
+    reports of a file come in random order.
 
     Example: tablewatch local perturb yes --domain yes,no --epsilon 1
     """
     from monitor.frame.written_file import ProtectedFiles, check_target, write_text
-    from monitor.private.local_reports import end_of, written
+    from monitor.private.local_reports import end_of, in_random_order, written
     from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
@@ -79,6 +88,8 @@ def perturb(
         end = ".jsonl" if out is None else end_of(out)
         chosen = people.oracle(oracle, epsilon)
         reports = people.perturb(chosen, texts)
+    if not keep_order:
+        reports = in_random_order(reports)
     if out is not None:
         write_text(out, written(reports, end), protected=protected, force=force, code=_OUTPUT)
     result: dict[str, Any] = {
@@ -88,12 +99,15 @@ def perturb(
         "epsilon": epsilon,
         "domain_size": people.size,
         "users": len(reports),
+        "row_order": "input" if keep_order else "random",
+        "not_protected": ["row-order"] if keep_order else [],
         **({"reports": reports} if out is None else {"output": str(out)}),
     }
     if out is None:
         invocation.emit(result, lambda console: console.print(written(reports, end), end=""))
     else:
         said = f"{len(reports):,} reports by {chosen.name} at epsilon {epsilon}: {out}"
+        said += "\nNot protected: the order of the reports, which is that of the values" if keep_order else ""
         invocation.emit(result, lambda console: console.print(said))
 
 

@@ -1,4 +1,4 @@
-"""`tablewatch remedy`: repair a table that is at risk, and write what is proved."""
+"""`tablewatch remedy`: treat a table that is at risk, write it, and read it again before it is given out."""
 
 import typer
 
@@ -13,7 +13,7 @@ from monitor.commands import (
 )
 
 app = typer.Typer(
-    help="Repair a table that is at risk, and write what is proved.",
+    help="Treat a table that is at risk: the file is read again, and kept only if it passes the limits asked for.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -21,7 +21,10 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Repair a table that is at risk, and write what is proved. The table itself is never changed."""
+    """Treat a table that is at risk: the file is read again, and kept only if it passes the limits asked for.
+
+    The table itself is never changed. Rows are written in random order.
+    """
 
 
 _remedy_generalise.add_to(app)

@@ -1,4 +1,4 @@
-"""Say to a person what was generalised: what is proved first, then the levels and what they cost."""
+"""Print what was generalised: what was found in the file first, then the levels and what they cost."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +14,8 @@ from remedies import Bill
 if TYPE_CHECKING:
     from monitor.treatment.analysis import Compared
 
+READ_AGAIN: Final = "READ AGAIN"
+"""Stands before what was found in the bytes of a file, by which it was kept."""
 _SEARCHED: Final = (
     "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
     "levels chosen for these data say something about them: fix them for the next release with"
@@ -27,6 +29,10 @@ _RARE: Final = (
     "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
     "value tells it of each of them (--l, --t); columns that were not named leave as they are."
 )
+_ORDER: Final = (
+    "Not protected: the order of the rows, which is that of the input (--keep-order). Who has a table in that order\n"
+    "finds each record by its place."
+)
 _DOUBTS: Final = 5
 _NO_K: Final = (
     "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
@@ -37,7 +43,7 @@ _NO_K: Final = (
 def draw_generalisation(
     console: Console, bill: Bill, out: Path, *, named: Sequence[str] = (), compared: "Compared | None" = None
 ) -> None:
-    """Print what was proved of the file, the level of each column, what was lost, and what is not protected."""
+    """Print what was found in the file, the level of each column, what was lost, and what is not protected."""
     figures: Mapping[str, Any] = bill.figures
     draw_proof(console, bill, out)
     console.print(Text(_search(figures)))
@@ -55,10 +61,11 @@ def draw_generalisation(
     if searched:
         fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
         console.print(Text(f"  --levels {visible(fixed)}", "dim"))
+    draw_order(console, bill)
 
 
 def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
-    """Print what was proved of the file, what was left out of it, and what is not protected."""
+    """Print what was found in the file, what was left out of it, and what is not protected."""
     draw_proof(console, bill, out)
     draw_named(console, named)
     if bill.figures["cells"]:
@@ -66,18 +73,26 @@ def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence
         _draw_columns(console, bill, "blanked")
     console.print()
     console.print(Text(_RARE, "dim"))
+    draw_order(console, bill)
 
 
 def draw_coding(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
-    """Print the bounds that hold of the file, what was coded, and what is not protected."""
+    """Print the bounds that were found to hold in the file, what was coded, and what is not protected."""
     limits: Mapping[str, Any] = bill.guarantee.limits
     said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
-    console.print(Text.assemble(("PROVED", "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
+    console.print(Text.assemble((READ_AGAIN, "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
     draw_named(console, named)
     console.print()
     _draw_columns(console, bill, "changed")
     console.print()
     console.print(Text(_NO_K, "dim"))
+    draw_order(console, bill)
+
+
+def draw_order(console: Console, bill: Bill) -> None:
+    """Print that the order of the rows is not protected, where it is that of the input."""
+    if bill.not_protected:
+        console.print(Text(_ORDER, "dim"))
 
 
 def _draw_columns(
@@ -118,12 +133,9 @@ def _bounds(bottom: float | None, top: float | None) -> str:
 
 
 def draw_proof(console: Console, bill: Bill, out: Path) -> None:
-    """Print what holds of the file."""
+    """Print what was found when the file was read again."""
     reached: Mapping[str, Any] = bill.guarantee.reached
-    kept, k = bill.rows - bill.rows_suppressed, int(reached["k"])
-    said = f"  {visible(str(out))}: each of {kept:,} records is alike with at least {others(k)} (k = {k:,})"
-    among = f" in {visible(', '.join(bill.guarantee.columns))}"
-    console.print(Text.assemble(("PROVED", "green"), said, among), soft_wrap=True)
+    draw_k(console, bill, out, bill.guarantee.columns, k=int(reached["k"]))
     for name, found in reached["l"].items():
         console.print(Text(f"  {visible(name)}: l = {found:g} in each group"))
     for name, found in reached["t"].items():
@@ -141,6 +153,13 @@ def draw_proof(console: Console, bill: Bill, out: Path) -> None:
                 "what is missing tells nobody whose values were alike"
             )
         )
+
+
+def draw_k(console: Console, bill: Bill, out: Path, columns: Sequence[str], *, k: int) -> None:
+    """Print the k that was counted in the file, and on which columns."""
+    kept, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
+    said = f"  {visible(str(out))}: k = {k:,} on {among}: each of {kept:,} records is alike with at least {others(k)}"
+    console.print(Text.assemble((READ_AGAIN, "green"), said), soft_wrap=True)
 
 
 def others(k: int) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 from monitor.frame.console import visible
 from monitor.frame.output import count
 from monitor.frame.tables import draw_table
+from monitor.pages.generalisation import draw_order
 from remedies import Bill
 from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._sentence import times
@@ -44,8 +45,9 @@ def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
         console.print(Text(f"What was randomised of a row costs epsilon {cost}; of the whole row nothing holds."))
         console.print(Text("--drop-rest leaves out all columns that are not randomised.", "dim"))
     else:
-        held = f"  {place}: epsilon {figures['epsilon']} for {bill.rows:,} rows"
-        console.print(Text.assemble(("PROVED", "green"), held, _pk(figures["pk"])), soft_wrap=True)
+        held = f"  {place}: by the mechanism, for {bill.rows:,} rows{_pk(figures['pk'])}; read again: every value of "
+        held += "the file is in its declared domain"
+        console.print(Text.assemble((f"EPSILON {figures['epsilon']}", "green"), held), soft_wrap=True)
         console.print(Text(meaning(mechanism)))
     console.print()
     how = "together" if figures["joint"] else "each by itself"
@@ -59,6 +61,7 @@ def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
     )
     console.print()
     console.print(Text(_NOT_PROTECTED, "dim"))
+    draw_order(console, bill)
 
 
 def draw_reconstruction(console: Console, done: "Reconstructed") -> None:

@@ -1,6 +1,6 @@
-"""Say to a person what a remedy did: what is proved first, then what it cost."""
+"""Print what a remedy did: what was found in the file first, then what it cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from monitor.frame.console import visible
 from monitor.frame.tables import draw_table
-from monitor.pages.generalisation import others
+from monitor.pages.generalisation import draw_k, draw_order
 from remedies import Bill
 
 _NOT_PROTECTED: Final = (
@@ -18,11 +18,9 @@ _NOT_PROTECTED: Final = (
 )
 
 
-def draw_bill(console: Console, bill: Bill, out: Path, k: int) -> None:
-    """Print what was proved of the file, and what it cost."""
-    said = f"  {visible(str(out))}: each of {bill.rows:,} records is alike with at least {others(k)} (k = {k:,})"
-    among = f" in {visible(', '.join(bill.guarantee.columns))}"
-    console.print(Text.assemble(("PROVED", "green"), said, among), soft_wrap=True)
+def draw_bill(console: Console, bill: Bill, out: Path, k: int, *, columns: Sequence[str]) -> None:
+    """Print what was found in the file, and what it cost. `k`: by all `columns`, as they were counted."""
+    draw_k(console, bill, out, columns, k=k)
     console.print(Text(_loss(bill.figures)))
     console.print()
     draw_table(
@@ -35,6 +33,7 @@ def draw_bill(console: Console, bill: Bill, out: Path, k: int) -> None:
     )
     console.print()
     console.print(Text(_NOT_PROTECTED, "dim"))
+    draw_order(console, bill)
 
 
 def _cells(bill: Bill) -> tuple[Mapping[str, int], ...]:

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from checks import did_you_mean
+from monitor.treatment.spreadsheet import escape_text, originals
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
 from remedies.differential_privacy._domain import Domain
 from remedies.differential_privacy._epsilon import Loss
+from remedies.differential_privacy._randomise import random_order
 from remedies.generalisation import text_of
 
 if TYPE_CHECKING:
@@ -95,13 +97,27 @@ class People:
 
 
 def written(reports: Sequence[Any], end: str) -> str:
-    """Write reports for a file that ends so."""
+    """Write reports for a file that ends so; in CSV, no value of a domain is one that a spreadsheet runs.
+
+    Raises:
+        Stop: two values of the domain would be one text in a CSV file.
+    """
     if end == ".csv":
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        rows.writerows(one if isinstance(one, list) else [one] for one in reports)
+        originals({one for one in reports if isinstance(one, str)}, column=_NAME)
+        rows.writerows(one if isinstance(one, list) else [_cell(one)] for one in reports)
         return text.getvalue()
     return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in reports)
+
+
+def _cell(report: Any) -> Any:
+    return escape_text(report) if isinstance(report, str) else report
+
+
+def in_random_order(reports: Sequence[Any]) -> list[Any]:
+    """Return the reports in random order: in a sorted file, the place of a report tells the value behind it."""
+    return [reports[place] for place in random_order(len(reports))]
 
 
 def read_reports(text: str, end: str, people: People, oracle: Oracle) -> Any:
@@ -112,10 +128,16 @@ def read_reports(text: str, end: str, people: People, oracle: Oracle) -> Any:
     """
     read = _fields(text, oracle) if end == ".csv" else _lines(text)
     if oracle.name == "GRR":
-        return people.codes(map(text_of, read))
+        escaped = {} if people.domain is None or end != ".csv" else _escaped(people.domain)
+        return people.codes(escaped.get(one, one) for one in map(text_of, read))
     if any(not isinstance(one, list) or any(type(part) is not int for part in one) for one in read):
         raise Misfit(f"the file has lines that are no lists of whole numbers, as reports of {oracle.name} are")
     return read
+
+
+def _escaped(domain: Domain) -> Mapping[str | None, str]:
+    """Return, by text in a CSV file, the value of a domain that it stands for, where they differ."""
+    return dict(originals(map(text_of, domain.declared), column=_NAME).items())
 
 
 def end_of(path: Path) -> str:

@@ -14,7 +14,7 @@ from monitor.releasing.leaving import one_of_each, with_pseudonyms
 from monitor.releasing.linked import crowd_in, reference_of, too_alike
 from monitor.releasing.plan import Kind, Plan
 from monitor.releasing.verdict import judge
-from monitor.treatment.given import read, reading
+from monitor.treatment.given import reading
 from monitor.treatment.output import write_frame
 from monitor.treatment.proved import Written, texts_in
 from monitor.treatment.spreadsheet import escape_frame
@@ -116,7 +116,7 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
         raise NotProved("the file does not have the rows and columns that were written")
     if plan.kind is Kind.RANDOMISED:
-        return _randomised(case, plan, treated, read(place))
+        return _randomised(case, plan, treated, place, draft)
     _check_flat(case, treated.frame)
     verdict = judge(case, place, columns=columns, clock=clock)
     references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
@@ -206,7 +206,8 @@ def _shape(place: Place) -> tuple[int, tuple[str, ...]]:
         return int(row["rows"]), tuple(table.columns)
 
 
-def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame") -> Proof:
+def _randomised(case: Case, plan: Plan, treated: Treated, place: Place, draft: Path) -> Proof:
+    from monitor.treatment.randomised import read_again
     from remedies.differential_privacy import Mechanism
     from remedies.randomise import keep_to_epsilon
 
@@ -223,6 +224,7 @@ def _randomised(case: Case, plan: Plan, treated: Treated, after: "pd.DataFrame")
         )
     mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
     keep_to_epsilon(mechanism, limit)
+    after = read_again(place, mechanism, draft)
     guarantee = remedy.guarantee(mechanism, after)
     return Proof(
         rows=len(after),

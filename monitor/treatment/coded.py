@@ -1,6 +1,7 @@
 """Code the extremes of a table that may be larger than memory: counted where it lives, then written in pieces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from checks import did_you_mean
 from monitor.disclosure.place import Place
 from monitor.treatment.given import changed, distinct_values, pieces_of, reading, schema_of
-from monitor.treatment.output import check_not_read, give_out, row_writer
+from monitor.treatment.output import Leaving, check_not_read, give_out, row_writer
 from monitor.treatment.proved import Written, exact, prove_bounds
-from remedies import Misfit, RowOrder
+from remedies import Misfit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,23 +23,24 @@ if TYPE_CHECKING:
     from sources import Source
 
 
-def code_table(remedy: "Code", place: Place, out: Path, *, drop: Sequence[str] = (), progress: "Progress") -> "Bill":
-    """Write a table whose numbers have no extremes beyond the bounds of a remedy, and prove it on the file.
+def code_table(remedy: "Code", place: Place, leaving: Leaving, *, progress: "Progress") -> "Bill":
+    """Write a table whose numbers have no extremes beyond the bounds of a remedy, and count them in the file again.
 
-    Memory: one piece of rows; of columns of texts also their distinct values. `drop`: columns that do not leave.
+    Memory: one piece of rows, and what `row_writer` holds; of columns of texts also their distinct values.
 
     Raises:
         Misfit: a column is missing, holds what is no number, or cannot hold its bound; or there is no row.
         Stop: the file cannot be read or written, changed while it was read, or the output has numbers beyond a bound.
     """
     began = perf_counter()
-    check_not_read(out, place)
+    check_not_read(leaving.out, place)
     with reading(place) as (source, table):
         rows, distinct = _counted(source, table, remedy)
     remedy.check(distinct, rows)
-    writer = _Writer(place, remedy, rows, drop=drop, progress=progress)
-    guarantee = give_out(out, writer.write, prove_bounds(remedy, lambda: writer.written))
-    return remedy.bill(writer.tally, distinct, guarantee, seconds=perf_counter() - began)
+    writer = _Writer(place, remedy, rows, leaving=leaving, progress=progress)
+    guarantee = give_out(leaving.out, writer.write, prove_bounds(remedy, lambda: writer.written))
+    bill = remedy.bill(writer.tally, distinct, guarantee, seconds=perf_counter() - began)
+    return replace(bill, row_order=leaving.order)
 
 
 def _counted(source: "Source", table: "ir.Table", remedy: "Code") -> "tuple[int, Mapping[str, Distinct]]":
@@ -84,10 +86,10 @@ def _distinct(column: Any, low: Any, high: Any, _: bool, *, with_nan: bool) -> M
 class _Writer:
     """Writes a table as a remedy codes it. `tally`: what it did; `written`: how the file is to be read again."""
 
-    def __init__(self, place: Place, remedy: "Code", rows: int, *, drop: Sequence[str], progress: "Progress") -> None:
+    def __init__(self, place: Place, remedy: "Code", rows: int, *, leaving: Leaving, progress: "Progress") -> None:
         from remedies._tally import Tally
 
-        self._place, self._remedy, self._rows, self._drop, self._progress = place, remedy, rows, drop, progress
+        self._place, self._remedy, self._rows, self._leaving, self._progress = place, remedy, rows, leaving, progress
         self.tally: Tally = Tally(remedy.columns)
         self.written = Written()
 
@@ -99,7 +101,7 @@ class _Writer:
             Stop: it cannot be read, or has not as many rows as it had.
         """
         with reading(self._place) as (source, whole):
-            table = whole.drop(*self._drop)
+            table = whole.drop(*self._leaving.drop)
             pieces = pieces_of(source, table)
             first = next(pieces, None)
             if first is None:
@@ -107,7 +109,7 @@ class _Writer:
             before = schema_of(first, table)
             after = self._schema(before)
             self.written = Written.of(after)
-            with row_writer(draft, after, order=RowOrder.INPUT) as write:
+            with row_writer(draft, after, order=self._leaving.order) as write:
                 piece: pa.Table | None = first
                 while piece is not None:
                     write(self._coded(piece.cast(before), after))

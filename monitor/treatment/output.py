@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -31,6 +32,15 @@ _ROW_GROUP: Final = 100_000
 """Rows that a row group of a Parquet file has at least, but the last."""
 
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The file to write, the columns that are left out of it, and the order of its rows."""
+
+    out: Path
+    drop: Sequence[str] = ()
+    order: RowOrder = RowOrder.RANDOM
 
 
 def check_place(out: Path, *, given: str, force: bool, protected: ProtectedFiles) -> None:

@@ -1,4 +1,4 @@
-"""Prove of a file that was written what a release promises: the engine groups it anew, exactly as it is."""
+"""Read a file again that was written, and compare it with the limits: the engine groups it anew, exactly as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,7 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.target import Subject, Target
+from monitor.treatment.spreadsheet import restore_frame
 from remedies import Misfit, Refused
 from sources import CsvOptions, SourceSpec
 
@@ -211,9 +212,12 @@ def _t(
         Stop: one is too far from it.
     """
     from monitor.treatment.given import count
+    from remedies.generalisation import text_of
     from remedies.generalisation._distances import farthest
 
     counts = count(place, [*columns, name], called=count_name([*columns, name]))
+    if is_csv(place):
+        counts = restore_frame(counts, {name: map(text_of, before.sensitive_values[name])})
     try:
         built = wanted.built(name, before.sensitive_values[name])
         found = farthest(counts, columns, name, distance=wanted.how, reference=before, hierarchy=built)
@@ -222,6 +226,11 @@ def _t(
     if found.above(wanted.t):
         raise not_proved(f"a group is {found.t:.4f} away from the input in '{name}'; {wanted.t} is allowed", columns)
     return {"t": found.t, "t_of_output": found.t_of_output}
+
+
+def is_csv(place: Place) -> bool:
+    """Return whether a table is a CSV file, whose texts may have an apostrophe against spreadsheets."""
+    return (place.target.source.files or "").endswith(".csv")
 
 
 def count_name(columns: Sequence[str]) -> str:

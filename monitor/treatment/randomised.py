@@ -10,6 +10,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import columns_in, read
 from monitor.treatment.output import write_proved
 from monitor.treatment.proved import Written
+from monitor.treatment.spreadsheet import restore_frame
 from remedies import Misfit, RowOrder
 from sources import did_you_mean
 
@@ -28,12 +29,16 @@ ASIDE = ("rows_changed", "cells_changed", "cells_blanked", "cells_filled")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A table, how it is randomised, and which of its columns leave. `limit`: the release's on epsilon."""
+    """A table, how it is randomised, which of its columns leave, and in which order its rows.
+
+    `limit`: the release's on epsilon.
+    """
 
     place: Place
     remedy: "Randomise"
     kept: Sequence[str]
     limit: "Decimal | None" = None
+    order: RowOrder = RowOrder.RANDOM
 
 
 def blind(place: Place) -> Place:
@@ -71,14 +76,14 @@ def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
     from remedies.differential_privacy import Mechanism
 
     try:
-        treated = asked.remedy.apply(read(asked.place, asked.kept), progress=progress)
+        treated = asked.remedy.treat(read(asked.place, asked.kept), order=asked.order, progress=progress)
     except Misfit as error:
         hint = "--other A=VALUE says what NULL and values outside the domain of A are taken for"
         outside = "outside its declared domain" in str(error)
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
     frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, asked.remedy.columns)
-    guarantee = write_proved(frame, out, _prove(asked, mechanism), order=RowOrder.INPUT)
+    guarantee = write_proved(frame, out, _prove(asked, mechanism), order=asked.order)
     return replace(treated.bill, guarantee=guarantee)
 
 
@@ -89,9 +94,23 @@ def _prove(asked: Asked, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]
         if asked.limit is not None:
             keep_to_epsilon(mechanism, asked.limit)
         written = Written().exactly(asked.remedy.columns)
-        return asked.remedy.guarantee(mechanism, read(written.place(draft)))
+        return asked.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism, draft))
 
     return prove
+
+
+def read_again(place: Place, mechanism: "Mechanism", draft: Path) -> "pd.DataFrame":
+    """Read a randomised file, with the values of its domains in the place of the texts that a CSV file has for them.
+
+    Raises:
+        Stop: it cannot be read, or two values of a domain are one in it.
+    """
+    from remedies.generalisation import text_of
+
+    frame = read(place)
+    if draft.suffix != ".csv":
+        return frame
+    return restore_frame(frame, {name: map(text_of, values) for name, values in mechanism.domains.items()})
 
 
 def spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":

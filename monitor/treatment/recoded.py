@@ -1,7 +1,7 @@
 """Recode a table that may be larger than memory: counted where it lives, then written in pieces."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,8 @@ from monitor.clock import Clock
 from monitor.disclosure.place import Place
 from monitor.treatment.enough import enough_on_interrupt
 from monitor.treatment.given import changed, count, pieces_of, reading, schema_of
-from monitor.treatment.output import check_not_read, give_out, row_writer
+from monitor.treatment.output import Leaving, check_not_read, give_out, row_writer
 from monitor.treatment.proved import Written, count_name, prove
-from remedies import RowOrder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,27 +72,26 @@ class Question:
 
 def recode(
     question: Question,
-    out: Path,
+    leaving: Leaving,
     *,
     clock: Clock,
     progress: "Progress",
     look: Callable[[Place], None] | None = None,
-    drop: Sequence[str] = (),
 ) -> "Bill":
-    """Choose what becomes of a table, write it, and prove that its columns together keep what the remedy promises.
+    """Choose what becomes of a table, write it, and check in the file that it keeps the limits of the remedy.
 
-    Memory: the combinations, and one piece of rows. `look`: is shown the file, once it is proved, before it has its
-    name. `drop`: columns that do not leave; none of `question.every`, and none that the remedy looks at.
+    Memory: the combinations, one piece of rows, and what `row_writer` holds. `look`: is shown the file, once it passed,
+    before it has its name. `leaving.drop`: none of `question.every`, and none that the remedy looks at.
 
     Raises:
         Misfit, Refused: as the remedy.
         Stop: the file cannot be read or written, changed while it was read, or the output does not hold it.
     """
-    check_not_read(out, question.place)
+    check_not_read(leaving.out, question.place)
     remedy, frequencies = question.remedy, question.frequencies()
     with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
         chosen = remedy.choose(frequencies, progress=tell)
-    writer = _Writer(question.place, chosen, question.every, drop=drop)
+    writer = _Writer(question.place, chosen, question.every, leaving=leaving)
 
     def looked(draft: Path) -> Mapping[str, Json]:
         reached = prove(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
@@ -101,15 +99,15 @@ def recode(
             look(writer.written.place(draft))
         return reached
 
-    reached = give_out(out, writer.write, looked)
-    return remedy.bill(chosen, remedy.guarantee(reached, question.every))
+    reached = give_out(leaving.out, writer.write, looked)
+    return replace(remedy.bill(chosen, remedy.guarantee(reached, question.every)), row_order=leaving.order)
 
 
 class _Writer:
     """Writes a table as a recoding makes it. `written`: how the file is to be read again."""
 
-    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str], *, drop: Sequence[str]) -> None:
-        self._place, self._recoding, self._every, self._drop = place, chosen.recoding, every, drop
+    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str], *, leaving: Leaving) -> None:
+        self._place, self._recoding, self._every, self._leaving = place, chosen.recoding, every, leaving
         self.written = Written()
 
     def write(self, draft: Path) -> None:
@@ -122,14 +120,14 @@ class _Writer:
 
         rows, before = Rows(self._recoding.frequencies), 0
         with reading(self._place) as (source, whole):
-            table = whole.drop(*self._drop)
+            table = whole.drop(*self._leaving.drop)
             pieces = pieces_of(source, table)
             first = next(pieces, None)
             if first is None:
                 raise changed()
             schema = self._schema(schema_of(first, table))
             self.written = Written.of(schema)
-            with row_writer(draft, schema, order=RowOrder.INPUT) as write:
+            with row_writer(draft, schema, order=self._leaving.order) as write:
                 piece: pa.Table | None = first
                 while piece is not None:
                     before += len(piece)

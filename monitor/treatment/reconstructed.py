@@ -12,7 +12,8 @@ import numpy as np
 from monitor.disclosure.place import Place
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import count
-from monitor.treatment.proved import count_name
+from monitor.treatment.proved import count_name, is_csv
+from monitor.treatment.spreadsheet import restore_frame
 from remedies import Misfit
 from remedies.differential_privacy import Mechanism, Reconstruction, Replacement, reconstruct
 from remedies.generalisation import text_of
@@ -90,6 +91,8 @@ def _counted(place: Place, domains: Mapping[str, Sequence[str]], rows: int) -> "
         raise Misfit(f"the columns have {math.prod(shape):,} cells together, expected at most {_MOST:,}; name fewer")
     called = count_name(list(domains))
     rows_of = count(place, list(domains), called=called)
+    if is_csv(place):
+        rows_of = restore_frame(rows_of, domains)
     counts = np.zeros(shape, dtype=np.int64)
     known: list[dict[str | None, int]] = [
         {text: place for place, text in enumerate(values)} for values in domains.values()

@@ -102,6 +102,18 @@ def originals(texts: Iterable[str | None], *, column: str) -> Mapping[str, str]:
     return changed
 
 
+def restore_frame(frame: "pd.DataFrame", values: Mapping[str, Iterable[str | None]]) -> "pd.DataFrame":
+    """Return a copy of a frame that was read from a CSV file, with the values that its texts stand for.
+
+    `values`: by column, the texts that were written.
+
+    Raises:
+        Stop: two values are one in the file.
+    """
+    changed = {name: originals(texts, column=name) for name, texts in values.items() if name in frame.columns}
+    return frame.assign(**{name: frame[name].replace(dict(one)) for name, one in changed.items() if one})
+
+
 def check_names(names: Iterable[str]) -> None:
     """Check that no column name is one that a spreadsheet would run.
 

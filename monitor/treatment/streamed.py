@@ -1,12 +1,13 @@
 """Microaggregate a file that is larger than memory: it is read twice, and its rows lie on disk in between."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from monitor.clock import SystemClock
 from monitor.disclosure.place import Place
 from monitor.frame.drafts import draft_folder
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.treatment.output import give_out, prove_k, row_writer
+from monitor.treatment.output import Leaving, give_out, prove_k, row_writer
 from monitor.treatment.proved import Written
-from remedies import Bill, Guarantee, Misfit, RowOrder, grouped_by
+from remedies import Bill, Guarantee, Misfit, grouped_by
 from sources import Source, SourceError, open_source
 
 if TYPE_CHECKING:
@@ -32,16 +33,10 @@ LEAST: Final = 768 * 10**6
 """Bytes with which a table can be treated at all: what is loaded takes half of it."""
 _LOADED: Final = 450 * 10**6
 _SWEEPS: Final = 3
+_SHUFFLED: Final = 24
+"""Which part of the memory is rows that wait to be put in random order; permuting them takes three times as much."""
 _EXACT: Final = 2**53
 _ONLY_IN_MEMORY: Final = ("ordinal", "nominal", "weights", "budget")
-
-
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """The file to write, and the columns that are left out of it."""
-
-    out: Path
-    drop: Sequence[str] = ()
 
 
 def bytes_in(said: str) -> int:
@@ -84,8 +79,8 @@ def treat_file(
 ) -> Bill:
     """Write a file, with `memory` bytes at most, in which `every` column together is k-anonymous.
 
-    While it runs, the folder of `out` holds 16 bytes for each cell of the columns and 32 for each row, in a folder that
-    only its owner can read.
+    While it runs, the folder of `out` holds 16 bytes for each cell of the columns and 32 for each row, and all columns
+    once more if the rows come out in random order, in a folder that only its owner can read.
 
     Raises:
         Misfit: a column is not numeric or has missing values, or there are fewer than k rows.
@@ -107,13 +102,15 @@ def treat_file(
             most = _most(memory, columns=len(kinds), k=remedy.k)
             work = OutOfCore(folder, kinds, remedy.k, most=most, seed=remedy.seed, sweeps=sweeps)
             work.group(_blocks(source, table, remedy.columns), progress=progress)
-            names = (remedy.columns, every)
-            reached = give_out(out, lambda draft: _write(source, table, work, names, draft), prove)
+            how = {"order": leaving.order, "memory": memory // _SHUFFLED}
+            write = partial(_write, _Reading(source, table), work, (remedy.columns, every), how=how)
+            reached = give_out(out, write, prove)
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
     except OSError as error:
         raise _refused(f"'{out.parent}' cannot be written: {error.strerror}", "make room there") from None
-    return _bill(remedy, work, every, reached, seconds=monotonic() - begun, sweeps=sweeps)
+    bill = _bill(remedy, work, every, reached, seconds=monotonic() - begun, sweeps=sweeps)
+    return replace(bill, row_order=leaving.order)
 
 
 def _most(memory: int, *, columns: int, k: int) -> int:
@@ -160,20 +157,35 @@ def _numbers(cells: "pa.Array", name: str) -> "Floats":
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """An open source, and the table in it."""
+
+    source: Source
+    table: "ir.Table"
+
+
 def _write(
-    source: Source, table: "ir.Table", work: "OutOfCore", names: tuple[Sequence[str], Sequence[str]], draft: Path
+    reading: _Reading,
+    work: "OutOfCore",
+    names: tuple[Sequence[str], Sequence[str]],
+    draft: Path,
+    *,
+    how: Mapping[str, Any],
 ) -> None:
     """Read all columns again, and write them with what was found in the place of the treated ones.
 
-    `names`: the treated columns, and all that are proved; of these the others have one zero, without a sign.
+    `names`: the treated columns, and all that are grouped by; of these the others have one zero, without a sign.
+    `how`: order and memory of `row_writer`.
     """
     import pyarrow as pa
 
     columns, every = names
+    source, table = reading.source, reading.table
     schema = table.schema().to_pyarrow()
     others = [schema.get_field_index(name) for name in every if name not in columns]
     given_out = _Rows(work.rows())
-    with row_writer(draft, schema, order=RowOrder.INPUT) as write:
+    with row_writer(draft, schema, **how) as write:
         for piece in source.columns(source.compile(table)):
             whole = [column.arrow().cast(field.type) for column, field in zip(piece, schema, strict=True)]
             for first in range(0, len(whole[0]), work.handful):

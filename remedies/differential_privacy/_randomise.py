@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 INDEX: Final = "(index)"
 """How the index is named among what leaves unchanged."""
+ORDER: Final = "(order of rows)"
+"""How the order of the rows is named there."""
 _LARGEST: Final = 2**62
 """More cells than this have no number of 64 bits."""
 
@@ -62,6 +64,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     joint: bool = False,
     others: Mapping[str, object] | None = None,
     rows_per_unit: int = 1,
+    keep_order: bool = False,
 ) -> Randomised:
     """Give a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
 
@@ -72,7 +75,8 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     Two values are the same if their texts are (`text_of`: 17 and 17.0). A randomised column has the type of its
     declared domain and not of what was there, since a type may tell of a single row (a float column: somebody is
     missing). The index stays; one that is not 0, 1, 2 ... counts as a column that leaves unchanged. Where nothing
-    leaves unchanged, **rows come out in random order**: in a sorted table, a place tells of values.
+    leaves unchanged, **rows come out in random order**: in a sorted table, a place tells of values. Else the frame
+    keeps its order, which is not protected: shuffle it before it is given out.
 
     Args:
         table: any frame.
@@ -84,12 +88,13 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
         joint: see above.
         others: by column, the value of its domain that NULL and values outside the domain are taken for.
         rows_per_unit: how many rows one person has at most.
+        keep_order: rows come out in the table's order, which then counts as something that leaves unchanged.
 
     Raises:
         Misfit: a column is not there, a declaration makes no sense, or a column without a value in `others` has NULL
             or values outside its domain (counted, never shown). Nothing is drawn then.
     """
-    asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit)
+    asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
     read = [Domain.read(name, values, others or {}) for name, values in domains.items()]
     _check(asked, read, others or {})
     cells = [math.prod(one.size for one in read)] if joint else [one.size for one in read]
@@ -132,6 +137,7 @@ class _Asked:
     retention: Retention | Mapping[str, Retention] | None
     joint: bool = field(kw_only=True)
     rows_per_unit: int = field(kw_only=True)
+    keep_order: bool = field(kw_only=True)
 
 
 def _check(asked: _Asked, domains: Sequence[Domain], others: Mapping[str, object]) -> None:
@@ -194,6 +200,8 @@ def _mechanism(
     unchanged = tuple(str(column) for column in asked.table.columns if column not in named)
     if not _is_count(asked.table.index):
         unchanged = (INDEX, *unchanged)
+    if asked.keep_order:
+        unchanged = (ORDER, *unchanged)
     return Mechanism(
         domains={one.name: one.declared for one in domains},
         ranges={one.name: (*one.range.range, one.range.width) for one in domains if one.range is not None},

@@ -19,8 +19,9 @@ from monitor.frame.problem import ExitCode, Stop
 from monitor.target import Subject, Target
 from monitor.treatment.coded import code_table
 from monitor.treatment.given import reading
+from monitor.treatment.output import Leaving
 from monitor.treatment.recoded import Question, recode
-from remedies import Bill
+from remedies import Bill, RowOrder
 from remedies._recoded import Recodes
 from remedies.code import Code
 from remedies.generalise import Generalise
@@ -36,7 +37,8 @@ def _file(path: Path) -> Place:
 
 def _recode(place: Place, remedy: Recodes, out: Path) -> Bill:
     question = Question.of(place, remedy, remedy.columns)
-    return recode(question, out, clock=SystemClock(), progress=lambda _: None)
+    leaving = Leaving(out, order=RowOrder.INPUT)
+    return recode(question, leaving, clock=SystemClock(), progress=lambda _: None)
 
 
 def _generalise(**changes: Any) -> Generalise:
@@ -68,7 +70,7 @@ def test_a_table_that_changed_between_two_readings_is_not_given_out(change: str,
     question = Question.of(_file(path), _generalise(), ("age",))
     path.write_text({"value": "age\n" + "99\n" * 9, "rows": "age\n" + "30\n" * 8, "nothing left": "age\n"}[change])
     with pytest.raises(Stop, match="not what it was when it was first read") as caught:
-        recode(question, tmp_path / "out.csv", clock=SystemClock(), progress=lambda _: None)
+        recode(question, Leaving(tmp_path / "out.csv"), clock=SystemClock(), progress=lambda _: None)
     assert caught.value.code is ExitCode.NOT_EVALUATED
     assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
 
@@ -144,7 +146,8 @@ def test_coding_in_pieces_is_coding_at_once(form: str, end: str, tmp_path: Path)
         {"top": {"age": 80, "pay": "100.5", "text": 40}, "bottom": {"age": 5, "text": 5}, "as": form}
     )
     out = tmp_path / f"out.{end}"
-    bill = code_table(remedy, _file(tmp_path / "in.parquet"), out, progress=lambda _: None)
+    leaving = Leaving(out, order=RowOrder.INPUT)
+    bill = code_table(remedy, _file(tmp_path / "in.parquet"), leaving, progress=lambda _: None)
     wanted = remedy.apply(pq.read_table(tmp_path / "in.parquet").to_pandas(types_mapper=pd.ArrowDtype))
     assert bill.information_lost == pytest.approx(wanted.bill.information_lost)
     assert (bill.rows, bill.rows_changed, bill.cells_changed) == (LARGE, *_changes(wanted.bill))
@@ -171,6 +174,7 @@ def test_a_table_that_grew_is_not_coded(tmp_path: Path, monkeypatch: pytest.Monk
         path.write_text("age\n" + "30\n" * 10, encoding="utf-8")
 
     monkeypatch.setattr(Code, "check", grows)
+    leaving = Leaving(tmp_path / "out.csv")
     with pytest.raises(Stop, match="not what it was when it was first read"):
-        code_table(Code.model_validate({"top": {"age": 5}}), _file(path), tmp_path / "out.csv", progress=lambda _: None)
+        code_table(Code.model_validate({"top": {"age": 5}}), _file(path), leaving, progress=lambda _: None)
     assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
