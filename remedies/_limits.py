@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from remedies.generalisation._criteria import Criterion
     from remedies.generalisation._frequencies import Frequencies
 
-_SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(%?)")
+_SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+/[1-9][0-9]*) ?(%?)")
 
 
 def _share(said: object) -> object:
-    """Read `2%` or `0.02`."""
+    """Read `2%`, `0.02` or `2/100`."""
     found = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
     return said if found is None else float(Fraction(found[1]) / (100 if found[2] else 1))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from remedies.generalisation._spell import texts_of
 Whole = npt.NDArray[np.int64]
 Breaks: TypeAlias = Callable[[ClassPairs], npt.NDArray[np.bool_]]
 """Says of each class whether it breaks a criterion."""
+
+_ROUNDING: Final = Fraction(4, 2**52)
+"""Four units in the last place of a float, in parts of it."""
 
 
 class Criterion(Protocol):
@@ -144,14 +147,19 @@ def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole
 
 
 def rows_of(limit: float, rows: int) -> int:
-    """Give how many rows a share is, exactly as the decimal is read: 0.29 of 100 rows are 29.
+    """Return how many rows a share is, exactly as the decimal is read: 0.29 of 100 rows are 29.
+
+    A share that floating point left within four units in the last place of a whole number of rows is that number: 2/12
+    of 12 rows are 2, although the float 2/12 is below it, and so are 1 - 0.9 of 10 rows one row.
 
     Raises:
         ValueError: the share is not from 0 to below 1.
     """
     if not 0 <= limit < 1:
         raise ValueError(f"the suppression limit is {limit}; expected a share of the rows, from 0 to below 1")
-    return int(Fraction(repr(float(limit))) * rows)
+    exact = Fraction(repr(float(limit))) * rows
+    nearest = round(exact)
+    return nearest if nearest < rows and abs(nearest - exact) <= nearest * _ROUNDING else int(exact)
 
 
 def check_k(frequencies: Frequencies, k: int) -> None:

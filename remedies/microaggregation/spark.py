@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import shake_256
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from checks import did_you_mean
 from remedies._errors import Misfit
 from remedies._numbers import Floats
+from remedies.differential_privacy._bytes import operating_system_bytes
 from remedies.microaggregation._cells import joined
 from remedies.microaggregation._input import group_size, whole
 from remedies.microaggregation._labels import canonical
@@ -33,6 +35,7 @@ _KINDS: Final = {"tinyint": "i1", "smallint": "i2", "int": "i4", "bigint": "i8",
 _PARTS: Final = 16  # into which a cell can be split that holds far more than its share
 _RECORDS: Final = 20_000  # of a cell, unless k asks for more
 _EXACT: Final = 2**53
+_SECRET: Final = 32  # bytes
 
 
 def microaggregate(
@@ -48,13 +51,17 @@ def microaggregate(
 
     Mean and standard deviation, a sample and the records of each cell are asked at once; the rest runs when the result
     is used, and again each time it is used: write it, or cache it. Nothing else comes to the driver. Each stage is one
-    shuffle of the whole table: one to group the records of each cell, and one for each sweep, to which whole groups
-    travel. A cell lies in the memory of one task.
+    shuffle of the whole table: one to group the records of each cell, one for each sweep, to which whole groups travel,
+    and one that puts the rows in random order. A cell lies in the memory of one task.
 
-    The same rows, k, seed, sweeps and cells give the same rows, whatever their order and partitioning, on machines of
-    the same kind. Sums of floats depend on the order of partitions in their last digits, which are rounded away before
-    they are used. On workers of several kinds a task that is repeated may give other groups; write the result of such
-    a cluster once. The rows must not change while they are read: a frame of `rand()` has to be written first.
+    The order comes from keys of 128 bits that are derived from bytes of the operating system, drawn once for each call,
+    and from where a record lies in its cell: a task that is repeated gives the same keys, so that no row is lost.
+
+    The same rows, k, seed, sweeps and cells give the same rows, each time in another order, whatever the order and
+    partitioning of the input, on machines of the same kind. Sums of floats depend on the order of partitions in their
+    last digits, which are rounded away before they are used. On workers of several kinds a task that is repeated may
+    give other groups; write the result of such a cluster once. The rows must not change while they are read: a frame of
+    `rand()` has to be written first.
 
     Args:
         frame: columns that are not named are not touched, and may be of any type that Arrow has.
@@ -65,7 +72,7 @@ def microaggregate(
         cells: how many, rounded up to a power of two; by default as many as hold 20,000 rows each, or 200 k.
 
     Returns:
-        The same columns and types, the rows in no particular order. Whole numbers are rounded half to even.
+        The same columns and types, the rows in random order. Whole numbers are rounded half to even.
 
     Raises:
         Misfit: a column is missing or of another type, has NULL, NaN or infinite values, or k or an option does not
@@ -85,19 +92,22 @@ def microaggregate(
     keyed = plain.withColumn("hash", sql.xxhash64(*_hashable(plain))).withColumn("group", sql.lit(0).cast("bigint"))
     sample = _sample(keyed, at, min(rows, max(2_048, SAMPLE * 2**depth)))
     scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=dice)
-    work = _Work(
-        scheme, size, dice, tuple(at), tuple(kinds), tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
-    )
+    homes = tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
+    work = _Work(scheme, size, dice, tuple(at), tuple(kinds), homes, operating_system_bytes(_SECRET))
     placed = keyed.withColumn("cell", sql.lit(0).cast("bigint"))
     placed = placed.mapInArrow(work.place, placed.schema)
     for stage in range(rounds + 1):
         placed = placed.groupBy("cell").applyInArrow(work.stage(stage, placed.schema), placed.schema)
-    return placed.drop("hash", "group", "cell").toDF(*frame.columns)
+    mixed = placed.repartition("hash", "group").sortWithinPartitions("hash", "group")  # by now, the random keys
+    return mixed.drop("hash", "group", "cell").toDF(*frame.columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Work:
-    """What is sent to the tasks. `homes`: for each stage, the cell to which each part of a cell belongs."""
+    """What is sent to the tasks. `homes`: for each stage, the cell to which each part of a cell belongs.
+
+    `secret`: the bytes from which the random keys are derived.
+    """
 
     scheme: Scheme
     k: int
@@ -105,6 +115,7 @@ class _Work:
     at: tuple[int, ...]
     kinds: tuple[str, ...]
     homes: tuple[Whole, ...]
+    secret: bytes
 
     def place(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Give records with the cell of the first stage."""
@@ -139,7 +150,7 @@ class _Work:
         if number + 1 == len(self.homes):
             for column, kind, cells in zip(self.at, self.kinds, replaced(values, labels, self.kinds).T, strict=True):
                 table = table.set_column(column, table.schema.field(column), pa.array(cells.astype(kind)))
-            return table
+            return self._with_keys(table)
         lead = prints[np.unique(labels, return_index=True)[1]][labels]  # of the group's first record
         cell = travel(points, labels, self.scheme.trees[number + 1])
         home = self.homes[number + 1][cell * _PARTS + lead % _PARTS]
@@ -147,6 +158,16 @@ class _Work:
         places = {name: table.schema.get_field_index(name) for name in ("group", "cell")}
         table = table.set_column(places["group"], "group", pa.array(group))
         return table.set_column(places["cell"], "cell", pa.array(home))
+
+    def _with_keys(self, table: pa.Table) -> pa.Table:
+        """Replace hash and group by a random key of 128 bits: together they sort the rows of all cells at random."""
+        import pyarrow as pa
+
+        cell = int(_column(table, "cell")[0])
+        drawn = shake_256(self.secret + cell.to_bytes(8, "little", signed=True)).digest(16 * len(table))
+        for name, key in zip(("hash", "group"), np.frombuffer(drawn, np.int64).reshape(-1, 2).T, strict=True):
+            table = table.set_column(table.schema.get_field_index(name), name, pa.array(key.copy()))
+        return table
 
 
 def _named(frame: DataFrame, columns: Sequence[str]) -> tuple[str, ...]:

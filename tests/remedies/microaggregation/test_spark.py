@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks._donors import donors
 from remedies import Misfit
@@ -62,6 +63,23 @@ def test_other_columns_and_all_types_are_kept(people: Any) -> None:
     others = [name for name in people.columns if name not in COLUMNS]
     assert _by_name(treated.select(others)) == _by_name(people.select(others))
     assert _by_name(treated) != _by_name(people)
+
+
+def test_the_order_of_the_input_is_not_in_the_output(spark_session: Any) -> None:
+    """Rows that were sorted come out in random order, in another one each time, and as the same rows in all of them."""
+    frame = spark_session.range(2_000).selectExpr("id", "cast(id * 7919 % 1009 as int) as age").repartition(1)
+    treated = spark.microaggregate(frame.sort("id"), ["age"], 3, cells=4, sweeps=1)
+    orders = [[row["id"] for row in treated.collect()]]
+    orders += [[row["id"] for row in treated.collect()]]
+    orders += [[row["id"] for row in spark.microaggregate(frame, ["age"], 3, cells=4, sweeps=1).collect()]]
+    assert orders[0] == orders[1] != orders[2]
+    for order in (orders[0], orders[2]):
+        assert sorted(order) == list(range(2_000))
+        assert (np.asarray(order) == np.arange(2_000)).sum() <= 12
+        assert stats.spearmanr(order, np.arange(2_000)).pvalue > 1e-9
+        assert stats.spearmanr(order[1:], order[:-1]).pvalue > 1e-9
+        ages = np.asarray(order) * 7919 % 1009
+        assert stats.spearmanr(ages, np.arange(2_000)).pvalue > 1e-9
 
 
 def test_the_partitioning_does_not_matter(people: Any) -> None:
