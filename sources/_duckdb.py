@@ -9,6 +9,7 @@ files, or to the write-ahead log beside a database file) is closed by running no
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import PurePath
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ _AS_ARROW: Final = _WHOLE | {
     *("boolean", "float", "double", "decimal", "varchar", "blob", "date", "timestamp", "timestamp with time zone")
 }
 """Types of which Arrow's values are those that DuckDB gives."""
+_RESERVED: Final = {"", "main", "memory", "system", "temp"}
 _NO_EXTENSIONS: Final = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
@@ -41,9 +43,12 @@ class DuckdbSource(EngineSource):
     _deadline: Deadline | None = None
 
     def _connect(
-        self, closing: ExitStack, *, database: str = ":memory:", paths: Sequence[str] = (), folder: str | None = None
+        self, closing: ExitStack, *, database: str | None = None, paths: Sequence[str] = (), folder: str | None = None
     ) -> SQLBackend:
         """Open a database that may read `paths` and what is in `folder`, and nothing else.
+
+        A `database` is attached to one in memory of our own: DuckDB opens a file once per process, with one set of
+        settings for all, and after the lock below nobody could open it a second time.
 
         Raises:
             duckdb.Error: it cannot be opened so.
@@ -52,11 +57,12 @@ class DuckdbSource(EngineSource):
         limits = {"memory_limit": self._spec.memory_limit, "temp_directory": spill}
         if self._spec.threads is not None:
             limits["threads"] = str(self._spec.threads)
-        read_only = database != ":memory:"
-        self._connection = duckdb.connect(database, read_only=read_only, config={**_NO_EXTENSIONS, **limits})
+        self._connection = duckdb.connect(":memory:", config={**_NO_EXTENSIONS, **limits})
         closing.callback(self._connection.close)
         closing.callback(self._connection.interrupt)  # after Ctrl-C a query goes on in DuckDB's threads: close waits
         self._connection.execute("SET enable_progress_bar = false")  # without a script it would be written to stdout
+        if database is not None:
+            self._attach(database)
         backend = ibis.duckdb.from_connection(self._connection)  # sets the time zone to UTC
         if paths:
             self._connection.execute("SET allowed_paths = ?", [list(paths)])
@@ -65,6 +71,16 @@ class DuckdbSource(EngineSource):
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
         return backend
+
+    def _attach(self, database: str) -> None:
+        """Attach a file under the name that its views know it by, and make it the current database."""
+        name = PurePath(database).name.partition(".")[0]
+        if name.casefold() in _RESERVED:  # DuckDB calls such a file so, too
+            name = f"{name}_db"
+        place = database.replace("'", "''")
+        quoted = '"' + name.replace('"', '""') + '"'
+        self._connection.execute(f"ATTACH '{place}' AS {quoted} (READ_ONLY)")
+        self._connection.execute(f"USE {quoted}")
 
     def _run(self, sql: str) -> Rows:
         cursor = self._execute(sql)

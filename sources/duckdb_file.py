@@ -53,8 +53,8 @@ class DuckdbFile(DuckdbSource):
             who = f"process {holder[1]}" if holder else "another process"
             text = f"'{path.name}' is held open for writing by {who}; expected that its owner closes it between writes"
             return Unreachable(self._says(text, error))
-        if isinstance(error, duckdb.ConnectionException):
-            text = f"'{path.name}' is open in this process with other settings; close that connection first"
+        if isinstance(error, (duckdb.BinderException, duckdb.ConnectionException)):
+            text = f"'{path.name}' is open for writing in this process; close that connection first"
             return Unreachable(self._says(text, error))
         if "Permission denied" in str(error):
             return PermissionDenied(self._says(f"'{path.name}' may not be read by this account", error))

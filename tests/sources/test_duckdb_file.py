@@ -4,15 +4,17 @@ import subprocess
 import sys
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import duckdb
 import pytest
 
-from sources import PermissionDenied, SourceSpec, TimedOut, Unreachable, open_source
+from sources import PermissionDenied, QueryFailed, SourceSpec, TimedOut, Unreachable, open_source
 from sources._contract import Source
 
 # the first three blocks of a file written by DuckDB 2.0.0: its headers
@@ -97,10 +99,10 @@ def test_a_file_that_its_owner_lets_go_is_waited_for(shop: Path, monkeypatch: py
 
 
 def test_a_file_that_this_process_writes_is_unreachable(shop: Path) -> None:
-    """DuckDB shares a file within a process only between equal settings."""
+    """DuckDB opens a file once per process for writing; nobody reads beside that."""
     with (
         duckdb.connect(str(shop)),
-        pytest.raises(Unreachable, match="is open in this process with other settings"),
+        pytest.raises(Unreachable, match="is open for writing in this process"),
     ):
         source_of(shop).__enter__()
 
@@ -169,3 +171,44 @@ def test_a_url_without_a_file_is_told(shop: Path, url: str) -> None:
     source = open_source(SourceSpec("shop", shop.parent, url=url))
     with pytest.raises(Unreachable, match="its URL names no file; expected duckdb:///FOLDER/FILE"):
         source.__enter__()
+
+
+def test_two_sources_on_one_file_are_read_at_once(shop: Path) -> None:
+    """Each has its own settings and its own lock, whoever opens or closes first, in threads too."""
+    specs = [
+        SourceSpec(name, shop.parent, url="duckdb:///shop.duckdb", memory_limit=limit, threads=threads)
+        for name, limit, threads in (("utc", "1GB", 1), ("tokyo", "512MB", 2), ("again", "1GB", 1))
+    ]
+
+    def count(spec: SourceSpec) -> list[int]:
+        counts = []
+        for _ in range(5):
+            with open_source(spec) as source:
+                [row] = source.fetch(source.compile(source.table("orders").count().name("n")))
+                counts.append(row["n"])
+        return counts
+
+    with open_source(specs[0]) as first:
+        with open_source(specs[1]) as second, pytest.raises(QueryFailed):
+            second.fetch("SET threads = 4")
+        assert first.tables() == open_names(specs[2])
+        with ThreadPoolExecutor(3) as threads:
+            assert len({tuple(counts) for counts in threads.map(count, specs)}) == 1
+        assert first.fetch("SELECT count(*) AS n FROM shop.main.orders") == [{"n": count(specs[1])[0]}]
+
+
+def open_names(spec: SourceSpec) -> Sequence[str]:
+    """Return the names of a source's tables."""
+    with open_source(spec) as source:
+        return source.tables()
+
+
+@pytest.mark.parametrize("name", ["main", "memory", "temp", "system", "it's", 'a"b', "x.y"])
+def test_any_name_of_a_database_file_is_read(tmp_path: Path, name: str) -> None:
+    """Also names that DuckDB has for databases of its own, and those with quotes and dots."""
+    with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS id; CREATE VIEW v AS SELECT id FROM t")
+    url = f"duckdb:///{quote(name)}.duckdb"
+    with open_source(SourceSpec("s", tmp_path, url=url)) as source:
+        assert source.tables() == ["t", "v"]
+        assert source.fetch("SELECT id FROM v") == [{"id": 1}]
