@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
-from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, each_once, order_of, told
+from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, each_once, order_of, told, with_uniqueness
 from monitor.commands._risk_verdict import limits_in_words, names_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -71,6 +71,7 @@ def code(
         "seconds": bill.figures["seconds"],
         "bill": bill.as_json(),
     }
+    result = with_uniqueness(result, out, remedy.columns, invocation)
     invocation.emit(result, lambda console: draw_coding(console, bill, out, named=named))
 
 

@@ -21,6 +21,7 @@ from monitor.commands._remedy_words import (
     order_of,
     result_of,
     told,
+    with_uniqueness,
 )
 from monitor.commands._risk_verdict import names_in, number_in, pairs_in
 from monitor.frame.output import Invocation
@@ -109,6 +110,7 @@ def generalise(
         "warnings": doubts,
         "analysis": None if compared is None else compared.as_json(),
     }
+    result = with_uniqueness(result, out, meant.every, invocation)
 
     def draw(console: "Console") -> None:
         draw_doubts(console, doubts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers, dropped
-from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, note_compiling, order_of, told
+from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, note_compiling, order_of, told, with_uniqueness
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -167,6 +167,7 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
         "lower_bound": bill.figures["lower_bound"],
         "bill": bill.as_json(),
     }
+    result = with_uniqueness(result, out, every, invocation)
     invocation.emit(result, lambda console: draw_bill(console, bill, out, reached, columns=every))
 
 

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._remedy_words import Force, Given, KeepOrder, Out, each_once, order_of, release_of, told
+from monitor.commands._remedy_words import (
+    Force,
+    Given,
+    KeepOrder,
+    Out,
+    each_once,
+    order_of,
+    release_of,
+    told,
+    with_uniqueness,
+)
 from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -100,7 +110,8 @@ def randomise(
     asked = _asked(place, remedy, found, drop=names_in(drop), drop_rest=drop_rest)
     asked = replace(asked, order=order_of(kept=keep_order))
     bill = told("randomise", lambda tell: randomise_into(asked, out, tell))
-    invocation.emit(_result(given, out, bill), lambda console: draw_randomisation(console, bill, out))
+    result = with_uniqueness(_result(given, out, bill), out, remedy.columns, invocation)
+    invocation.emit(result, lambda console: draw_randomisation(console, bill, out))
 
 
 def _remedy(

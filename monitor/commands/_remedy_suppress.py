@@ -20,6 +20,7 @@ from monitor.commands._remedy_words import (
     order_of,
     result_of,
     told,
+    with_uniqueness,
 )
 from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
@@ -83,4 +84,5 @@ def suppress(
     clock, leaving = SystemClock(), Leaving(out, meant.drop, order_of(kept=keep_order))
     bill = told("suppress", lambda tell: recode(question, leaving, clock=clock, progress=tell))
     result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
+    result = with_uniqueness(result, out, meant.every, invocation)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))

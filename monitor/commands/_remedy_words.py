@@ -127,6 +127,26 @@ def result_of(
     }
 
 
+def with_uniqueness(
+    result: dict[str, Any], out: Path, treated: Sequence[str], invocation: Invocation
+) -> dict[str, Any]:
+    """Return the result of a remedy with what the columns that it did not treat tell of single records.
+
+    `out` is read once more, by DuckDB; what is found is also said to a person.
+    """
+    from monitor.disclosure.uniqueness import find_uniqueness
+    from monitor.frame.console import visible
+    from monitor.treatment.given import columns_in
+    from monitor.treatment.proved import Written
+
+    place = Written().place(out)
+    found = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
+    if not invocation.as_json:
+        for said in found.warnings():
+            invocation.note(f"warning: {visible(said)}")
+    return {**result, "uniqueness": found.as_json()}
+
+
 def release_of(place: "Place", name: str | None, invocation: Invocation) -> "Release | None":
     """Give the release that is named, else the only one of the table, if there is one.
 

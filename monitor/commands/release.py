@@ -52,7 +52,9 @@ def assess(ctx: typer.Context, name: Name) -> None:
         found = assess_release(decisions)
     invocation.emit(
         found.to_json(),
-        lambda console: draw_verdict(console, word=found.word, why=found.why, found=found.assessment),
+        lambda console: draw_verdict(
+            console, word=found.word, why=found.why, found=found.assessment, warnings=found.warnings
+        ),
     )
     raise Stop(found.exit_code)
 

@@ -39,6 +39,9 @@ class Limits(Section):
     sampling_fraction: Annotated[float, Ge(1e-9), Le(1)] = Field(
         1.0, description="Which share of the population the table is a sample of; 1, all of it, is the strictest."
     )
+    unclassified_uniqueness: Annotated[float, Ge(0), Le(1)] | None = Field(
+        None, description="Share of the records that a column called 'other' may identify alone, at most."
+    )
     epsilon: WrittenLoss | None = Field(
         None, description="Most that a randomised table or noisy answers may cost; needed to give these out."
     )

@@ -19,12 +19,16 @@ _COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "e
 _NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of anonymity, and no statement of law."
 
 
-def draw_verdict(console: Console, *, word: str, why: str, found: Assessment | None) -> None:
+def draw_verdict(
+    console: Console, *, word: str, why: str, found: Assessment | None, warnings: Sequence[str] = ()
+) -> None:
     """Print the verdict first, then what it rests on."""
     console.print(Text.assemble((word.upper(), _COLOURS[word]), f": {visible(why)}"), soft_wrap=True)
     if found is not None:
         console.print()
         draw_assessment(console, found)
+    for said in warnings:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
 
 
 def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Callable[[str], str]) -> None:
@@ -51,6 +55,9 @@ def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Ca
     for one in tables:
         if one.why:
             console.print(Text(f"  {visible(one.name)}: {visible(one.why)}", "dim"), soft_wrap=True)
+    loose = dict.fromkeys(said for one in tables for said in one.warnings)
+    for said in loose:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
     _draw_changes(console, tables)
     _draw_answers(console, [one for one in found.tried if one.status == ANSWERS])
     console.print()

@@ -1,10 +1,13 @@
 """Judge the table of a release now, remember it as the daemon would, and say how the release stands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from checks import ColumnClass, Status
+from monitor.config._releases import FREE_VALUES, has_free_values
 from monitor.disclosure.assess import Assessment, Question
+from monitor.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.figures.health import states_of
 from monitor.figures.releases import ReleaseState, ReleaseWord, releases_of
 from monitor.frame.problem import ExitCode, Stop
@@ -23,6 +26,13 @@ class Assessed:
 
     state: ReleaseState
     assessment: Assessment | None
+    uniqueness: Uniqueness | None = None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Return what a person should know beside the verdict."""
+        free = [FREE_VALUES] if has_free_values(self.state.release) else []
+        return free if self.uniqueness is None else [*free, *self.uniqueness.warnings()]
 
     @property
     def word(self) -> str:
@@ -60,6 +70,8 @@ class Assessed:
             "exit_code": int(self.exit_code),
             **self.state.to_json(),
             "why": self.why,
+            "warnings": list(self.warnings),
+            "uniqueness": None if self.uniqueness is None else self.uniqueness.as_json(),
             "results": [
                 {
                     "check_id": one.check_id,
@@ -100,7 +112,12 @@ def assess_release(decisions: Decisions) -> Assessed:
         states = releases_of(project, view, states_of(project, view, project.config.tables))
     state = next(one for one in states if one.name == case.name)
     question = Question(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
-    return Assessed(state, Assessment(case.release.table, question, found) if found else None)
+    loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
+    try:
+        uniqueness = find_uniqueness(case.place, loose)
+    except Stop:  # a table that cannot be read: its checks say so
+        uniqueness = None
+    return Assessed(state, Assessment(case.release.table, question, found) if found else None, uniqueness)
 
 
 def _of_others(decisions: Decisions) -> set[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from checks import Json
+from monitor.config._releases import FREE_VALUES, has_free_values
+from monitor.disclosure.uniqueness import Uniqueness
 from monitor.releasing.case import Case
 from monitor.releasing.exposure import NOT_COMPARED, Compared
 from monitor.releasing.plan import Plan
@@ -25,6 +27,8 @@ class Findings:
     lost: Mapping[str, float]
     epsilon: str | None = None
     compared: Compared = NOT_COMPARED
+    uniqueness: Uniqueness | None = None
+    mixed: Json = None
 
 
 def certificate(
@@ -60,9 +64,16 @@ def certificate(
         "approval_note": None if approval is None else approval.note,
         "expires_at": None if found.until is None else found.until.isoformat(),
         **findings.compared.as_json(),
+        "uniqueness": None if findings.uniqueness is None else findings.uniqueness.as_json(),
+        "suppressed_to_hide_why": findings.mixed,
+        "warnings": [*([FREE_VALUES] if has_free_values(release) else []), *_loose(findings)],
         "digest": case.digest,
         "table_state": found.state,
     }
+
+
+def _loose(findings: Findings) -> list[str]:
+    return [] if findings.uniqueness is None else list(findings.uniqueness.warnings())
 
 
 def _parameters(plan: Plan) -> Json:

@@ -59,6 +59,8 @@ class Tried:
     noise: Sequence[Json] = ()
     seconds: float | None = None
     command: str | None = None
+    uniqueness: Json = None
+    warnings: Sequence[str] = ()
 
     @property
     def mean_loss(self) -> float | None:
@@ -84,6 +86,7 @@ class Tried:
             "noise": list(self.noise),
             "seconds": self.seconds,
             "command": self.command,
+            "uniqueness": self.uniqueness,
         }
 
 
@@ -188,6 +191,8 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
         perf_counter() - begun,
         reached=reached,
         epsilon=proof.epsilon,
+        uniqueness=None if proof.uniqueness is None else proof.uniqueness.as_json(),
+        warnings=() if proof.uniqueness is None else tuple(proof.uniqueness.warnings()),
         changes=_changes(case, folder / "data.parquet", draft, written),
     )
 

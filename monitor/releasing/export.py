@@ -112,6 +112,8 @@ class _Records:
             lost=self._treated.lost,
             epsilon=proof.epsilon,
             compared=compared,
+            uniqueness=proof.uniqueness,
+            mixed=None if self._treated.bill is None else self._treated.bill.figures.get("mixed"),
         )
         return findings, pairs
 
@@ -167,7 +169,12 @@ def _treated(case: Case, plan: Plan, frame: "pd.DataFrame", progress: "Progress"
 
 def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
     """Say what is allowed, and a person should know."""
-    earlier: Any = event.body["earlier"]
+    earlier, warnings = event.body["earlier"], event.body["warnings"]
+    loose = [str(one) for one in warnings] if isinstance(warnings, list) else []
+    return [*_of_earlier(event, earlier), *loose]
+
+
+def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
     said = [(one["export"], exposed_said(one)) for one in earlier]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checks import Json
+from checks import ColumnClass, Json
 from monitor.clock import Clock
 from monitor.disclosure.place import Place
+from monitor.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.case import Case
 from monitor.releasing.leaving import one_of_each, with_pseudonyms
@@ -69,6 +70,7 @@ class Proof:
     question: str
     reached: Mapping[str, Json]
     epsilon: str | None = None
+    uniqueness: Uniqueness | None = None
 
 
 def treat(case: Case, plan: Plan, frame: "pd.DataFrame", *, progress: "Progress | None" = None) -> Treated:
@@ -128,9 +130,29 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     why += [f"{_persons(crowd.exposed)} alike with fewer than {case.k - 1} others"] if few and crowd else []
     why += too_alike(case, treated.frame, treated.people, references=references, out=draft)
     reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
+    uniqueness = find_uniqueness(place, untreated(case, plan))
+    why += too_unique(case, uniqueness)
     if why:
         raise NotProved("; ".join(why), reached)
-    return Proof(rows, columns, question_of(verdict.columns), reached)
+    return Proof(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness)
+
+
+def untreated(case: Case, plan: Plan) -> Sequence[str]:
+    """Name the columns that leave as they are: sensitive ones and others that the remedy does not treat."""
+    treats = getattr(plan.remedy, "columns", ())
+    loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
+    return [name for name in loose if name in plan.columns and name not in treats]
+
+
+def too_unique(case: Case, found: Uniqueness) -> Sequence[str]:
+    """Say whether a column called `other` identifies more records than the release allows."""
+    limit = case.release.limits.unclassified_uniqueness
+    others = case.release.classified(ColumnClass.OTHER)
+    if limit is None or found.share(others) <= limit:
+        return ()
+    broken = [one for one in found.alone if one.columns[0] in others and one.records > limit * found.rows]
+    named = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {found.rows:,})" for one in broken)
+    return [f"columns called 'other' identify more records than {limit:g} of them: {named}; classify or drop them"]
 
 
 def _persons(many: int) -> str:

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -385,3 +386,22 @@ def test_types_are_those_of_the_table(desk: Desk) -> None:
         ("ill", "string"),
     ]
     assert pa.types.is_int64(schema.field("born").type)
+
+
+def test_a_column_that_identifies_records_does_not_leave_without_a_word(desk: Desk) -> None:
+    """A ticket that is called `other` is named by the export, in the certificate, and refused where a limit says so."""
+    frame = people().assign(ticket=[f"T-{number}" for number in range(40)])
+    desk.write(frame, columns={**COLUMNS, "ticket": "other"}).approve()
+    found = desk.export("first.parquet")
+    assert "'ticket' identifies 40 of 40 records uniquely, and nothing treated it" in found.notes
+    uniqueness: Any = found.event.body["uniqueness"]
+    assert {"columns": ["ticket"], "records": 40} in uniqueness["unique"]
+    desk.write(person_key="id", limits={"k": 5, "unclassified_uniqueness": 0.5}, re_release="warn").approve()
+    with pytest.raises(Stop, match=r"'ticket' \(40 of 40\); classify or drop them"):
+        desk.export("second.parquet")
+
+
+def test_a_sensitive_column_without_a_limit_on_its_values_is_said(desk: Desk) -> None:
+    """On the certificate, too."""
+    desk.write(people(), limits={"k": 5}).approve()
+    assert any("no limit on l or t" in note for note in desk.export("first.parquet").notes)
