@@ -20,7 +20,6 @@ import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from glob import glob, has_magic
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -102,7 +101,7 @@ def file_marks(path: Path | str) -> Iterator[str]:
     resolved = os.path.realpath(path)
     yield _mark("path", resolved)
     with suppress(OSError):
-        found = os.stat(resolved)  # noqa: PTH116 - the text of the path is what is marked
+        found = Path(resolved).stat()
         yield _mark("inode", found.st_dev, found.st_ino, _generation(resolved))
 
 
@@ -187,7 +186,9 @@ def _selected(sql: str, scheme: str) -> tuple[set[str], set[str]]:
 
 
 def _matching(text: str) -> Iterable[str]:
-    return glob(text, recursive=True) if has_magic(text) else [text]  # noqa: PTH207 - as the engine reads it
+    from sources.files import table_files
+
+    return map(str, table_files(SourceSpec(name="view", base=Path.cwd(), files=text, table="view"), "view"))
 
 
 def _of_postgresql(spec: SourceSpec, relation: str) -> Iterator[str]:

@@ -40,15 +40,13 @@ def _widen_on_sqlite() -> None:
         RuntimeError: the table's text is not the one that an earlier revision wrote.
     """
     bind = op.get_bind()
-    table = "type = 'table' AND name = 'ledger_entry'"
-    before = bind.exec_driver_sql(f"SELECT sql FROM sqlite_schema WHERE {table}").scalar()  # noqa: S608 - our own constants
+    read = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_entry'"
+    change = "UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = 'ledger_entry'"
+    before = bind.exec_driver_sql(read).scalar()
     if before is None or before.count(_KIND_IN_BEFORE) != 1:
         raise RuntimeError("the table ledger_entry is not the one that Tablewatch made; restore a backup of the store")
     version = bind.exec_driver_sql("PRAGMA schema_version").scalar()
     bind.exec_driver_sql("PRAGMA writable_schema = ON")
-    bind.exec_driver_sql(
-        f"UPDATE sqlite_schema SET sql = ? WHERE {table}",  # noqa: S608 - our own constants
-        (before.replace(_KIND_IN_BEFORE, _KIND_IN),),
-    )
+    bind.exec_driver_sql(change, (before.replace(_KIND_IN_BEFORE, _KIND_IN),))
     bind.exec_driver_sql(f"PRAGMA schema_version = {int(version or 0) + 1}")
     bind.exec_driver_sql("PRAGMA writable_schema = OFF")
