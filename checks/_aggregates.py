@@ -1,8 +1,7 @@
 """Sum a table up in one number."""
 
-import math
 from collections.abc import Mapping
-from decimal import Decimal
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
@@ -12,13 +11,33 @@ import ibis.expr.types as ir
 
 from checks._columns import NUMBERS, fit
 from checks._contract import Context, Json, Outcome, UnknownReason, unknown
+from checks._literals import is_imprecise, is_nan
 from checks._message import Message
+from checks._numbers import digits_of, exact
+
+_NEVER_RUNS_OVER: Final = 18
+"""Digits of a decimal of which no table has enough to fill 38 digits with their sum."""
+_MOST_DIGITS: Final = 38
+_MILLION: Final = 1_000_000
 
 _IMPOSTORS: Final = Message(
     "{what} takes in {found:count} values that are no numbers, though the column is one of numbers",
     one="{what} takes in {found:count} value that is no number, though the column is one of numbers",
     counted="found",
 )
+_NAN: Final = Message(
+    "{what} takes in {found:count} values that are NaN",
+    one="{what} takes in {found:count} value that is NaN",
+    counted="found",
+)
+_IMPRECISE: Final = Message(
+    "{what} takes in {found:count} values that SQLite keeps as REAL, which has 15 digits; they may have more",
+    one="{what} takes in {found:count} value that SQLite keeps as REAL, which has 15 digits; it may have more",
+    counted="found",
+)
+_RUNS_OVER: Final = Message("{what} has more than 38 digits, which DuckDB cannot hold")
+_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
+_DOUBTS: Final = {"impostors": _IMPOSTORS, "nan": _NAN, "imprecise": _IMPRECISE}
 
 
 class Aggregate(StrEnum):
@@ -38,43 +57,94 @@ class Aggregate(StrEnum):
         return self in {Aggregate.MIN, Aggregate.MAX}
 
 
-def aggregate(context: Context, how: Aggregate, column: str | None) -> ir.Scalar:
-    """Give an aggregate of the rows that a check looks at; without a column, their count. `stddev` is of a sample.
+def aggregate(context: Context, how: Aggregate, column: str | None) -> dict[str, ir.Scalar]:
+    """Return an aggregate of the rows that a check looks at, `value`, with what `total` needs to know beside it.
+
+    Without a column, their count. `stddev` is of a sample. A mean of whole numbers or decimals is a sum and a `count`:
+    engines divide in floating point. What stands beside: `impostors` (values of a column of numbers that are none,
+    which SQLite allows and adds up as 0), `nan` (values that are NaN), `imprecise` (decimals that SQLite keeps as REAL
+    and that may have more digits), `units` and `more_units` (their exact sum in two parts, as text), `approximate` (the
+    sum in floating point, where that of DuckDB may run over).
 
     Raises:
         Misconfigured: there is no such column, or its type does not fit the aggregate.
     """
+    where = context.where
     if column is None:
-        return context.rows
-    if how is Aggregate.COUNT:
-        return context.column(column).count(where=context.where)
-    if how is Aggregate.DISTINCT:
-        return context.column(column).nunique(where=context.where)
+        return {"value": context.rows}
+    if how in {Aggregate.COUNT, Aggregate.DISTINCT}:
+        counted = context.column(column)
+        return {"value": counted.count(where=where) if how is Aggregate.COUNT else counted.nunique(where=where)}
     hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
     values = fit(context, column, NUMBERS, asked=f"{how} takes numbers{hint}")
-    if how is Aggregate.STDDEV:
-        if context.dialect == "sqlite":  # where a text would end the statement with an error; `impostors` counts them
-            values = holds_no_number(values).ifelse(ibis.null(), values)
-        # from that of the population: on SQLite, Ibis' own sample deviation of one value is a division by zero
-        count = values.count(where=context.where)
-        return values.std(where=context.where, how="pop") * (count / (count - 1).nullif(0)).sqrt()
-    sums = {
-        Aggregate.SUM: values.sum,
-        Aggregate.MEAN: values.mean,
-        Aggregate.MIN: values.min,
-        Aggregate.MAX: values.max,
+    if how is Aggregate.MEAN and not values.type().is_floating():
+        return {**_sum(context, values), "count": values.count(where=where), **_doubtful(context, values)}
+    computed = {
+        Aggregate.SUM: lambda: _sum(context, values),
+        Aggregate.MEAN: lambda: {"value": values.mean(where=where)},
+        Aggregate.MIN: lambda: {"value": values.min(where=where)},
+        Aggregate.MAX: lambda: {"value": values.max(where=where)},
+        Aggregate.STDDEV: lambda: {"value": _stddev(context, values)},
     }
-    return sums[how](where=context.where)
+    return {**computed[how](), **_doubtful(context, values)}
 
 
-def impostors(context: Context, how: Aggregate, column: str | None) -> Mapping[str, ir.IntegerScalar]:
-    """Ask for `impostors`: how many values of a column of numbers are none. Nothing is asked where there can be none.
+def _stddev(context: Context, values: ir.NumericColumn) -> ir.Scalar:
+    if context.dialect == "sqlite":  # where a text would end the statement with an error; `impostors` counts them
+        values = holds_no_number(values).ifelse(ibis.null(), values)
+    nan = is_nan(values, context.dialect)
+    if nan is not None:  # which ends the statement on DuckDB; it is counted beside
+        values = nan.ifelse(ibis.null(), values)
+    # from that of the population: on SQLite, Ibis' own sample deviation of one value is a division by zero
+    count = values.count(where=context.where)
+    return values.std(where=context.where, how="pop") * (count / (count - 1).nullif(0)).sqrt()
 
-    SQLite keeps text in any column, and adds it up as 0.
+
+def _sum(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar]:
+    kind, where = values.type(), context.where
+    plain_sum = values.sum(where=where)
+    if context.dialect == "duckdb" and kind.is_decimal() and kind.precision > _NEVER_RUNS_OVER:
+        approximate = values.cast("float64").sum(where=where)
+        # a sum that runs over is off by 2 to the power of 128; one of 39 digits may have no text
+        safe = (plain_sum.cast("float64") - approximate).abs() < float(
+            10 ** (_MOST_DIGITS - 1) / Fraction(10) ** kind.scale
+        )
+        return {"value": safe.ifelse(plain_sum.cast("string"), ibis.null()), "approximate": approximate}
+    if context.dialect == "sqlite" and kind.is_decimal() and kind.scale is not None:
+        return {"value": plain_sum, **_units(context, values)}
+    if context.dialect == "spark" and kind.is_integer():  # whose sums of 64 bits run over in silence
+        plain_sum = values.cast("decimal(20, 0)").sum(where=where)
+    return {"value": plain_sum}
+
+
+def _units(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar]:
+    """Add decimals of SQLite up in whole units of their last place, where all of them are such; else NULL.
+
+    In two parts, millions and the rest, since a sum of 64 bits that runs over ends the statement.
     """
-    if column is None or context.dialect != "sqlite" or how in {Aggregate.COUNT, Aggregate.DISTINCT}:
-        return {}
-    return {"impostors": context.count(holds_no_number(context.column(column)))}
+    places = values.type().scale
+    rounded = (values * 10**places).round()
+    off_grid = context.count(rounded / float(10**places) != values)
+    units = is_imprecise(values).ifelse(0, rounded).cast("int64")
+    high = units // _MILLION
+    parts = {"units": (high, 6 - places), "more_units": (units - high * _MILLION, -places)}
+    return {
+        name: (off_grid == 0).ifelse(part.sum(where=context.where).cast("string") + f"e{exponent}", ibis.null())
+        for name, (part, exponent) in parts.items()
+    }
+
+
+def _doubtful(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar]:
+    """Count the values that no aggregate of numbers can take in."""
+    kind, found = values.type(), {}
+    nan = is_nan(values, context.dialect)
+    if nan is not None:
+        found["nan"] = context.count(nan)
+    if context.dialect == "sqlite":
+        found["impostors"] = context.count(holds_no_number(values))
+        if kind.is_decimal() and kind.scale is not None:
+            found["imprecise"] = context.count(is_imprecise(values))
+    return found
 
 
 def holds_no_number(column: ir.Column) -> ir.BooleanValue:
@@ -82,12 +152,35 @@ def holds_no_number(column: ir.Column) -> ir.BooleanValue:
     return column.typeof().isin(["text", "blob"])
 
 
-def without_impostors(values: Mapping[str, Any], what: str, observed: Mapping[str, Json]) -> Outcome | None:
-    """Give the outcome of an aggregate (`what`) over values some of which are no numbers; None if all are."""
-    found = values.get("impostors") or 0
-    if not found:
-        return None
-    return unknown(UnknownReason.MISCONFIGURED, _IMPOSTORS.given(what=what, found=found), {**observed, "value": None})
+@dataclass(frozen=True, slots=True)
+class Total:
+    """An aggregate as a number. `rounded`: it was computed in floating point, or does not end in decimals."""
+
+    number: Fraction
+    rounded: bool = False
+
+
+def total(values: Mapping[str, Any], how: str, what: str, observed: Mapping[str, Json]) -> Total | Outcome:
+    """Return the number that `aggregate` measured, exactly as far as the engine knows it.
+
+    `what` names the aggregate. Without a number the outcome is unknown, with what was `observed` otherwise.
+    """
+    observed = {**observed, "value": None}
+    for name, message in _DOUBTS.items():
+        if values.get(name):
+            reason = UnknownReason.NO_DATA if message is _NAN else UnknownReason.MISCONFIGURED
+            return unknown(reason, message.given(what=what, found=int(values[name])), observed)
+    given, count = values["value"], values.get("count")
+    number = exact(given)
+    if values.get("units") is not None:
+        number, given = (exact(values["units"]) or 0) + (exact(values["more_units"]) or Fraction(0)), None
+    if number is None and values.get("approximate") is not None:
+        return unknown(UnknownReason.MISCONFIGURED, _RUNS_OVER.given(what=what), observed)
+    if number is None or count == 0:
+        return unknown(UnknownReason.NO_DATA, _NO_VALUE.given(what=what), observed)
+    if count is not None:
+        return Total(number / count, rounded=isinstance(given, float) or digits_of(number / count) is None)
+    return Total(number, rounded=isinstance(given, float) or how == Aggregate.STDDEV)
 
 
 def needs_column(how: Aggregate, column: str | None) -> None:
@@ -98,38 +191,6 @@ def needs_column(how: Aggregate, column: str | None) -> None:
     """
     if column is None and how is not Aggregate.COUNT:
         raise ValueError(f"'{how}' needs a 'column'")
-
-
-def decimal(number: float | Decimal) -> Fraction:
-    """Give a finite number as the decimal that a person reads, exactly.
-
-    A floating point number is its shortest decimal: 0.1 is a tenth, whether it comes as binary, decimal or text.
-    """
-    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
-
-
-def exact(value: object) -> Fraction | None:
-    """Give a number, as a driver returns it, as `decimal` reads it; None for NULL, NaN and infinity."""
-    if not isinstance(value, int | float | Decimal) or not math.isfinite(value):
-        return None
-    return decimal(value)
-
-
-def at_least(value: Fraction, limit: float | None) -> bool:
-    """Say whether a number is not below a limit; None is no limit."""
-    return limit is None or value >= decimal(limit)
-
-
-def at_most(value: Fraction, limit: float | None) -> bool:
-    """Say whether a number is not above a limit; None is no limit."""
-    return limit is None or value <= decimal(limit)
-
-
-def plain(value: Fraction | None) -> int | float | None:
-    """Give a number that JSON knows: whole numbers stay whole."""
-    if value is None or value.denominator == 1:
-        return None if value is None else value.numerator
-    return float(value)
 
 
 def say_aggregate(how: str, column: str | None, table: str | None = None) -> str:

@@ -9,9 +9,9 @@ from typing import Annotated, Final, TypeAlias
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._aggregates import exact
 from checks._contract import Earlier, Past
 from checks._message import Message
+from checks._numbers import exact
 
 Weeks: TypeAlias = Annotated[
     int, Ge(1), Le(52), Field(description="How many weeks back the same weekday is looked at.")

@@ -1,6 +1,8 @@
 """Name columns, and say which types a question can be asked of."""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 from typing import Annotated, Final, TypeAlias
 
 import ibis.expr.datatypes as dt
@@ -43,6 +45,17 @@ def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, aske
     if not isinstance(column.type(), tuple(kinds)):
         raise Misconfigured(f"column '{name}' is of type {say_type(column.type())}; {asked}")
     return column
+
+
+def is_null(column: ir.Column, dialect: str) -> ir.BooleanValue:
+    """Return which values are NULL. NaN is none, though Ibis takes it for one on Spark."""
+    null = column.isnull()
+    return null & ~column.isnan() if dialect == "spark" and column.type().is_floating() else null
+
+
+def without_null(rows: ir.Table, columns: Iterable[str], dialect: str) -> ir.Table:
+    """Return the rows in which none of some columns is NULL."""
+    return rows.filter(~reduce(or_, (is_null(rows[name], dialect) for name in columns)))
 
 
 def say_type(datatype: dt.DataType) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 import ibis.expr.types as ir
 
+from checks._columns import is_null, without_null
 from checks._contract import Context, Measurement
 
 
 def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:
     """Give the predicate "some column of the key is NULL"."""
-    return reduce(or_, (context.column(name).isnull() for name in columns))
+    return reduce(or_, (is_null(context.column(name), context.dialect) for name in columns))
 
 
 def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -> ir.Table:
@@ -27,7 +28,7 @@ def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -
     loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
     narrow = rows.select(**keys, **loads)
     if complete:
-        narrow = narrow.drop_null(list(keys))
+        narrow = without_null(narrow, keys, context.dialect)
     latest = {"loaded": narrow["loaded"].max()} if loads else {}
     groups = narrow.group_by(list(keys)).aggregate(copies=narrow.count(), **latest)
     repeated = groups.filter(groups["copies"] > 1)
@@ -44,7 +45,7 @@ def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bo
     copies = next(label for label in ("copies" + "_" * more for more in range(len(names) + 1)) if label not in names)
     rows = context.filtered
     groups = rows.group_by([rows[name] for name in names]).aggregate(**{copies: rows.count()})
-    incomplete = reduce(or_, (groups[name].isnull() for name in names))
+    incomplete = reduce(or_, (is_null(groups[name], context.dialect) for name in names))
     repeated = groups[copies] > 1
     if not nulls_equal:
         repeated &= ~incomplete

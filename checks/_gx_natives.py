@@ -7,10 +7,11 @@ the check gives the right answer (`checks._gx_twins`).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from typing import Any, Final
 
 from checks._gx_arguments import QUERY_ARGUMENT
+from checks._numbers import decimal
 
 _TYPES: Final[Mapping[str, str]] = {
     "bigint": "int64", "bool": "boolean", "boolean": "boolean", "date": "date", "datetime": "timestamp",
@@ -125,9 +126,11 @@ def _row_count(kwargs: Mapping[str, Any]) -> Native | None:
         return None
     if "min" in limits:
         low = limits["min"]
+        low = decimal(low)
         limits["min"] = max(0, floor(low) + 1 if kwargs.get("strict_min") else ceil(low))
     if "max" in limits:
         high = limits["max"]
+        high = decimal(high)
         limits["max"] = max(0, ceil(high) - 1 if kwargs.get("strict_max") else floor(high))
     return Native({"type": "volume", **limits})
 
@@ -202,7 +205,7 @@ def _limits(kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 _NATIVES: Final[Mapping[str, Callable[[Mapping[str, Any]], Native | None]]] = {

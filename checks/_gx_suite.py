@@ -19,6 +19,7 @@ from checks._catalog import load_catalog
 from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Severity, Zones
 from checks._gx_natives import native_of
 from checks._gx_twins import NoTwinError, Twin, twins_of
+from checks._numbers import as_json
 
 _MARK: Final = "tablewatch"
 _TO_GX: Final = {Severity.INFO: "info", Severity.WARNING: "warning"}
@@ -201,7 +202,7 @@ def _keep(imported: Imported, check: dict[str, Any], *, name: str) -> bool:
         text = first["msg"].removeprefix("Value error, ").removeprefix(f"{name} cannot be used: ")
         imported.left_out.append(Note(name, text))
         return False
-    imported.checks.append(check)
+    imported.checks.append(as_json(check))
     return True
 
 

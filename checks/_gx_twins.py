@@ -16,6 +16,7 @@ from checks import range as value_range
 from checks._contract import Check, CheckError, CheckParameters, ColumnClass, Zones
 from checks._gx_arguments import QUERY_ARGUMENT, snake_case
 from checks._limits import is_time
+from checks._numbers import plain
 from checks.k_anonymity import KAnonymityCheck
 from checks.l_diversity import LDiversityCheck
 from checks.t_closeness import TClosenessCheck
@@ -87,7 +88,10 @@ def _accepted_values(check: accepted_values.AcceptedValues) -> Twins:
     if any(is_time(value) for value in check.values):
         raise NoTwinError("Great Expectations has no dates in JSON")
     twins: list[Twin] = [
-        ("expect_column_values_to_be_in_set", {"column": check.column, "value_set": list(check.values)})
+        (
+            "expect_column_values_to_be_in_set",
+            {"column": check.column, "value_set": [_number(value) for value in check.values]},
+        )
     ]
     if not check.allow_null:
         twins.append(("expect_column_values_to_not_be_null", {"column": check.column}))
@@ -98,9 +102,17 @@ def _range(check: value_range.Range) -> Twins:
     _refuse_share(check.max_ratio)
     if is_time(check.min) or is_time(check.max):
         raise NoTwinError("Great Expectations has no dates in JSON")
-    arguments = {"column": check.column, "min_value": check.min, "max_value": check.max}
+    arguments = {"column": check.column, "min_value": _number(check.min), "max_value": _number(check.max)}
     strict = {"strict_min": check.exclusive_min or None, "strict_max": check.exclusive_max or None}
     return Twins([("expect_column_values_to_be_between", _given({**arguments, **strict}))])
+
+
+def _number(value: Any) -> Any:
+    """Return a number that Great Expectations, which computes in doubles, reads as it is written."""
+    number = plain(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal) and isinstance(number, str):
+        raise NoTwinError("it names a number of more digits than the doubles of Great Expectations have")
+    return number
 
 
 def _refuse_share(max_ratio: float) -> None:
@@ -144,7 +156,9 @@ _AGGREGATES: Final = {
 def _metric(check: metric.Metric) -> Twins:
     if check.max_deviation is not None:
         raise NoTwinError("Great Expectations keeps no history to compare with")
-    limits = _given({"min_value": check.min, "max_value": check.max})
+    if check.tolerance:
+        raise NoTwinError("Great Expectations takes no tolerance")
+    limits = _given({"min_value": _number(check.min), "max_value": _number(check.max)})
     if check.aggregate in _AGGREGATES:
         return Twins([(_AGGREGATES[check.aggregate], {"column": check.column, **limits})])
     raise NoTwinError(f"there is no expectation of a {check.aggregate}")

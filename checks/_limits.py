@@ -1,28 +1,35 @@
 """Read the limits people type: numbers, dates and times."""
 
-import math
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
+
+from checks._numbers import looks_like_number, parse_number, plain
 
 _DAY_LENGTH: Final = len("2026-01-31")
 
 
-def parse_limit(value: object) -> int | float | date | datetime:
-    """Give a finite number, a date, or a time with or without a zone; dates and times may be ISO text.
+def parse_limit(value: object) -> int | Decimal | date | datetime:
+    """Return an exact number, a date, or a time with or without a zone; each may be text.
 
     Raises:
         ValueError: it is none of these.
     """
-    if isinstance(value, str):
+    if isinstance(value, str) and not looks_like_number(value):
         value = _parse_time(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return value
     if isinstance(value, date):
         return value
-    raise ValueError("a number, a date such as 2026-01-31 or a time such as 2026-01-31T09:00:00Z")
+    try:
+        return parse_number(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, a date such as 2026-01-31 or a time such as 2026-01-31T09:00:00Z") from None
+
+
+def _to_json(limit: Any) -> Any:
+    return limit if isinstance(limit, date) else plain(limit)
 
 
 def _parse_time(text: str) -> date | datetime | None:
@@ -33,25 +40,20 @@ def _parse_time(text: str) -> date | datetime | None:
 
 
 Limit: TypeAlias = Annotated[
-    int | float | date | datetime,
+    int | Decimal | date | datetime,
     BeforeValidator(parse_limit),
+    PlainSerializer(_to_json, when_used="json"),
     JsonSchema(
         {
-            "anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"}],
-            "description": "A number, a date (its first instant) or a time.",
+            "anyOf": [
+                {"type": "number"},
+                {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$|^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"},
+            ],
+            "description": "A number (all its digits count), a date (its first instant) or a time.",
             "examples": [0, 99.5, "2026-01-31", "2026-01-31T09:00:00Z"],
         }
     ),
 ]
-
-
-def _number_only(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a number")
-    return value
-
-
-Number: TypeAlias = Annotated[int | float, BeforeValidator(_number_only)]
 
 
 def is_time(limit: object) -> bool:

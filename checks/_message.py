@@ -8,9 +8,12 @@ in a catalogue and formats each place by its kind: `{rows:count}` 26,115 · `{ag
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from string import Formatter
 from typing import Any, Final, Protocol
+
+from checks._numbers import grouped
 
 
 class Voice(Protocol):
@@ -62,6 +65,9 @@ def _fill(text: str, values: Mapping[str, Any], voice: Voice) -> str:
 
 
 def _say(value: Any, kind: str, voice: Voice) -> str:
+    if isinstance(value, str) and kind == "number":  # with more digits than JSON's numbers have
+        number = grouped(value)
+        return value if number is None else voice.format(number, kind)
     if isinstance(value, str) and kind != "time":
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -91,11 +97,18 @@ class PlainEnglish:
                 sign, shown = nearest_ratio(value)
                 return f"{sign}{float(shown):.1%}" if abs(shown) < _SMALL else f"{sign}{float(shown):.0%}"
             case "number":
-                return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
+                return _grouped(value)
             case "time" if isinstance(value, datetime):
                 return value.isoformat(timespec="seconds")
             case _:
                 return str(value)
+
+
+def _grouped(value: Any) -> str:
+    """Write whole numbers and decimals with all their digits, others with six."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,f}" if isinstance(value, Decimal) else f"{float(value):,.6g}"
 
 
 def nearest_ratio(value: Any) -> tuple[str, Any]:

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import MinLen
 from pydantic import Field
 
-from checks._columns import ColumnName
+from checks._columns import ColumnName, is_null
 from checks._contract import Check, CheckParameters, Context, Measurement, Outcome, Past, Wants
-from checks._literals import Scalar, comparable, literal_for
+from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
 from checks._violations import Share, judge_violations
 
@@ -28,11 +28,19 @@ class AcceptedValues(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Count the rows, and those that hold another value."""
         column = context.column(self.column)
-        accepted = [literal_for(value, column, self.column) for value in self.values]
-        strange = comparable(column).notin(accepted)  # NULL is neither in nor out
+        accepted = literals_for(self.values, column, self.column, context.dialect)
+        strange = comparable(column).notin(accepted) if accepted else column.notnull()  # NULL is neither in nor out
         if not self.allow_null:
-            strange |= column.isnull()
-        return Wants({"rows": context.rows, "violations": context.count(strange), **context.first_bad_load(strange)})
+            strange |= is_null(column, context.dialect)
+        unsure = uncertain(column, self.values, context.dialect)
+        return Wants(
+            {
+                "rows": context.rows,
+                "violations": context.count(strange),
+                **({} if unsure is None else {"uncertain": context.count(unsure)}),
+                **context.first_bad_load(strange),
+            }
+        )
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when more rows than allowed hold another value."""

@@ -7,7 +7,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 from pydantic import Field, model_validator
 
-from checks._columns import ColumnName, ColumnNames, say_type
+from checks._columns import ColumnName, ColumnNames, say_type, without_null
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._message import Message
 from checks._names import did_you_mean
@@ -65,7 +65,7 @@ class ForeignKey(CheckParameters):
         rows = context.filtered
         loads = {} if context.loaded_at is None else {"loaded": rows[context.column(context.loaded_at).get_name()]}
         own = rows.select(**{f"own{at}": rows[name] for at, (name, _) in enumerate(pairs)}, **loads)
-        complete = own.drop_null([f"own{at}" for at in range(len(pairs))])
+        complete = without_null(own, [f"own{at}" for at in range(len(pairs))], context.dialect)
         known = other.select(**{f"known{at}": other[name] for at, (_, name) in enumerate(pairs)})
         orphans = complete.anti_join(known, [(f"own{at}", f"known{at}") for at in range(len(pairs))])
         first = {"first_bad_load": orphans["loaded"].min()} if loads else {}

@@ -4,22 +4,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from annotated_types import Gt
+import ibis
+from annotated_types import Ge, Gt
 from pydantic import Field, model_validator
 
-from checks._aggregates import (
-    Aggregate,
-    aggregate,
-    at_least,
-    at_most,
-    decimal,
-    exact,
-    impostors,
-    needs_column,
-    plain,
-    say_aggregate,
-    without_impostors,
-)
+from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._columns import ColumnName
 from checks._contract import (
@@ -35,12 +24,12 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._limits import Number, in_order
-from checks._literals import Scalar, comparable, literal_for
+from checks._limits import in_order
+from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
+from checks._numbers import Number, decimal, plain, spoken
 
 _FINE: Final = Message("{what} is as expected")
-_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
 _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} expected")
 _TOO_LARGE: Final = Message("{what} is {value:number}, at most {limit:number} expected")
 _AWAY: Final = Message("{what} is {value:number}, {away:ratio} away from {baseline:number}, usual on this weekday")
@@ -54,7 +43,7 @@ class Metric(CheckParameters):
     """An aggregate stays within limits, or near its median on the same weekday of the weeks before."""
 
     summary: ClassVar[str] = "An aggregate stays within limits, or near what it usually is on the same weekday."
-    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "max_deviation"})
+    limits: ClassVar[frozenset[str]] = frozenset({"min", "max", "tolerance", "max_deviation"})
 
     type: Literal["metric"] = "metric"
     aggregate: Aggregate | Literal["share"] = Field(description="How the table is summed up in one number.")
@@ -62,6 +51,9 @@ class Metric(CheckParameters):
     value: Scalar | None = Field(None, description="With 'share': the value whose share of the rows is looked at.")
     min: Number | None = Field(None, description="Smallest number allowed.")
     max: Number | None = Field(None, description="Largest number allowed.")
+    tolerance: Annotated[Number, Ge(0)] = Field(
+        0, description="How far beyond 'min' and 'max' is allowed: sums of floating point numbers are inexact."
+    )
     max_deviation: Annotated[float, Gt(0)] | None = Field(
         None, description="Largest distance from the median of the same weekday, as a share of that median."
     )
@@ -98,24 +90,23 @@ class Metric(CheckParameters):
 
     def _aggregates(self, context: Context) -> dict[str, Any]:
         if self.aggregate != "share":
-            value = aggregate(context, self.aggregate, self.column)
-            return {"value": value, **impostors(context, self.aggregate, self.column)}
+            return dict(aggregate(context, self.aggregate, self.column))
         assert self.column is not None and self.value is not None  # noqa: S101, PT018 - validated above, for mypy
         column = context.column(self.column)
-        literal = literal_for(self.value, column, self.column)
+        literals = literals_for([self.value], column, self.column, context.dialect)
         # `isin`, since Ibis lets a column of a type that it does not know stand beside no `==`
-        return {"matching": context.count(comparable(column).isin([literal]))}
+        matching = comparable(column).isin(literals) if literals else ibis.literal(value=False)
+        unsure = uncertain(column, [self.value], context.dialect)
+        return {"matching": context.count(matching)} | ({} if unsure is None else {"imprecise": context.count(unsure)})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the aggregate is beyond a limit, or too far from its usual value."""
-        value, baseline = self._value(measurement), median_of(history, "value")
-        kept = None if self._is_value else plain(value)
-        observed: dict[str, Json] = {"value": kept, "baseline": plain(baseline)}
-        nonsense = without_impostors(measurement.values, self._what, observed)
-        if nonsense is not None:
-            return nonsense
-        if value is None:
-            return unknown(UnknownReason.NO_DATA, _NO_VALUE.given(what=self._what), observed)
+        baseline = median_of(history, "value")
+        observed: dict[str, Json] = {"value": None, "baseline": plain(baseline)}
+        value = self._value(measurement, observed)
+        if isinstance(value, Outcome):
+            return value
+        observed["value"] = None if self._is_value else plain(value.number)
         problem = self._beyond(value) or self._away(value, baseline)
         if problem is not None:
             return Outcome(Status.FAIL, problem, observed, self._expects)
@@ -129,36 +120,43 @@ class Metric(CheckParameters):
 
     @property
     def _expects(self) -> dict[str, Json]:
-        limits = {"min": self.min, "max": self.max, "max_deviation": self.max_deviation}
-        return {name: limit for name, limit in limits.items() if limit is not None}
+        limits = {"min": self.min, "max": self.max, "tolerance": self.tolerance or None}
+        return {
+            name: plain(limit)
+            for name, limit in {**limits, "max_deviation": self.max_deviation}.items()
+            if limit is not None
+        }
 
-    def _value(self, measurement: Measurement) -> Fraction | None:
+    def _value(self, measurement: Measurement, observed: dict[str, Json]) -> Total | Outcome:
         if self.aggregate != "share":
-            return exact(measurement.values["value"])
-        rows = measurement.number("rows")
-        return Fraction(measurement.number("matching"), rows) if rows else None
+            return total(measurement.values, self.aggregate, self._what, observed)
+        rows, matching = measurement.number("rows"), measurement.number("matching")
+        share = {**measurement.values, "value": matching, "count": rows}
+        return total(share, self.aggregate, self._what, observed)
 
-    def _beyond(self, value: Fraction) -> Message | None:
-        if not at_least(value, self.min):
+    def _beyond(self, value: Total) -> Message | None:
+        number, tolerance = value.number, decimal(self.tolerance)
+        if self.min is not None and number < decimal(self.min) - tolerance:
             limit, text, without_value = self.min, _TOO_SMALL, _TOO_SMALL_VALUE
-        elif not at_most(value, self.max):
+        elif self.max is not None and number > decimal(self.max) + tolerance:
             limit, text, without_value = self.max, _TOO_LARGE, _TOO_LARGE_VALUE
         else:
             return None
         if self._is_value:
-            return without_value.given(what=self._what, limit=limit)
-        return text.given(what=self._what, value=plain(value), limit=limit)
+            return without_value.given(what=self._what, limit=spoken(limit))
+        return text.given(what=self._what, value=spoken(number, limit, rounded=value.rounded), limit=spoken(limit))
 
-    def _away(self, value: Fraction, baseline: Fraction | None) -> Message | None:
+    def _away(self, value: Total, baseline: Fraction | None) -> Message | None:
         if self.max_deviation is None or baseline is None:
             return None
-        distance = abs(value - baseline)
+        distance = abs(value.number - baseline)
         if distance <= decimal(self.max_deviation) * abs(baseline):
             return None
         if not baseline:
             return _USUALLY_ZERO.given(what=self._what)
-        away = float(distance / abs(baseline))
-        return _AWAY.given(what=self._what, value=plain(value), away=away, baseline=plain(baseline))
+        said = spoken(value.number, baseline, rounded=value.rounded)
+        usual = spoken(baseline, value.number, rounded=value.rounded)
+        return _AWAY.given(what=self._what, value=said, away=float(distance / abs(baseline)), baseline=usual)
 
     @property
     def _is_value(self) -> bool:

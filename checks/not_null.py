@@ -1,14 +1,17 @@
 """Values must be there."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from checks._columns import ColumnNames
+from checks._columns import ColumnNames, is_null
 from checks._contract import Check, CheckParameters, Context, Json, Measurement, Outcome, Past, Status, Wants
+from checks._literals import is_nan
 from checks._message import Message
+from checks._numbers import decimal
 from checks._occurrence import from_bad_rows
 
 _SHOWN: Final = 8
@@ -28,13 +31,18 @@ class NotNull(CheckParameters):
 
     def wants(self, context: Context) -> Wants:
         """Count the rows, the NULLs of each column, and find when the first bad row was loaded."""
-        missing = {name: context.column(name).isnull() for name in self.columns}
+        missing = {name: is_null(context.column(name), context.dialect) for name in self.columns}
         counts = {f"nulls_{name}": context.count(is_missing) for name, is_missing in missing.items()}
         first, *others = missing.values()
         any_missing = first
         for other in others:
             any_missing |= other
-        return Wants({"rows": context.rows, **counts, **context.first_bad_load(any_missing)})
+        return Wants({"rows": context.rows, **counts, **self._nan(context), **context.first_bad_load(any_missing)})
+
+    def _nan(self, context: Context) -> dict[str, Any]:
+        """Count NaN, which is a value: people who take it for a missing one are told."""
+        found = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
+        return {f"nan_{name}": context.count(which) for name, which in found.items() if which is not None}
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""
@@ -42,13 +50,26 @@ class NotNull(CheckParameters):
         nulls = {name: measurement.number(f"nulls_{name}") for name in self.columns}
         observed: dict[str, Json] = {"rows": rows, "nulls": nulls}
         expected: dict[str, Json] = {"max_ratio": self.max_ratio}
-        # divided, not multiplied: 29 of 100 is exactly what a person calls 0.29
-        broken = [name for name, count in nulls.items() if count / rows > self.max_ratio]
+        nan = {name: int(measurement.values.get(f"nan_{name}") or 0) for name in self.columns}
+        if any(nan.values()):
+            observed["nan"] = {name: count for name, count in nan.items() if count}
+        broken = [name for name, count in nulls.items() if Fraction(count, rows or 1) > decimal(self.max_ratio)]
         if not broken:
-            return Outcome(Status.PASS, Message("no column has too many NULLs"), observed, expected)
+            return Outcome(Status.PASS, _fine(sum(nan.values())), observed, expected)
         worst, *others = sorted(broken, key=lambda name: -nulls[name])
         message = _say(worst, [f"{name} ({nulls[name]:,})" for name in others], nulls=nulls[worst], rows=rows)
         return Outcome(Status.FAIL, message, observed, expected, occurrence=from_bad_rows(measurement))
+
+
+def _fine(nan: int) -> Message:
+    if not nan:
+        return Message("no column has too many NULLs")
+    return Message(
+        "no column has too many NULLs; {nan:count} values are NaN, which is a value and not NULL",
+        {"nan": nan},
+        one="no column has too many NULLs; {nan:count} value is NaN, which is a value and not NULL",
+        counted="nan",
+    )
 
 
 def _say(worst: str, others: Sequence[str], *, nulls: int, rows: int) -> Message:

@@ -1,10 +1,10 @@
 """Values lie between two limits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from functools import reduce
-from operator import or_
-from typing import ClassVar, Final, Literal, Self
+from functools import partial, reduce
+from operator import ge, gt, le, lt, or_
+from typing import Any, ClassVar, Final, Literal, Self
 
 import ibis
 import ibis.expr.types as ir
@@ -15,7 +15,7 @@ from checks._columns import NUMBERS, ColumnName, fit
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
 from checks._limits import Limit, in_order, is_time
-from checks._literals import number_for
+from checks._literals import Comparison, compared, is_nan, uncertain
 from checks._message import Message
 from checks._violations import Share, judge_violations
 
@@ -46,10 +46,22 @@ class Range(CheckParameters):
         if is_time(self.min) or is_time(self.max):
             return Wants({"rows": context.rows, **self._times(context)})
         numbers = fit(context, self.column, NUMBERS, asked="a range of numbers takes a column of numbers")
-        outside = self._outside(numbers, _number(self.min, numbers), _number(self.max, numbers))
+        outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
         if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
             outside |= holds_no_number(numbers)
-        return Wants({"rows": context.rows, "violations": context.count(outside), **context.first_bad_load(outside)})
+        nan = is_nan(numbers, context.dialect)
+        if nan is not None:
+            outside |= nan
+        unsure = uncertain(numbers, [self.min, self.max], context.dialect)
+        more = {"nan": nan, "uncertain": unsure}
+        return Wants(
+            {
+                "rows": context.rows,
+                "violations": context.count(outside),
+                **{name: context.count(which) for name, which in more.items() if which is not None},
+                **context.first_bad_load(outside),
+            }
+        )
 
     def _times(self, context: Context) -> Mapping[str, ir.Value]:
         times, zone = time_column(context, self.column), context.zones.of(self.column)
@@ -57,7 +69,7 @@ class Range(CheckParameters):
         for clock in times.clocks:
             low, high = (placed(limit, clock, zone) if isinstance(limit, date) else None for limit in limits)
             if (low is None) == (self.min is None) and (high is None) == (self.max is None):
-                outside = self._outside(times.value, _literal(low), _literal(high))
+                outside = self._outside(partial(_compared, times.value), low, high)
                 counted = {"violations": context.count(outside), **context.first_bad_load(outside)}
                 wanted |= {f"{name}_{clock.reading}": value for name, value in counted.items()}
         if not any(f"violations_{clock.reading}" in wanted for clock in times.clocks):
@@ -67,12 +79,12 @@ class Range(CheckParameters):
             )
         return wanted
 
-    def _outside(self, values: ir.Column, low: ir.Scalar | None, high: ir.Scalar | None) -> ir.BooleanValue:
+    def _outside(self, compare: Callable[[Any, Any], ir.BooleanValue], low: Any, high: Any) -> ir.BooleanValue:
         parts = []
         if low is not None:
-            parts.append(values <= low if self.exclusive_min else values < low)
+            parts.append(compare(le if self.exclusive_min else lt, low))
         if high is not None:
-            parts.append(values >= high if self.exclusive_max else values > high)
+            parts.append(compare(ge if self.exclusive_max else gt, high))
         return reduce(or_, parts)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
@@ -84,23 +96,24 @@ class Range(CheckParameters):
             if isinstance(reading, Outcome):
                 return reading
             name, since = f"{name}_{reading}", measurement.values.get(f"first_bad_load_{reading}")
+        nan = measurement.number("nan") if "nan" in measurement.values else 0
         text = "{column}: {bad:count} of {rows:count} rows lie outside the range ({ratio:ratio})"
+        if nan:
+            text = (
+                "{column}: {bad:count} of {rows:count} rows lie outside the range ({ratio:ratio}), {nan:count} as NaN"
+            )
         return judge_violations(
             measurement,
             bad=measurement.number(name) if name in measurement.values else 0,
             max_ratio=self.max_ratio,
             counted_as="violations",
-            say=Message(text, {"column": self.column}),
+            say=Message(text, {"column": self.column, **({"nan": nan} if nan else {})}),
             since=since,
         )
 
 
-def _number(limit: Limit | None, column: ir.NumericColumn) -> ir.Scalar | None:
-    return None if limit is None or isinstance(limit, date) else number_for(limit, column)
-
-
-def _literal(limit: datetime | None) -> ir.TimestampScalar | None:
-    return None if limit is None else ibis.literal(limit)
+def _compared(values: ir.Column, comparison: Comparison, limit: datetime) -> ir.BooleanValue:
+    return comparison(values, ibis.literal(limit))
 
 
 CHECK: Final[type[Check]] = Range

@@ -1,23 +1,12 @@
 """A total agrees with that of another table."""
 
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import Annotated, ClassVar, Final, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, MinLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from checks._aggregates import (
-    Aggregate,
-    aggregate,
-    decimal,
-    exact,
-    impostors,
-    needs_column,
-    plain,
-    say_aggregate,
-    without_impostors,
-)
+from checks._aggregates import Aggregate, Total, aggregate, needs_column, say_aggregate, total
 from checks._columns import ColumnName
 from checks._contract import (
     Check,
@@ -29,14 +18,12 @@ from checks._contract import (
     Outcome,
     Past,
     Status,
-    UnknownReason,
     Wants,
-    unknown,
 )
 from checks._message import Message
+from checks._numbers import Number, decimal, plain, spoken
 
 _FINE: Final = Message("{own} agrees with {other}")
-_NO_VALUE: Final = Message("{what} has no finite value: every value is NULL, or one is NaN or infinite")
 _DIFFERS: Final = Message("{own} is {value:number}, {other} is {baseline:number}")
 # a smallest or largest value is a value of the table: it is judged, and neither said nor kept
 _DIFFERS_VALUE: Final = Message("{own} differs from {other}")
@@ -62,9 +49,9 @@ class Reconcile(CheckParameters):
     aggregate: Aggregate = Field(description="How the table is summed up in one number.")
     column: ColumnName | None = Field(None, description="The column that is summed up; 'count' does without.")
     against: Against = Field(description="What the number is compared with.")
-    tolerance: Annotated[float, Ge(0)] = Field(0.0, description="Largest difference allowed.")
-    relative_tolerance: Annotated[float, Ge(0)] = Field(
-        0.0, description="Largest difference allowed, as a share of the other number; the larger tolerance holds."
+    tolerance: Annotated[Number, Ge(0)] = Field(0, description="Largest difference allowed.")
+    relative_tolerance: Annotated[Number, Ge(0)] = Field(
+        0, description="Largest difference allowed, as a share of the other number; the larger tolerance holds."
     )
 
     @model_validator(mode="after")
@@ -99,39 +86,41 @@ class Reconcile(CheckParameters):
         except Misconfigured as error:
             raise Misconfigured(f"{self.against.table}: {error}") from None
         ours = aggregate(context, self.aggregate, self.column)
-        strange = impostors(there, self._other_aggregate, self._other_column)
-        return Wants(
-            {"rows": context.rows, "value": ours, **impostors(context, self.aggregate, self.column)},
-            {"other": other.aggregate(value=theirs, **strange)},
-        )
+        return Wants({"rows": context.rows, **ours}, {"other": other.aggregate(**theirs)})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the two numbers are further apart than allowed."""
         own = say_aggregate(self.aggregate, self.column)
         other = say_aggregate(self._other_aggregate, self._other_column, self.against.table)
-        here, there = measurement.values, measurement.tables["other"][0]
-        value, baseline = _total(self.aggregate, here["value"]), _total(self._other_aggregate, there["value"])
-        observed: dict[str, Json] = {"value": plain(value), "baseline": plain(baseline)}
-        if self._compares_values:  # neither: where they agree, one is the other
-            observed = {"value": None, "baseline": None}
-        expected: dict[str, Json] = {"tolerance": self.tolerance, "relative_tolerance": self.relative_tolerance}
-        nonsense = without_impostors(here, own, observed) or without_impostors(there, other, observed)
-        if nonsense is not None:
-            return nonsense
-        if value is None or baseline is None:
-            message = _NO_VALUE.given(what=own if value is None else other)
-            return unknown(UnknownReason.NO_DATA, message, observed)
-        if abs(value - baseline) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(baseline)):
+        observed: dict[str, Json] = {"value": None, "baseline": None}
+        expected: dict[str, Json] = {
+            "tolerance": plain(self.tolerance),
+            "relative_tolerance": plain(self.relative_tolerance),
+        }
+        value = _total(measurement.values, self.aggregate, own, observed)
+        baseline = _total(measurement.tables["other"][0], self._other_aggregate, other, observed)
+        if isinstance(value, Outcome):
+            return value
+        if isinstance(baseline, Outcome):
+            return baseline
+        ours, theirs = value.number, baseline.number
+        if not self._compares_values:  # else neither: where they agree, one is the other
+            observed = {"value": plain(ours), "baseline": plain(theirs)}
+        if abs(ours - theirs) <= max(decimal(self.tolerance), decimal(self.relative_tolerance) * abs(theirs)):
             return Outcome(Status.PASS, _FINE.given(own=own, other=other), observed, expected)
-        message = _DIFFERS.given(own=own, other=other, value=plain(value), baseline=plain(baseline))
         if self._compares_values:
-            message = _DIFFERS_VALUE.given(own=own, other=other)
+            return Outcome(Status.FAIL, _DIFFERS_VALUE.given(own=own, other=other), observed, expected)
+        said = spoken(ours, theirs, rounded=value.rounded)
+        message = _DIFFERS.given(
+            own=own, other=other, value=said, baseline=spoken(theirs, ours, rounded=baseline.rounded)
+        )
         return Outcome(Status.FAIL, message, observed, expected)
 
 
-def _total(how: Aggregate, value: object) -> Fraction | None:
-    """Give the number; the sum of nothing is 0 here, since a table without rows may well be the difference."""
-    return Fraction(0) if value is None and how is Aggregate.SUM else exact(value)
+def _total(values: Mapping[str, Any], how: Aggregate, what: str, observed: Mapping[str, Json]) -> Total | Outcome:
+    """Return the number; the sum of nothing is 0 here, since a table without rows may well be the difference."""
+    nothing = values["value"] is None and values.get("approximate") is None and how is Aggregate.SUM
+    return total({**values, "value": 0} if nothing else values, how, what, observed)
 
 
 CHECK: Final[type[Check]] = Reconcile

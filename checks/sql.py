@@ -1,9 +1,8 @@
 """A query of one's own returns no row."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
-from annotated_types import Ge
 from pydantic import Field
 
 from checks._contract import (
@@ -19,6 +18,7 @@ from checks._contract import (
     Wants,
 )
 from checks._message import Message
+from checks._numbers import Count, plain
 from checks._statement import select_sql
 
 
@@ -31,7 +31,7 @@ class Sql(CheckParameters):
 
     type: Literal["sql"] = "sql"
     query: str = Field(description="One SELECT in the source's dialect that returns the bad rows; it is only counted.")
-    max: Annotated[int, Ge(0)] = Field(0, description="Most rows the query may return.")
+    max: Count = Field(0, description="Most rows the query may return.")
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Read the query."""
@@ -49,7 +49,7 @@ class Sql(CheckParameters):
         """Fail when the query returns more rows than allowed."""
         found = measurement.number("violations")
         observed: dict[str, Json] = {"rows": measurement.number("rows"), "violations": found}
-        expected: dict[str, Json] = {"max": self.max}
+        expected: dict[str, Json] = {"max": plain(self.max)}
         if found <= self.max:
             return Outcome(Status.PASS, Message("the query returns no more rows than it may"), observed, expected)
         values = {"violations": found, "max": self.max}

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from annotated_types import Ge
 from pydantic import Field, model_validator
 
-from checks._aggregates import decimal, plain
 from checks._baseline import NOTHING_YET, Weeks, median_of, same_weekday
 from checks._columns import ColumnName
 from checks._contract import (
@@ -28,6 +27,7 @@ from checks._instants import reading_of, zoned_column
 from checks._judge import without_rows
 from checks._limits import in_order
 from checks._message import Message
+from checks._numbers import Count, decimal, plain
 from checks._scalars import PositiveDuration, Zone
 
 _FINE: Final = Message("{rows:count} rows", one="{rows:count} row", counted="rows")
@@ -61,8 +61,8 @@ class Volume(CheckParameters):
     judges_empty: ClassVar[bool] = True
 
     type: Literal["volume"] = "volume"
-    min: Annotated[int, Ge(0)] | None = Field(None, description="Fewest rows allowed.")
-    max: Annotated[int, Ge(0)] | None = Field(None, description="Most rows allowed.")
+    min: Count | None = Field(None, description="Fewest rows allowed.")
+    max: Count | None = Field(None, description="Most rows allowed.")
     min_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Fewest rows, as a share of the usual number.")
     max_ratio: Annotated[float, Ge(0)] | None = Field(None, description="Most rows, as a share of the usual number.")
     compare: Literal["same_weekday"] = Field("same_weekday", description="What the usual number is taken from.")
@@ -122,7 +122,7 @@ class Volume(CheckParameters):
     @property
     def _expects(self) -> dict[str, Json]:
         limits = {"min": self.min, "max": self.max, "min_ratio": self.min_ratio, "max_ratio": self.max_ratio}
-        return {name: limit for name, limit in limits.items() if limit is not None}
+        return {name: plain(limit) for name, limit in limits.items() if limit is not None}
 
     def _rows(self, measurement: Measurement) -> int | Outcome:
         rows = measurement.number("rows")

@@ -10,7 +10,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from typing import Any, Final
@@ -99,7 +99,7 @@ class BabelVoice:
             case "count":
                 return format_decimal(int(value), locale=self._locale)
             case "number":
-                return format_decimal(_six_digits(value), format="#,##0.######", locale=self._locale)
+                return self._number(value)
             case "tenths":
                 return format_decimal(float(value), format="#,##0.0", locale=self._locale)
             case "ratio":
@@ -114,6 +114,12 @@ class BabelVoice:
                 return self._when(value, kind)
             case _:
                 return value.render(self) if isinstance(value, Message) else str(value)
+
+    def _number(self, value: Any) -> str:
+        if not isinstance(value, Decimal):
+            return format_decimal(_six_digits(value), format="#,##0.######", locale=self._locale)
+        with localcontext(prec=_MOST_DIGITS):  # what a message says exactly; Python's own context has 28 digits
+            return format_decimal(value, locale=self._locale, decimal_quantization=False)
 
     def _ratio(self, value: Any) -> str:
         sign, shown = nearest_ratio(value)
@@ -157,6 +163,10 @@ class BabelVoice:
             f"{format_decimal(count, locale=self._locale)}{name}" for count, name in counts[first : first + 2] if count
         ]
         return sign + (between.join(said) or f"0{names[units[-2]]}")
+
+
+_MOST_DIGITS: Final = 200
+"""Digits of the longest number that a message says."""
 
 
 def _six_digits(value: Any) -> Any:

@@ -172,6 +172,7 @@ _TOLD: Final[Sequence[tuple[type[duckdb.Error], type[SourceError], str]]] = (
     (duckdb.CatalogException, QueryFailed, "the statement names a table or function that does not exist"),
     (duckdb.BinderException, QueryFailed, "the statement names a column or function that does not exist or fit"),
     (duckdb.ConversionException, QueryFailed, _MISFIT),
+    (duckdb.OutOfRangeException, QueryFailed, "a number is larger than DuckDB can hold, such as a sum of 38 digits"),
     (duckdb.InvalidInputException, QueryFailed, _MALFORMED),
     (duckdb.Error, QueryFailed, "the statement failed"),
 )

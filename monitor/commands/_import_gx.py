@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from checks._numbers import parse_written
 from monitor.commands._words import not_read
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -54,7 +55,7 @@ def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > _LARGEST:
             raise Stop(ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path)))
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_float=parse_written)
     except OSError as error:
         problem = not_read("gx.not_read", path, error)
     except UnicodeDecodeError:

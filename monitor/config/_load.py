@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from checks._numbers import as_json
 from monitor.config._alerts import Match
 from monitor.config._checks import Workshop, build_checks, child, entries, items, text
 from monitor.config._errors import ConfigError
@@ -71,7 +72,7 @@ class Loaded:
 
     def values(self, *, redacted: bool = True) -> Any:
         """Give the configuration as it was read, merged and filled in, as plain data; masked unless told not to be."""
-        return _masked(self.tree, self.redactor) if redacted else plain_data(self.tree)
+        return as_json(_masked(self.tree, self.redactor) if redacted else plain_data(self.tree))
 
 
 def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Loaded:
@@ -156,7 +157,7 @@ def _digest(tree: Node, hierarchies: Hierarchies) -> str:
     """Fingerprint the values, and the folders that relative paths start from."""
     folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
     others = [hierarchies.folders] if hierarchies.folders else []
-    content = json.dumps([plain_data(tree), folders, *others], sort_keys=True, ensure_ascii=False)
+    content = json.dumps([as_json(plain_data(tree)), folders, *others], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

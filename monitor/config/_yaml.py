@@ -4,8 +4,9 @@ The parser's events are put together here, not by PyYAML's constructor, so that 
 column, keys stay as they were written, and a hostile file is refused while it is read (depth, size, repeated aliases).
 
 What a plain scalar means follows the core of YAML 1.2, minus its surprises: `true`, `false` and `null` (also `~`, or
-nothing) in three spellings; decimal whole numbers without leading zeros; decimal fractions. All else is text: `NO`,
-`on`, `12:30:45`, `2026-10-01`, `0123`, `0x1F`, `1_000`, `.inf`. Tags (`!!int`, `!x`) are refused.
+nothing) in three spellings; decimal whole numbers without leading zeros; decimal fractions, which keep their digits.
+All else is text: `NO`, `on`, `12:30:45`, `2026-10-01`, `0123`, `0x1F`, `1_000`, `.inf`. Tags (`!!int`, `!x`) are
+refused.
 """
 
 import math
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from checks._numbers import WrittenNumber
 from monitor.frame.problem import Problem
 
 MAX_BYTES = 1_000_000
@@ -76,7 +78,7 @@ def resolve(text: str) -> Scalar:
         return text
     if _WHOLE.fullmatch(text):
         return int(text)
-    number = float(text) if _FRACTION.fullmatch(text) else math.inf
+    number = WrittenNumber(text) if _FRACTION.fullmatch(text) else math.inf
     return number if math.isfinite(number) else text
 
 

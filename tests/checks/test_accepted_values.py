@@ -82,14 +82,13 @@ def test_kinds_of_values(dialect, kind, stored, values):
     ("kind", "value", "message"),
     [
         ("text", 1, "column 'v' is of type string, which holds no whole numbers"),
-        ("int", "1", "column 'v' is of type int64, which holds no such text"),
+        ("int", "one", "column 'v' is of type int64, which holds no such text"),
         ("int", 1.5, "which holds no fractions"),
         ("int", True, "which holds no truth values"),
         ("bool", 1, "which holds no whole numbers"),
         ("text", date(2026, 1, 1), "which holds no dates"),
         ("date", "soon", "which holds no such text"),
         ("timestamp", "2026-01-01", "column 'v' is of type timestamp"),
-        ("int", 2**70, "beyond 64 bits"),
     ],
 )
 def test_value_of_another_kind(kind, value, message):
