@@ -48,7 +48,8 @@ SERVER_ALIVE: Final = (
 """The same for the server: a writer that is gone or stands still amid a transaction keeps the others out until then."""
 
 _READERS: Final = 8
-_WAL_BYTES_KEPT: Final = 64 * 2**20
+WAL_BYTES_KEPT: Final = 4 * 2**20
+"""The log is cut to this size (as much as one checkpoint takes) once all of it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class _Pragmas:
             "trusted_schema = OFF",
             "cell_size_check = ON",
             f"wal_autocheckpoint = {PAGES_BEFORE_CHECKPOINT if self.checkpoints else 0}",
-            f"journal_size_limit = {_WAL_BYTES_KEPT}",
+            f"journal_size_limit = {WAL_BYTES_KEPT}",
             f"query_only = {'ON' if self.query_only else 'OFF'}",
         )
 

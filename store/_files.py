@@ -32,7 +32,7 @@ def is_at(path: Path, known: os.stat_result) -> bool:
     """Say whether a file that was seen before is still in its place; also where that cannot be seen."""
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True

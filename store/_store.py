@@ -2,15 +2,24 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from sqlalchemy import Connection, Engine, Transaction
 
 from store._book import Book
-from store._engines import BEGIN_TRIES, FAILED, Address, leader_engine, reader_engine, writer_engine
+from store._engines import (
+    BEGIN_TRIES,
+    FAILED,
+    WAL_BYTES_KEPT,
+    Address,
+    leader_engine,
+    reader_engine,
+    writer_engine,
+)
 from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._files import is_at
 from store._leader import Leader
@@ -18,6 +27,10 @@ from store._rebuild import Discrepancy, compare_with_events
 from store._retention import Pruned
 from store._schema import revision_of
 from store._view import View
+
+_NEARLY_FULL: Final = 64 * 2**20
+"""Bytes that are free on the disk of the store below which its log is kept short."""
+_WAIT_FOR_READERS_MS: Final = 200
 
 
 class Store:
@@ -33,6 +46,7 @@ class Store:
         """Whether it is a SQLite file, which one daemon at most uses, and no PostgreSQL database."""
         self._process = os.getpid()
         self._file = address.file
+        self._checkpoints = checkpoints
         self._opened = address.file.stat() if address.file is not None and address.file.exists() else None
         self._writer = writer_engine(address, patience=patience, checkpoints=checkpoints)
         self._reader = reader_engine(address, patience=patience)
@@ -107,6 +121,38 @@ class Store:
                 f"{self.name} was deleted or replaced while it was in use, and what was written since is lost with it; "
                 "bring a backup back with 'tablewatch restore FILE', or start again to begin anew"
             )
+
+    def shorten_log(self) -> None:
+        """Move the write-ahead log into the file and empty it, if it is long or the disk nearly full.
+
+        Only for the process that checkpoints. What readers still look at stays in the log until the next time. On a
+        full disk a log that was left to grow could not be moved any more, since the file has to grow for that.
+
+        Raises:
+            StoreError: the disk is full or failing.
+        """
+        if self._file is None or not self._checkpoints or not self._log_is_long(self._file):
+            return
+        self._in_its_process()
+        with in_our_words(self.name), closing(self._writer.raw_connection()) as connection:
+            cursor = connection.cursor()
+            _, pages, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if pages != moved:
+                return
+            (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+            cursor.execute(f"PRAGMA busy_timeout = {_WAIT_FOR_READERS_MS}")  # nobody else writes meanwhile
+            try:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {patience}")
+
+    def _log_is_long(self, file: Path) -> bool:
+        try:
+            length = Path(f"{file}-wal").stat().st_size
+            disk = os.statvfs(file.parent)
+        except OSError:
+            return False
+        return length > WAL_BYTES_KEPT or (length > 0 and disk.f_bavail * disk.f_frsize < _NEARLY_FULL)
 
     def prune(self, *, keep_measurements: timedelta, keep_incidents: timedelta, now: datetime) -> Pruned:
         """Forget what is older than it has to be kept, in many short transactions. Gives what was forgotten.

@@ -1,5 +1,6 @@
 """`tablewatch run`: the daemon."""
 
+from time import sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,9 +10,15 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from checks import Status
+    from monitor.wiring import Project
+    from store import Store
+
+START_PATIENCE_S = 60.0
+"""How long a daemon that starts waits for a PostgreSQL server that cannot be reached."""
+_LONGEST_PAUSE_S = 5.0
 
 app = typer.Typer(rich_help_panel="Watch")
 
@@ -32,6 +39,7 @@ def run(
 
     Example: tablewatch run
     """
+    from functools import partial
     from pathlib import Path
 
     from monitor.config import find
@@ -51,7 +59,8 @@ def run(
         why = "no table has a schedule, so none is ever due; give tables one, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
     try:
-        with daemon_lock(project.config.storage.url) as lock, project.open_store(alone=True) as store:
+        open_store = partial(project.open_store, alone=True) if once else partial(open_patiently, project)
+        with daemon_lock(project.config.storage.url) as lock, open_store() as store:
             daemon = Daemon(project, path, store, lock=lock, once=once)
             if not once:
                 daemon.run()
@@ -65,6 +74,29 @@ def run(
     except AddressRefused as error:
         raise Stop(ExitCode.USAGE, Problem("daemon.metrics", str(error))) from None
     _conclude(invocation, project.config.project, counted, statistics)
+
+
+def open_patiently(project: "Project", wait: "Callable[[float], object]" = sleep) -> "Store":
+    """Open the store for the daemon; try again while a PostgreSQL server that restarts cannot be reached.
+
+    Raises:
+        StoreError: it cannot be used, or not be reached for a minute.
+    """
+    from monitor.daemon.journal import LOG
+    from store import StoreUnavailable
+
+    end = project.clock.monotonic() + START_PATIENCE_S
+    pause = 1.0
+    while True:
+        try:
+            return project.open_store(alone=True)
+        except StoreUnavailable as error:
+            left = end - project.clock.monotonic()
+            if project.config.storage.url.startswith("sqlite:") or left <= 0:
+                raise
+            LOG.warning("%s; trying again for %d s", error, left)
+        wait(min(pause, left))
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
 
 
 def _conclude(

@@ -216,6 +216,7 @@ class Daemon:
             "config": Chore(2, self._look_at_config),
             "reports": Chore(30, lambda: self._speaker.report(self.project)),
             "ping": Chore(60, self._ping),
+            "log": Chore(5, self._store.shorten_log),
             "prune": Chore(3600, self._prune),
         }
 
@@ -232,12 +233,10 @@ class Daemon:
         """
         tell_systemd("WATCHDOG=1")
         self._observer.look_at(self._work, self._pool)
-        if not self._presence.is_due:
-            return
-        self._store.check_place()
+        self._store.check_place()  # at every step: between two signs of life is more than the ten seconds promised
         if self._lock is not None:
             self._lock.check()
-        if self._work.problem is not None:
+        if not self._presence.is_due or self._work.problem is not None:
             return
         try:
             self._presence.sign(leads=self._speaker.leads)

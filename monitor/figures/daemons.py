@@ -12,6 +12,8 @@ SILENT: Final = timedelta(minutes=1)
 """A daemon gives a sign of life every 10 s; after this time without one it is not counted on."""
 
 _KEPT: Final = timedelta(hours=1)
+_MOST_SILENT: Final = 3
+"""Silent daemons that are told one by one: where they are killed again and again, there are many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +29,17 @@ class Watchfulness:
 
     @classmethod
     def of(cls, view: View, now: datetime, holder: StoreHeld | None) -> "Watchfulness":
-        """Ask the store; daemons that stopped more than an hour ago are left out. `holder`: as `lock_holder` says."""
+        """Ask the store; daemons that ended more than an hour ago, stopped or killed, are left out.
+
+        If no other is left, the one that was heard of last stays. `holder`: as `lock_holder` says.
+        """
         as_of = view.clock(now)
-        daemons = [one for one in view.daemons() if one.stopped_at is None or as_of - one.stopped_at < _KEPT]
+        known = sorted(view.daemons(), key=lambda daemon: daemon.heartbeat_at)
+        recent = [daemon for daemon in known if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
+        killed = [daemon for daemon in known if daemon.stopped_at is None]
+        daemons = sorted(
+            recent or killed[-1:], key=lambda daemon: (daemon.started_at, daemon.heartbeat_at), reverse=True
+        )
         return cls(as_of, daemons, view.lag(as_of), view.quarantines(), holder)
 
     def word(self, daemon: Daemon) -> str:
@@ -80,7 +90,10 @@ class Watchfulness:
 
     def lines(self) -> Iterator[str]:
         """Say it to a person."""
+        silent = [one for one in self.daemons if self.word(one) == "silent"]
         for one in self.daemons:
+            if one in silent[_MOST_SILENT:]:
+                continue
             age = say_duration(self.as_of - (one.stopped_at or one.heartbeat_at))
             said = {
                 "running": f"runs since {one.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
@@ -90,6 +103,8 @@ class Watchfulness:
             yield f"daemon on {one.host} (pid {one.pid}): {said}"
             if one.config_error is not None and one.stopped_at is None:
                 yield f"  refuses the changed configuration: {one.config_error}"
+        if len(silent) > _MOST_SILENT:
+            yield f"and {len(silent) - _MOST_SILENT} more in the last hour that did not say goodbye"
         if not self.runs:
             yield self._without_a_sign()
         elif self.waits_since is not None:

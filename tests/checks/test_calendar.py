@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from checks._calendar import Calendar
 from checks._scalars import Weekdays
+from monitor.config._scalars import Schedule
 
 NEW_YORK = ZoneInfo("America/New_York")  # back on 2026-11-01, forward on 2026-03-08
 HOUR = timedelta(hours=1)
@@ -127,3 +128,25 @@ def _is_expected(calendar, local):
     if calendar.start < calendar.end:
         return opens(today) and calendar.start <= clock < calendar.end
     return (opens(today) and clock >= calendar.start) or (opens(today - DAY) and clock < calendar.end)
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "clock"),
+    [
+        ("Europe/Berlin", date(2026, 3, 29), time(2, 0)),
+        ("Europe/Berlin", date(2026, 3, 29), time(2, 59)),
+        ("Europe/Berlin", date(2026, 10, 25), time(2, 30)),  # shown twice
+        ("Australia/Lord_Howe", date(2026, 10, 4), time(2, 15)),  # half an hour
+        ("America/Havana", date(2026, 3, 8), time(0, 30)),
+        ("Africa/Cairo", date(2026, 4, 24), time(0, 0)),
+        ("Pacific/Apia", date(2011, 12, 30), time(10, 0)),  # a whole day
+        ("Asia/Tokyo", date(2026, 3, 29), time(2, 30)),
+    ],
+)
+def test_a_clock_that_is_skipped_means_what_it_means_in_a_cron_line(zone, day, clock):
+    """Expected times begin at the moment of the jump, when a table that is scheduled for then is looked at."""
+    calendar = Calendar(ZoneInfo(zone), start=clock, end=clock)
+    slots = [datetime.combine(day, time(), tzinfo=UTC) - timedelta(days=2)]
+    for _ in range(4):
+        slots.append(Schedule.parse(f"cron: {clock.minute} {clock.hour} * * *").next_after(slots[-1], zone))
+    assert calendar._moment(day, clock) in slots[1:]

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from store import open_store
+from store import Store, open_store
 from store._engines import Address, address_of, migration_engine, reader_engine, writer_engine
 
 PATIENCE = timedelta(seconds=5)
@@ -27,7 +27,7 @@ FOR_ALL = {
     "trusted_schema": 0,
     "cell_size_check": 1,
     "wal_autocheckpoint": 0,
-    "journal_size_limit": 64 * 2**20,
+    "journal_size_limit": 4 * 2**20,
     "query_only": 0,
 }
 OWN = {
@@ -151,3 +151,52 @@ def test_no_connection_makes_a_file(tmp_path: Path, kind: str) -> None:
             pass
     finally:
         engine.dispose()
+
+
+def _log(file: Path) -> int:
+    return Path(f"{file}-wal").stat().st_size
+
+
+def _write(store: Store, title: str) -> None:
+    with store.writing() as book:
+        book.name_project(title)
+
+
+def test_the_log_is_emptied_on_a_nearly_full_disk(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that grew on until the disk is full could not be moved into the file any more."""
+    with open_store(f"sqlite:///{file}", checkpoints=True) as store:
+        _write(store, "one")
+        store.shorten_log()
+        assert _log(file) > 0  # there is room, and it is short
+        monkeypatch.setattr("store._store._NEARLY_FULL", 2**62)
+        store.shorten_log()
+        assert _log(file) == 0
+        _write(store, "two")
+        with store.reading() as view:
+            assert view.project() == "two"
+
+
+def test_a_long_log_is_emptied_once_nobody_reads_what_is_in_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that looks at an old state keeps it; afterwards it shrinks."""
+    monkeypatch.setattr("store._store.WAL_BYTES_KEPT", 1)
+    with open_store(f"sqlite:///{file}", checkpoints=True) as store:
+        _write(store, "one")
+        with store.reading() as view:
+            assert view.project() == "one"
+            _write(store, "two")
+            store.shorten_log()
+            assert _log(file) > 0
+            assert view.project() == "one"
+        store.shorten_log()
+        assert _log(file) == 0
+        with store.reading() as view:
+            assert view.project() == "two"
+
+
+def test_only_the_process_that_checkpoints_shortens_the_log(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that did could damage the file with older versions of SQLite."""
+    monkeypatch.setattr("store._store._NEARLY_FULL", 2**62)
+    with open_store(f"sqlite:///{file}") as store:
+        _write(store, "one")
+        store.shorten_log()
+        assert _log(file) > 0

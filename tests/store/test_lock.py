@@ -146,3 +146,13 @@ def test_a_store_that_was_deleted_or_replaced_is_told(file: Path) -> None:
         open_store(url).close()
         with pytest.raises(StoreError, match=f"{file} was deleted or replaced"):
             store.check_place()
+
+
+def test_a_store_whose_folder_is_a_file_now_is_told(tmp_path: Path) -> None:
+    """A folder that was replaced is a store that was taken away."""
+    inside = tmp_path / "folder" / "store.db"
+    with open_store(f"sqlite:///{inside}") as store:
+        inside.parent.rename(tmp_path / "elsewhere")
+        inside.parent.touch()
+        with pytest.raises(StoreError, match="was deleted or replaced"):
+            store.check_place()

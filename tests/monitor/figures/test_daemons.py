@@ -59,3 +59,39 @@ def test_the_published_form():
     """Programs get the same, with times and seconds."""
     found = Watchfulness(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
     assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
+
+
+class _Rows:
+    """A view with daemons."""
+
+    def __init__(self, *daemons):
+        self._daemons = daemons
+
+    def clock(self, now):
+        return now
+
+    def daemons(self):
+        return self._daemons
+
+    def lag(self, _):
+        return None
+
+    def quarantines(self):
+        return ()
+
+
+def test_daemons_that_were_killed_long_ago_are_not_listed():
+    """Where a daemon is killed each day, on hosts of new names, only those of the last hour are told."""
+    old = [_daemon(heartbeat_at=NOW - timedelta(hours=hours)) for hours in range(1, 150)]
+    fresh = _daemon(heartbeat_at=NOW - timedelta(minutes=10))
+    assert Watchfulness.of(_Rows(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
+    assert Watchfulness.of(_Rows(*old), NOW, None).daemons == [old[0]]
+    stopped = _daemon(stopped_at=NOW - timedelta(hours=2))
+    assert Watchfulness.of(_Rows(stopped), NOW, None).daemons == []
+
+
+def test_many_daemons_that_were_killed_in_an_hour_are_counted():
+    """A container that is killed each minute does not fill the page."""
+    said = _said(_daemon(), *(_daemon(heartbeat_at=NOW - timedelta(minutes=minutes)) for minutes in range(2, 42)))
+    assert len(said) == 5
+    assert said[-1] == "and 37 more in the last hour that did not say goodbye"
