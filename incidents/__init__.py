@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from incidents.downtime import (
         MAINTENANCE,
         Downtime,
+        Durations,
         Lever,
         OpenIncident,
         Part,
@@ -51,10 +52,13 @@ if TYPE_CHECKING:
         Statistics,
         Tally,
         changes,
+        durations,
+        episode_durations,
         hours,
         lever,
         measure,
         measure_by,
+        uncovered,
     )
     from incidents.estimate import Estimate, Expected
     from incidents.events import apply, decode, encode, replay
@@ -73,6 +77,7 @@ __all__ = [
     "Corrected",
     "Cost",
     "Downtime",
+    "Durations",
     "Episode",
     "Escalated",
     "Estimate",
@@ -119,7 +124,9 @@ __all__ = [
     "apply",
     "changes",
     "decode",
+    "durations",
     "encode",
+    "episode_durations",
     "from_us",
     "gaps_after",
     "hours",
@@ -132,6 +139,7 @@ __all__ = [
     "replay",
     "role_rate",
     "to_us",
+    "uncovered",
     "unobserved",
 ]
 

@@ -124,15 +124,6 @@ class Incident:
         """Say whether its hours are data downtime (its kind apart)."""
         return self.resolution is None or self.resolution.counts
 
-    @property
-    def undetected(self) -> timedelta:
-        """Give how long it went unnoticed: its episodes' detected - occurred, summed."""
-        return sum((episode.detected_at - episode.onset.at for episode in self.episodes), timedelta())
-
-    def repair(self, as_of: datetime) -> timedelta:
-        """Give how long repair took, by a moment if it lasts: its episodes' resolved - detected, summed."""
-        return sum(((episode.resolved_at or as_of) - episode.detected_at for episode in self.episodes), timedelta())
-
 
 # --- changes: what can happen to an incident; `kind` names them in the store ------------------------------------------
 

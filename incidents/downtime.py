@@ -6,6 +6,9 @@ maintenance of its table is taken out. Downtime is the sum of both parts over al
 incidents with any part, so `downtime = n x (undetected / n + repair / n)` holds for every window. Statistics of TTD and
 TTR are about whole incidents and stand apart. All times are integer microseconds; nothing is rounded.
 `docs/incidents.md` tells this in plain words.
+
+TTD and TTR of a single incident and of its episodes come from `durations` and `episode_durations` here; every command,
+report and alert shows these values and subtracts no times itself.
 """
 
 from dataclasses import dataclass, replace
@@ -14,18 +17,20 @@ from fractions import Fraction
 import numpy as np
 
 from incidents._columns import dense
-from incidents._known import Ruler, is_downtime, known
+from incidents._known import Ruler, first_rows, is_downtime, known
 from incidents._lever import Lever, lever_of
-from incidents._measure import Maintenance
+from incidents._measure import Maintenance, TimeMeasure
+from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._per_incident import per_incident
 from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
-from incidents._spans import HOUR_US, Ints, Spans, Window
+from incidents._spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [
     "HOUR_US",
     "MAINTENANCE",
     "Downtime",
+    "Durations",
     "Lever",
     "Maintenance",
     "OpenIncident",
@@ -34,10 +39,13 @@ __all__ = [
     "Statistics",
     "Tally",
     "changes",
+    "durations",
+    "episode_durations",
     "hours",
     "lever",
     "measure",
     "measure_by",
+    "uncovered",
 ]
 
 
@@ -99,6 +107,80 @@ def measure_by(
         code: replace(figure, table_time=time)
         for code, figure, time in zip(codes.tolist(), figures, tables, strict=True)
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """How long an incident, or one of its episodes, took: microseconds, without planned maintenance.
+
+    `ttr` is measured up to the moment of knowing while it lasts. `maintenance`: planned maintenance that lies in it and
+    is in neither `ttd` nor `ttr`.
+    """
+
+    ttd: int
+    ttr: int
+    maintenance: int
+    lasts: bool
+
+    @property
+    def total(self) -> int:
+        """TTD and TTR together."""
+        return self.ttd + self.ttr
+
+
+def durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = None) -> dict[int, Durations]:
+    """Compute TTD and TTR of each incident, its episodes summed, by incident id.
+
+    The healthy time between episodes is in neither. Whether an incident counts as downtime plays no part here.
+
+    Args:
+        spans: all episodes of the incidents; those of an incident stand together, in order.
+        as_of_us: the moment of knowing; what was resolved later lasts.
+        maintenance: planned work, which does not count.
+    """
+    each = _durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    return dict(zip(spans.incident[first_rows(spans)].tolist(), each, strict=True))
+
+
+def episode_durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = None) -> list[Durations]:
+    """Compute TTD and TTR of each episode, in the order of the spans' rows; the arguments are those of `durations`."""
+    alone = replace(spans, incident=np.arange(spans.incident.size, dtype=np.int64))
+    return _durations(alone, as_of_us=as_of_us, maintenance=maintenance)
+
+
+def _durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None) -> list[Durations]:
+    if spans.incident.size == 0:
+        return []
+    # an episode that is detected after the moment of knowing (a clock that was set back) has no repair time yet
+    ended = replace(spans, resolved=np.minimum(spans.resolved, np.maximum(spans.detected, as_of_us)))
+    window = Window(int(spans.occurred.min()), int(ended.resolved.max()) + 1)
+    sums = per_incident(ended, Ruler(window, OPEN_END, maintenance), disclosure=True)
+    lasts = spans.resolved[sums.last] > as_of_us
+    columns = (sums.ttd, sums.ttr, sums.raw - sums.ttd - sums.ttr, lasts)
+    return [Durations(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def uncovered(incident: Incident, into: Incident, *, as_of_us: int, maintenance: Maintenance | None = None) -> int:
+    """Compute the downtime that a merge of one incident into another takes out of the figures, microseconds.
+
+    That is the time in which it was bad and the other was not, without planned maintenance; 0 if it was not counted
+    before, all of it if the other is not counted or is of a kind that is counted apart. Both are about one table.
+    """
+    if not incident.counts:
+        return 0
+    ours, theirs = (Spans.of([one]) for one in (incident, into))
+    lost = _bad_time(ours, as_of_us)
+    if into.counts and into.kind is incident.kind:
+        lost = lost.minus(_bad_time(theirs, as_of_us))
+    if maintenance is not None:
+        for _, planned in maintenance.by_measure(ours.table[:1]):
+            lost = lost.minus(planned)
+    return int((lost.ends - lost.starts).sum())
+
+
+def _bad_time(spans: Spans, as_of_us: int) -> TimeMeasure:
+    ends = np.minimum(spans.resolved, np.maximum(spans.detected, as_of_us))
+    return TimeMeasure.of(zip(spans.occurred.tolist(), ends.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

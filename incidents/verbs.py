@@ -4,9 +4,9 @@ The verbs are the only door: they refuse times that cannot follow one another (`
 that do not fit the state (`NotAllowed` names those that do). Nothing here reads a clock: `now` is an argument.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -245,9 +245,9 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
 def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, force: bool = False) -> Merged:
     """Say that it is the same thing as another: it ends as a duplicate, the other goes on.
 
-    Only what the other covers is still counted as downtime (`uncovered` gives the rest), so both must be about one
-    table, and unless forced also about one time, and the other must count if this one does. One that does not count
-    stays so: a merge never makes time count.
+    Only what the other covers is still counted as downtime (`incidents.uncovered` computes the rest), so both must be
+    about one table, and unless forced also about one time, and the other must count if this one does. One that does not
+    count stays so: a merge never makes time count.
 
     Raises:
         NotAllowed: it would be merged into itself, the other was merged already or is about another table; or, unless
@@ -300,29 +300,8 @@ def _same_time(incident: Incident, into: Incident, now: datetime) -> None:
         )
 
 
-def uncovered(incident: Incident, into: Incident, *, now: datetime) -> timedelta:
-    """Give how long one was bad while the other was not: what a merge takes out of the downtime.
-
-    Nothing if it was not counted before; all of it if the other is not counted, or is of a kind that is counted apart.
-    """
-    if not incident.counts:
-        return timedelta()
-    if not into.counts or into.kind is not incident.kind:
-        return _length(_bad_times(incident, now))
-    return _length([*_bad_times(incident, now), *_bad_times(into, now)]) - _length(_bad_times(into, now))
-
-
 def _bad_times(incident: Incident, now: datetime) -> list[tuple[datetime, datetime]]:
     return [(episode.onset.at, episode.resolved_at or max(now, episode.onset.at)) for episode in incident.episodes]
-
-
-def _length(times: Iterable[tuple[datetime, datetime]]) -> timedelta:
-    """Give the length of a union of times."""
-    length, reached = timedelta(), datetime.min.replace(tzinfo=UTC)
-    for start, end in sorted(times):
-        length += max(end - max(start, reached), timedelta())
-        reached = max(reached, end)
-    return length
 
 
 def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> RootNamed:

@@ -20,7 +20,7 @@ from incidents import Incident
 from monitor.alerts.group import Item, Parcel
 from monitor.alerts.suppress import Circumstances
 from monitor.alerts.wording import check_of, facts, headline, is_over, title_of
-from monitor.pages.incident import Figures, figures_of, incident_as_json
+from monitor.pages.incident import Figures, episode_as_json, figures_of, incident_as_json
 from monitor.reports.filters import texts
 from monitor.voice import BabelVoice
 from monitor.wiring import Project
@@ -138,6 +138,7 @@ class Writer:
             "reason": item.reason.value,
             "over": is_over(item),
             "episode": len(incident.episodes),
+            "this_episode": episode_as_json(self._project, incident, figures[incident.id], -1),
             "domain": None if table is None else table.domain,
             "tier": None if table is None else table.tier,
             "why": None if check is None else check.why,

@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks import Kind, Message, Voice
-from incidents import Incident, State, to_us
+from incidents import Durations, Incident, State, to_us
 from monitor.alerts.decide import Reason
 from monitor.alerts.group import Item
 from monitor.frame.console import visible
-from monitor.pages.incident import Figures
+from monitor.pages.incident import Figures, is_downtime
 from monitor.reports.filters import say_title
 from monitor.reports.sentences import length, some
 from monitor.reports.words import RESOLUTIONS, SEVERITIES
@@ -133,10 +133,24 @@ def check_of(project: Project, incident: Incident) -> Any:
     return next((one for one in checks if table is not None and table.check_id(one) == incident.check_id), None)
 
 
+_OF_EPISODE: Final = Message("{label} (this episode)")
+_OF_ALL: Final = Message("{label} (all {n:count} episodes)")
+
+
+def _this(incident: Incident, label: Message) -> Message:
+    """Return a label that states its scope, where an incident has several episodes: the last one."""
+    return _OF_EPISODE.given(label=label) if len(incident.episodes) > 1 else label
+
+
+def _whole(incident: Incident, label: Message) -> Message:
+    """Return a label that states its scope, where an incident has several episodes: all of them."""
+    return _OF_ALL.given(label=label, n=len(incident.episodes)) if len(incident.episodes) > 1 else label
+
+
 def _times(incident: Incident, figures: Figures, *, over: bool) -> Iterator[Fact]:
     last = incident.last
     since = {"occurred": last.onset.at, "detected": last.detected_at}
-    yield Fact(Message("Since"), Message("{occurred:time}, noticed {detected:time}", since))
+    yield Fact(_this(incident, Message("Since")), Message("{occurred:time}, noticed {detected:time}", since))
     if len(incident.episodes) > 1:
         yield Fact(Message("Episode"), Message("number {n:count}", {"n": len(incident.episodes)}))
     if not over:
@@ -146,23 +160,37 @@ def _times(incident: Incident, figures: Figures, *, over: bool) -> Iterator[Fact
         yield Fact(Message("Ended"), same)
         return
     ended = {"at": last.resolved_at, "resolution": RESOLUTIONS[incident.resolution] if incident.resolution else ""}
-    yield Fact(Message("Ended"), Message("{at:time}, {resolution}", ended))
-    ttd, ttr = figures.ttd_us, figures.ttr_us or 0
-    lengths = {"whole": length(ttd + ttr), "ttd": length(ttd), "ttr": length(ttr)}
-    parts = Message("{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)", lengths)
-    yield Fact(Message("Bad for"), parts)
+    yield Fact(_this(incident, Message("Ended")), Message("{at:time}, {resolution}", ended))
+    if len(incident.episodes) > 1:
+        yield Fact(_this(incident, Message("Bad for")), _lengths(figures.episodes[-1]))
+    yield Fact(_whole(incident, Message("Bad for")), _lengths(figures.whole))
+    if figures.whole.maintenance:
+        planned = {"hours": length(figures.whole.maintenance)}
+        left_out = Message("{hours:hours} of planned maintenance", planned)
+        yield Fact(_whole(incident, Message("Not counted")), left_out)
+
+
+def _lengths(took: Durations) -> Message:
+    values = {"whole": length(took.total), "ttd": length(took.ttd), "ttr": length(took.ttr)}
+    return Message("{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)", values)
 
 
 def _money(project: Project, incident: Incident, figures: Figures, *, over: bool, now: datetime) -> Iterator[Fact]:
-    if figures.cost is None or not incident.counts or incident.kind is not Kind.QUALITY:
+    if figures.cost is None or not is_downtime(incident):
         return
-    cost = Money(figures.cost, project.currency.code)
+    label = Message("Cost") if over else Message("Cost so far")
+    if len(incident.episodes) > 1:
+        yield Fact(_this(incident, label), _amount(project, figures.episode_costs[-1]))
     if over:
-        yield Fact(Message("Cost"), Message("{cost:money}", {"cost": cost}))
+        yield Fact(_whole(incident, label), _amount(project, figures.cost))
         return
     rate = project.pricing.per_hour(incident.table, to_us(now)) or Fraction(0)
-    values = {"cost": cost, "rate": Money(rate, project.currency.code)}
-    yield Fact(Message("Cost so far"), Message("{cost:money}; {rate:money} an hour", values))
+    values = {"cost": Money(figures.cost, project.currency.code), "rate": Money(rate, project.currency.code)}
+    yield Fact(_whole(incident, label), Message("{cost:money}; {rate:money} an hour", values))
+
+
+def _amount(project: Project, cost: Fraction | None) -> Message:
+    return Message("{cost:money}", {"cost": Money(cost or Fraction(), project.currency.code)})
 
 
 def _people(project: Project, incident: Incident) -> Iterator[Fact]:

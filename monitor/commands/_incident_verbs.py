@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -209,8 +208,9 @@ def merge(
     def work(desk: "Desk", _: "TypedTimes") -> "Incident":
         incident, lost = desk.merge(incident_id, into, force=force)
         if lost:
-            length = say_hours(lost // timedelta(microseconds=1))
-            invocation.note(f"note: {length} of #{incident_id} are not covered by #{into} and are no longer counted")
+            invocation.note(
+                f"note: {say_hours(lost)} of #{incident_id} are not covered by #{into} and are no longer counted"
+            )
         return incident
 
     _work(ctx, by, work)

@@ -1,7 +1,6 @@
 """`tablewatch incident`: see incidents, and log what no check found. What is done to them is in `_incident_verbs`."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from monitor.wiring import Project
     from store import IncidentFilter
 
-_LONG_UNNOTICED: Final = timedelta(days=90)
+_LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
 
 app = typer.Typer(help="See, log and work on incidents.", no_args_is_help=True, rich_help_panel="Incidents and cost")
 
@@ -112,7 +111,7 @@ def _draw(
 ) -> None:
     from monitor.desk.moments import say_hours, say_time
     from monitor.frame.tables import draw_table
-    from monitor.pages.incident import title_of
+    from monitor.pages.incident import is_downtime, title_of
 
     if not incidents:
         console.print("no incidents")
@@ -125,7 +124,7 @@ def _draw(
             one.severity.value,
             (one.resolution or one.state).value,
             say_time(one.episodes[0].detected_at, project.config.timezone)[4:],
-            say_hours(figures[one.id].downtime_us) if one.counts else "not counted",
+            say_hours(figures[one.id].downtime_us) if is_downtime(one) else "not counted",
         )
         for one in incidents
     ]
@@ -194,18 +193,19 @@ def open_(
         alike = desk.alike(incident) if is_new else ()
     if not is_new:
         invocation.note(f"note: this was logged before, as incident #{incident.id}; nothing was changed")
-    for note in _doubts(incident, alike) if is_new else ():
+    for note in _doubts(project, incident, alike) if is_new else ():
         invocation.note(f"note: {note}")
     _incident_verbs.present(invocation, project, sheet)
 
 
-def _doubts(incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
-    """Say what looks like a slip of the hand in an incident that was just logged."""
+def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
+    """Yield what looks like a typing error in an incident that was just logged."""
     from monitor.desk.moments import say_hours
+    from monitor.pages.incident import figures_of
 
-    unnoticed = incident.last.detected_at - incident.last.onset.at
-    if unnoticed > _LONG_UNNOTICED:
-        length = say_hours(unnoticed // timedelta(microseconds=1))
+    unnoticed = figures_of(project, [incident])[incident.id].ttd_us
+    if unnoticed > _LONG_UNNOTICED_US:
+        length = say_hours(unnoticed)
         yield f"it was bad for {length} before it was noticed; if not: tablewatch incident correct {incident.id}"
     if alike:
         yield (

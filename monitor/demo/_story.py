@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from checks import Message, PlainEnglish, say_duration
-from incidents import Incident, State, Window, to_us
+from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
 from monitor.desk.refusals import explained
@@ -17,6 +17,7 @@ from monitor.figures.releases import ReleaseState
 from monitor.frame.tables import draw_table
 from monitor.frame.written_file import write_text
 from monitor.pages.downtime import as_json as downtime_as_json
+from monitor.pages.incident import figures_of
 from monitor.releasing.record import states_now
 from monitor.reports import render
 from monitor.reports.build import build_weekly
@@ -63,7 +64,7 @@ class Story:
         columns = ("planted fault", "table", "went bad", "incident", "found by", ">TTD", ">TTR")
         draw_table(console, columns, [_row(demo, fault, incident) for fault, incident in demo.found])
         console.print("\nWhere a check cannot tell when data went bad, TTD counts from its last good run.")
-        hours = sum((whole.undetected, whole.repair)) / 3.6e9
+        hours = whole.downtime / 3.6e9
         console.print(f"Data downtime {hours:.1f} h in {whole.n} incidents{self._cost()}.")
         for report in self.reports:
             console.print(f"Report: {report}")
@@ -127,16 +128,15 @@ def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[s
     began = f"{demo.start + fault.begins:%a %d %b %H:%M}"
     if incident is None:
         return (fault.name, fault.table, began, "not found", None, None, None)
-    last = incident.last
-    lasts = incident.state is not State.RESOLVED
+    length = figures_of(demo.project, [incident], demo.end)[incident.id].whole
     return (
         fault.name,
         fault.table,
         began,
         f"#{incident.id}",
         incident.check_id.removeprefix(f"{fault.table}.") if incident.check_id else "a person",
-        say_duration(last.detected_at - last.onset.at),
-        "open" if lasts or last.resolved_at is None else say_duration(last.resolved_at - last.detected_at),
+        say_duration(timedelta(microseconds=length.ttd)),
+        "open" if length.lasts else say_duration(timedelta(microseconds=length.ttr)),
     )
 
 

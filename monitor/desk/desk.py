@@ -5,10 +5,22 @@ what caused what) is looked up here, in the same transaction, so that nobody dec
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from checks import Status
-from incidents import Change, Corrected, Incident, Opened, Resolution, State, Watch, verbs
+from incidents import (
+    Change,
+    Corrected,
+    Incident,
+    Opened,
+    Resolution,
+    Spans,
+    State,
+    Watch,
+    to_us,
+    uncovered,
+    verbs,
+)
 from incidents.verbs import Ending
 from monitor.desk.reported import Reported
 from monitor.desk.sheet import Sheet, read_sheet
@@ -104,15 +116,16 @@ class Desk:
         """Put times right."""
         return self._change(incident_id, lambda _, incident: verbs.correct(incident, change, now=self.now))
 
-    def merge(self, incident_id: int, into: int, *, force: bool = False) -> tuple[Incident, timedelta]:
-        """Say that it is the same thing as another. Gives it, and how much of it is no longer counted."""
-        lost = timedelta()
+    def merge(self, incident_id: int, into: int, *, force: bool = False) -> tuple[Incident, int]:
+        """Merge it into another. Return it, and how much downtime (microseconds) is no longer counted."""
+        lost = 0
 
         def decide(book: Book, incident: Incident) -> Change:
             nonlocal lost
             other = book.incident(into)
             change = verbs.merge(incident, other, lookup=_lookup(book), now=self.now, force=force)
-            lost = verbs.uncovered(incident, other, now=self.now)
+            planned = self._project.maintenance(Spans.of([incident]).names)
+            lost = uncovered(incident, other, as_of_us=to_us(self.now), maintenance=planned)
             return change
 
         return self._change(incident_id, decide), lost

@@ -12,6 +12,7 @@ from incidents import (
     Cost,
     Downtime,
     Gap,
+    Incident,
     Maintenance,
     Spans,
     Watch,
@@ -26,6 +27,7 @@ from incidents import (
 from incidents._spans import Ints
 from monitor.figures.coverage import Observed, Watching, kept_since, lasting_gaps
 from monitor.figures.grouping import GROUPINGS, days_of
+from monitor.figures.ranking import Advice, Ranking, advise, rank
 from monitor.wiring import Project
 from store import View
 
@@ -54,7 +56,8 @@ class DowntimeFigures:
     incidents that no check found. `table_of` names the table of each open incident. `watching` says since when tables
     are watched, `kept_since` since when incidents are kept; `observed` says whether any check saw anything in the
     window; `known` is False of a window of which neither a check nor a person said anything: then its figures are none,
-    not nothing.
+    not nothing. `advice` is what would shorten it most,
+    None without downtime; `advised` is the incident that it is about.
     """
 
     whole: Downtime
@@ -70,6 +73,8 @@ class DowntimeFigures:
     kept_since: datetime
     observed: bool
     known: bool
+    advice: Advice | None
+    advised: Incident | None
 
 
 def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
@@ -83,6 +88,8 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
     tables = look.grouped(window, "table")
     parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
     whole = look.measured(window)
+    ranking = look.ranked(window)
+    advice = None if ranking is None else advise(ranking)
     by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
     open_ids = [one.id for one in whole.open]
     rows = np.searchsorted(spans.incident, open_ids)
@@ -100,6 +107,8 @@ def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: s
         kept_since=look.kept_since,
         observed=observed.in_some_of(window),
         known=look.is_known(whole),
+        advice=advice,
+        advised=None if advice is None or advice.incident is None else view.incident(advice.incident),
     )
 
 
@@ -133,6 +142,19 @@ class _Survey:
             return None
         pricing = self.project.pricing
         return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def ranked(self, window: Window) -> Ranking | None:
+        costs: dict[int, Cost] | None = None
+        if self.project.priced:
+            costs = price_by(
+                self.spans,
+                window,
+                pricing=self.project.pricing,
+                as_of_us=self.as_of_us,
+                group=self.spans.incident,
+                maintenance=self.maintenance,
+            )
+        return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance, costs=costs)
 
     def grouped(self, window: Window, by: str) -> tuple[Part, ...]:
         """Give the groups that have any downtime, the costliest first."""

@@ -104,7 +104,7 @@ class PlanningFigure:
         if found.lever is not Lever.NONE:
             share = Fraction(expected.ttd / (expected.ttd + expected.ttr))
             diagnosis = Diagnosis(found.lever, share, found_by_person=0, n=0, costliest=None)
-            for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis, by_cost=True), fillvalue=""):
+            for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
                 yield _line(label, str(said))
 
 

@@ -14,7 +14,7 @@ from monitor.figures.downtime import DAY, DowntimeFigures, Part
 from monitor.figures.rates import Currency
 from monitor.frame.output import count
 from monitor.frame.tables import draw_table
-from monitor.reports.sentences import diagnosis_sentences
+from monitor.reports.sentences import diagnosis_sentences, title_of
 from monitor.reports.value import Diagnosis
 from monitor.wiring import Project
 
@@ -254,8 +254,11 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
 def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     whole = found.whole
     share = Fraction(whole.undetected, whole.downtime)
-    diagnosis = Diagnosis(lever(whole), share, found.found_by_person, whole.n, costliest=None)
-    for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis, by_cost=project.priced), fillvalue=""):
+    title = None if found.advised is None else title_of(found.advised)
+    diagnosis = Diagnosis(
+        lever(whole), share, found.found_by_person, whole.n, costliest=None, advice=found.advice, title=title
+    )
+    for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
         yield _line(label, str(said))
     if found.cost is not None and found.cost.amount:
         total = found.cost.amount

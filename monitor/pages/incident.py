@@ -2,23 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from checks import Kind, Message, PlainEnglish
 from incidents import (
     Cost,
-    Downtime,
+    Durations,
     Episode,
     Event,
     Incident,
+    Maintenance,
     Spans,
     State,
     Window,
+    durations,
     encode,
+    episode_durations,
     hours,
-    measure_by,
     price_by,
     to_us,
 )
@@ -27,50 +31,74 @@ from monitor.desk.reported import tidy
 from monitor.desk.sheet import Sheet
 from monitor.wiring import Project
 
-"""Verbs whose command has another name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How long an incident took so far, in microseconds, without planned maintenance, and what it cost.
+    """How long an incident took so far, without planned maintenance, and what it cost; `episodes` in their order.
 
-    `ttr_us` is None while it lasts. `downtime_us` and `cost` are nothing for what does not count; `cost` is None where
-    no rate is configured.
+    Lengths of time are microseconds. `ttr_us` is None while it lasts. `downtime_us` and `cost` are nothing for what
+    does not count; `cost` is None where no rate is configured, and is the sum of `episode_costs`.
     """
 
-    ttd_us: int
-    ttr_us: int | None
+    whole: Durations
+    episodes: tuple[Durations, ...]
     downtime_us: int
     cost: Fraction | None
+    episode_costs: tuple[Fraction | None, ...]
+
+    @property
+    def ttd_us(self) -> int:
+        """TTD, its episodes summed."""
+        return self.whole.ttd
+
+    @property
+    def ttr_us(self) -> int | None:
+        """TTR, its episodes summed; None while it lasts."""
+        return None if self.whole.lasts else self.whole.ttr
 
 
 def figures_of(project: Project, incidents: Sequence[Incident], as_of: datetime | None = None) -> Mapping[int, Figures]:
-    """Give the figures of incidents, by id, as of now unless another moment is given."""
+    """Compute the figures of incidents, by id, as of now unless another moment is given.
+
+    All arithmetic is that of `incidents.durations` and `incidents.price_by`.
+    """
     if not incidents:
         return {}
     spans = Spans.of(incidents)
-    as_of = as_of or project.clock.now()
-    as_of_us = to_us(as_of)
+    as_of_us = to_us(as_of or project.clock.now())
+    maintenance = project.maintenance(spans.names)
+    whole = durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    each = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    prices = _prices(project, spans, as_of_us, maintenance)
+    found: dict[int, Figures] = {}
+    for incident in incidents:
+        rows = np.flatnonzero(spans.incident == incident.id).tolist()
+        costs = tuple(None if prices is None else prices.get(row, Cost()).amount for row in rows)
+        found[incident.id] = Figures(
+            whole=whole[incident.id],
+            episodes=tuple(each[row] for row in rows),
+            downtime_us=whole[incident.id].total if is_downtime(incident) else 0,
+            cost=None if prices is None else sum((cost for cost in costs if cost is not None), Fraction()),
+            episode_costs=costs,
+        )
+    return found
+
+
+def is_downtime(incident: Incident) -> bool:
+    """Return whether its hours are data downtime: by how it ended, and by its kind."""
+    return incident.counts and incident.kind is Kind.QUALITY
+
+
+def _prices(
+    project: Project, spans: Spans, as_of_us: int, maintenance: Maintenance | None
+) -> Mapping[int, Cost] | None:
+    """Price each episode, by row of the spans; None where no rate is configured."""
+    if not project.priced:
+        return None
     start_us = int(min(spans.earliest.min(), spans.occurred.min()))
     window = Window(start_us, max(as_of_us, start_us) + 1)
-    maintenance = project.maintenance(spans.names)
-    found = measure_by(spans, window, as_of_us=as_of_us, group=spans.incident, maintenance=maintenance)
-    costs: Mapping[int, Cost] = {}
-    if project.priced:
-        costs = price_by(
-            spans, window, pricing=project.pricing, as_of_us=as_of_us, group=spans.incident, maintenance=maintenance
-        )
-    nothing = Cost() if project.priced else None
-    return {one.id: _figures(one, found.get(one.id), costs.get(one.id, nothing), as_of) for one in incidents}
-
-
-def _figures(incident: Incident, found: Downtime | None, cost: Cost | None, as_of: datetime) -> Figures:
-    if found is not None and incident.counts and incident.kind is Kind.QUALITY:
-        ttd, ttr, downtime = found.undetected, found.repair, found.downtime
-    else:
-        ttd, ttr, downtime = _us(incident.undetected), _us(incident.repair(as_of)), 0
-    lasts = incident.state is not State.RESOLVED
-    return Figures(ttd, None if lasts else ttr, downtime, None if cost is None else cost.amount)
+    rows = np.arange(spans.incident.size, dtype=np.int64)
+    return price_by(spans, window, pricing=project.pricing, as_of_us=as_of_us, group=rows, maintenance=maintenance)
 
 
 def title_of(incident: Incident) -> str:
@@ -115,6 +143,7 @@ def incident_as_json(project: Project, incident: Incident, figures: Figures) -> 
         "ttd_h": float(hours(figures.ttd_us)),
         "ttr_h": None if figures.ttr_us is None else float(hours(figures.ttr_us)),
         "downtime_h": float(hours(figures.downtime_us)),
+        "maintenance_h": float(hours(figures.whole.maintenance)),
         "cost": {"amount": project.currency.number(figures.cost), "currency": project.currency.code},
         "available": list(available(incident)),
     }
@@ -129,7 +158,7 @@ def sheet_as_json(project: Project, sheet: Sheet) -> dict[str, Any]:
         **incident_as_json(project, incident, figures),
         "fingerprint": incident.fingerprint,
         "duplicates": list(sheet.duplicates),
-        "episodes": [_episode(episode) for episode in incident.episodes],
+        "episodes": [episode_as_json(project, incident, figures, number) for number in range(len(incident.episodes))],
         "events": [_event(event) for event in sheet.events],
     }
 
@@ -149,12 +178,17 @@ def _onset(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _episode(episode: Episode) -> dict[str, Any]:
+def episode_as_json(project: Project, incident: Incident, figures: Figures, number: int) -> dict[str, Any]:
+    """Return one of an incident's episodes as JSON; `number` counts from 0, -1 is the last."""
+    episode, length, cost = incident.episodes[number], figures.episodes[number], figures.episode_costs[number]
     return {
         **_onset(episode),
         "first_failed_at": iso(episode.first_failed_at),
         "detected_at": iso(episode.detected_at),
         "resolved_at": iso(episode.resolved_at),
+        "ttd_h": float(hours(length.ttd)),
+        "ttr_h": None if length.lasts else float(hours(length.ttr)),
+        "cost": project.currency.number(cost),
     }
 
 
@@ -165,7 +199,3 @@ def _event(event: Event) -> dict[str, Any]:
         "kind": event.change.kind,
         "change": encode(event.change),
     }
-
-
-def _us(length: timedelta) -> int:
-    return length // timedelta(microseconds=1)

@@ -13,6 +13,7 @@ from incidents import (
     Change,
     Commented,
     Corrected,
+    Durations,
     Episode,
     Escalated,
     Event,
@@ -34,7 +35,7 @@ from monitor.conclude import AGENT
 from monitor.desk.moments import say_hours, say_time
 from monitor.desk.reported import ticket_of, tidy
 from monitor.desk.sheet import Sheet
-from monitor.pages.incident import Figures, figures_of, owner_of, title_of
+from monitor.pages.incident import Figures, figures_of, is_downtime, owner_of, title_of
 from monitor.wiring import Project
 
 _METHODS: Final = {
@@ -72,7 +73,7 @@ def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
     for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
-        yield from _times(incident, episode, finder, zone)
+        yield from _times(incident, episode, figures.episodes[number - 1], found=finder, zone=zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
     for label, said in _facts(project, incident):
         yield _line(label, said)
@@ -97,7 +98,7 @@ def _finders(sheet: Sheet) -> Iterator[str]:
                 yield check
 
 
-def _times(incident: Incident, episode: Episode, found: str, zone: str) -> Iterator[Text]:
+def _times(incident: Incident, episode: Episode, length: Durations, *, found: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
     known = _METHODS[onset.method]
     if onset.earliest < onset.latest:
@@ -105,19 +106,20 @@ def _times(incident: Incident, episode: Episode, found: str, zone: str) -> Itera
     yield _line("occurred", f"{say_time(onset.at, zone)}  {known}")
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
         found += f"; it failed first at {say_time(episode.first_failed_at, zone)}"
-    yield _line(
-        "detected", f"{say_time(episode.detected_at, zone)}  {found}  TTD {_between(onset.at, episode.detected_at)}"
-    )
+    yield _line("detected", f"{say_time(episode.detected_at, zone)}  {found}  TTD {say_hours(length.ttd)}")
     if episode is incident.last and incident.acknowledged_at is not None:
         yield _line("acknowledged", say_time(incident.acknowledged_at, zone))
     if episode.resolved_at is not None:
-        length = _between(episode.detected_at, episode.resolved_at)
-        yield _line("resolved", f"{say_time(episode.resolved_at, zone)}  TTR {length}")
+        yield _line("resolved", f"{say_time(episode.resolved_at, zone)}  TTR {say_hours(length.ttr)}")
+    if length.maintenance:
+        yield _line("maintenance", f"{say_hours(length.maintenance)} of planned maintenance are in neither TTD nor TTR")
 
 
 def _lengths(project: Project, incident: Incident, figures: Figures) -> str:
     if not incident.counts:
         return f"not counted as downtime: {incident.resolution}"
+    if not is_downtime(incident):
+        return f"not counted as downtime: a release at risk for {say_hours(figures.whole.total)}"
     said = [f"downtime {say_hours(figures.downtime_us)}"]
     if len(incident.episodes) > 1:
         said.append(f"TTD {say_hours(figures.ttd_us)}")
@@ -205,10 +207,6 @@ def _corrections(change: Corrected, zone: str) -> str:
     times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
     said = ", ".join(f"{name} {say_time(at, zone)}" for name, at in times if at is not None)
     return said if change.episode in {0, -1} else f"{said} (episode {change.episode + 1})"
-
-
-def _between(start: datetime, end: datetime) -> str:
-    return say_hours(to_us(end) - to_us(start))
 
 
 def _line(label: str, said: str) -> Text:

@@ -9,12 +9,14 @@ from typing import Final
 from checks import Message
 from incidents import MAINTENANCE, Cost, Downtime, Resolution, Window, changes, lever
 from monitor.config import Config, Rates
+from monitor.figures.ranking import Ranking, advise, rank
 from monitor.reports.breakdown import Scale, by_owner, by_table, day_bar
 from monitor.reports.evidence import Evidence
 from monitor.reports.headline import headline, unknown_week
-from monitor.reports.listing import Ranking, listed, rank, standout
+from monitor.reports.listing import listed, standout
 from monitor.reports.measured import figures_of, median_of
 from monitor.reports.releases import releases_in
+from monitor.reports.sentences import title_of
 from monitor.reports.value import Comparison, Coverage, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
 from monitor.reports.watching import coverage_of, why_unknown
 from monitor.reports.week import Week
@@ -42,7 +44,13 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
     scale = Scale.of(measured[0], prices[0])
     comparison = _comparison(measured, prices, [one is None for one in unknown])
     reports_only = evidence.watching.first is None and measured[0].n > 0
-    ranking = rank(evidence, window)
+    ranking = rank(
+        evidence.spans,
+        window,
+        as_of_us=evidence.as_of_us,
+        maintenance=evidence.maintenance,
+        costs=evidence.price_by(window, evidence.spans.incident),
+    )
     tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
     owners = by_owner(evidence, window, scale)
     return WeeklyReport(
@@ -54,7 +62,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
         coverage=coverage,
         figures=comparison,
         change=changes(measured[1], measured[0]) if complete and _differ(comparison) else None,
-        diagnosis=_diagnosis(measured[0], ranking, scale),
+        diagnosis=_diagnosis(evidence, measured[0], ranking),
         days=tuple(day_bar(evidence, week, day, reports_only=reports_only) for day in week.days),
         owners=owners[:_OWNERS_SHOWN],
         owners_more=max(0, len(owners) - _OWNERS_SHOWN),
@@ -97,15 +105,19 @@ def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequenc
         yield WeekBar(week, None, None, why) if why else WeekBar(week, found.undetected, found.repair)
 
 
-def _diagnosis(this: Downtime, ranking: Ranking | None, scale: Scale) -> Diagnosis | None:
+def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:
     if ranking is None:
         return None
+    advice = advise(ranking)
+    titles = [] if advice.incident is None else [title_of(one) for one in evidence.look_up([advice.incident])]
     return Diagnosis(
         lever=lever(this),
         undetected_share=Fraction(this.undetected, this.downtime),
         found_by_person=ranking.unwatched,
         n=this.n,
-        costliest=standout(ranking, scale),
+        costliest=standout(ranking),
+        advice=advice,
+        title=titles[0] if titles else None,
     )
 
 

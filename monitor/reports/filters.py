@@ -66,7 +66,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
         "notes": lambda row, complete: sentences.notes(row, complete=complete),
         "onset_range": sentences.onset_range,
         "coverage_sentences": sentences.coverage_sentences,
-        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis, by_cost=report.by_cost),
+        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
         "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
         "days_label": lambda days: say(sentences.days_label(days)),
         "trend_label": lambda trend: say(sentences.trend_label(trend)),

@@ -1,13 +1,17 @@
-"""The report in one sentence: how long, how costly, how many, and how that compares with last week."""
+"""The report in one sentence: how long, how many, how costly, each with its own change against last week."""
 
 from datetime import datetime
 from fractions import Fraction
+from typing import Final
 
 from checks import Message
 from monitor.reports.sentences import length
 from monitor.reports.value import Comparison, Figures
 from monitor.reports.words import NOT_EVALUATED, NOT_KEPT
 from monitor.voice import Money
+
+_ALIKE: Final = Fraction(5, 1000)
+"""A change that is smaller is none that a reader should hear of."""
 
 
 def unknown_week(why: Message, since: datetime | None) -> Message:
@@ -43,8 +47,9 @@ def headline(figures: Comparison, *, currency: str, complete: bool, since: datet
         return Message("{what} so far this week.", {"what": what})
     if figures.before is None:
         return Message("{what} this week; nothing is known of last week.", {"what": what})
-    change = _change(figures.before.downtime_us, week.downtime_us)
-    return Message("{what}: {change}.", {"what": what, "change": change})
+    if figures.before.downtime_us == 0:
+        return Message("{what}; last week there was none.", {"what": what})
+    return _compared(week, figures.before, currency)
 
 
 def _quiet(figures: Comparison, *, complete: bool, since: datetime | None) -> Message:
@@ -78,15 +83,60 @@ def _what(week: Figures, currency: str) -> Message:
     )
 
 
-def _change(before: Fraction, now: Fraction) -> Message:
-    if before == 0:
-        return Message("new, there was none last week")
+def _compared(week: Figures, before: Figures, currency: str) -> Message:
+    """Return the sentence in which each figure carries its own change."""
+    values = {
+        "downtime": length(week.downtime_us),
+        "change": _against_last_week(before.downtime_us, week.downtime_us),
+        "n": int(week.n),
+        "n_change": _counted(int(before.n), int(week.n)),
+    }
+    if week.cost is None or before.cost is None:
+        return Message(
+            "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).",
+            values,
+            one="{downtime:hours} of data downtime ({change}) in one incident ({n_change}).",
+            counted="n",
+        )
+    cost = {"cost": Money(week.cost, currency), "cost_change": _change(before.cost, week.cost)}
+    return Message(
+        "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}), "
+        "at a cost of {cost:money} ({cost_change}).",
+        {**values, **cost},
+        one="{downtime:hours} of data downtime ({change}) in one incident ({n_change}), "
+        "at a cost of {cost:money} ({cost_change}).",
+        counted="n",
+    )
+
+
+def _against_last_week(before: Fraction, now: Fraction) -> Message:
     ratio = now / before
     if ratio >= 2:
         return Message("{times:number} times as much as last week", {"times": round(float(ratio), 1)})
     part = abs(ratio - 1)
-    if part < Fraction(5, 1000):
+    if part < _ALIKE:
         return Message("about as much as last week")
     if ratio > 1:
         return Message("{part:ratio} more than last week", {"part": part})
     return Message("{part:ratio} less than last week", {"part": part})
+
+
+def _change(before: Fraction, now: Fraction) -> Message:
+    """Return the change of another figure of the same sentence, which names last week already."""
+    if before == 0:
+        return Message("none last week") if now else Message("none last week either")
+    ratio = now / before
+    if ratio >= 2:
+        return Message("{times:number} times as much", {"times": round(float(ratio), 1)})
+    part = abs(ratio - 1)
+    if part < _ALIKE:
+        return Message("about as much")
+    return Message("{part:ratio} more", {"part": part}) if ratio > 1 else Message("{part:ratio} less", {"part": part})
+
+
+def _counted(before: int, now: int) -> Message:
+    if before == now:
+        return Message("as many")
+    if now > before:
+        return Message("{n:count} more", {"n": now - before})
+    return Message("{n:count} fewer", {"n": before - now})

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any, Final
 
 from checks import Message
-from incidents import FoundBy, Lever
-from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, Standout, WeekBar
+from incidents import FoundBy, Incident, Lever
+from monitor.figures.ranking import Advice, Step
+from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, WeekBar
 from monitor.reports.words import FOUND_BY, NOT_WATCHED, RESOLUTIONS
 
 _NAMES_SHOWN: Final = 8
@@ -114,14 +115,75 @@ _LEVERS: Final = {
         ),
     ),
 }
+"""What is said where nothing is known but the two parts of the downtime."""
+_OVER_ALL: Final = {
+    **_LEVERS,
+    Lever.DETECT: (Message("Over all incidents, {share:ratio} of the downtime had passed before anyone knew of it."),),
+    Lever.REPAIR: (Message("Over all incidents, {share:ratio} of the downtime came after it was noticed."),),
+}
+"""What is said beside a recommendation."""
+_COST: Final = Message("the cost")
+_DOWNTIME: Final = Message("the data downtime")
+_ABOUT_ONE: Final = {
+    Step.ADD_CHECK: Message(
+        'Add a check on {table} that finds "{title}": incident {id} makes {share:ratio} of {weight} and was reported '
+        "by a person."
+    ),
+    Step.NOTICE_SOONER: Message(
+        "Run {check} more often or tighten its limit: incident {id} makes {share:ratio} of {weight}, and {part:ratio} "
+        "of its time had passed before anyone knew of it."
+    ),
+    Step.REPAIR_FASTER: Message(
+        "Shorten the repair of {table}: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of its time "
+        "came after it was noticed."
+    ),
+    Step.LOOK_HERE_FIRST: Message("Look at incident {id} on {table} first: it makes {share:ratio} of {weight}."),
+}
+_ABOUT_TABLE: Final = {
+    Step.ADD_CHECK: Message(
+        "Add checks on {table}: it makes {share:ratio} of {weight}, and a person reported {found:count} of its "
+        "{n:count} incidents."
+    ),
+    Step.NOTICE_SOONER: Message(
+        "Check {table} more often or with tighter limits: it makes {share:ratio} of {weight}, and {part:ratio} of its "
+        "downtime had passed before anyone knew of it."
+    ),
+    Step.REPAIR_FASTER: Message(
+        "Shorten the repair of {table}: it makes {share:ratio} of {weight}, and {part:ratio} of its downtime came "
+        "after it was noticed."
+    ),
+    Step.LOOK_HERE_FIRST: Message("Look at {table} first: it makes {share:ratio} of {weight}."),
+}
+_UNSURE: Final = Message(
+    "Whether noticing or repairing weighs more there depends on when the data really went bad, which nobody saw: "
+    "between {low:ratio} and {high:ratio} of its time had passed before anyone knew of it."
+)
 
 
-def diagnosis_sentences(diagnosis: Diagnosis, *, by_cost: bool) -> tuple[Message, ...]:
-    """Say what would shorten downtime most, and what stands out."""
-    undetected = diagnosis.undetected_share
+def title_of(incident: Incident) -> Message:
+    """Return the title of an incident as a message; braces in one that a person wrote are no places."""
+    title = Message(incident.title, incident.title_values)
+    try:
+        str(title)
+    except (KeyError, ValueError, IndexError):  # values that do not fit its places: a title from elsewhere
+        return replace(title, text=_without_places(title.text), values={})
+    return title if title.values else replace(title, text=_without_places(title.text))
+
+
+def _without_places(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
+    """Return what would shorten downtime most, first the recommendation, then how sure it is and what stands out."""
+    advice, undetected = diagnosis.advice, diagnosis.undetected_share
+    said = [] if advice is None else list(_advice(advice, diagnosis.title))
     share = 1 - undetected if diagnosis.lever is Lever.REPAIR else undetected
-    said = [replace(message, values={"share": share}) for message in _LEVERS[diagnosis.lever]]
-    if diagnosis.found_by_person:
+    if advice is None or advice.step is not Step.LOOK_HERE_FIRST or diagnosis.lever is not Lever.NONE:
+        levers = _LEVERS if advice is None else _OVER_ALL
+        said += [replace(message, values={"share": share}) for message in levers[diagnosis.lever]]
+    told = advice is not None and advice.step is Step.ADD_CHECK and advice.by_person == diagnosis.found_by_person
+    if diagnosis.found_by_person and not told:
         said.append(
             Message(
                 "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.",
@@ -130,16 +192,24 @@ def diagnosis_sentences(diagnosis: Diagnosis, *, by_cost: bool) -> tuple[Message
                 counted="found",
             )
         )
-    if diagnosis.costliest is not None:
-        said.append(_costliest(diagnosis.costliest, by_cost=by_cost))
     return tuple(said)
 
 
-def _costliest(one: Standout, *, by_cost: bool) -> Message:
-    values = {"id": one.id, "table": one.table}
-    if not by_cost:
-        return Message("Incident {id} on {table} alone makes more than half of the downtime.", values)
-    return Message("Incident {id} on {table} alone makes more than half of the cost.", values)
+def _advice(advice: Advice, title: Message | None) -> Iterator[Message]:
+    texts = _ABOUT_TABLE if advice.incident is None else _ABOUT_ONE
+    yield texts[advice.step].given(
+        table=advice.table,
+        id=advice.incident,
+        check=advice.check_id,
+        title=title or "",
+        n=advice.n,
+        found=advice.by_person,
+        share=advice.share,
+        weight=_COST if advice.by_cost else _DOWNTIME,
+        part=1 - advice.unnoticed if advice.step is Step.REPAIR_FASTER else advice.unnoticed,
+    )
+    if advice.step is Step.LOOK_HERE_FIRST:
+        yield _UNSURE.given(low=advice.low, high=advice.high)
 
 
 def onset_range(row: Row) -> Message | None:

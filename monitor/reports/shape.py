@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from checks import Voice
 from incidents.downtime import HOUR_US
+from monitor.figures.ranking import Advice
 from monitor.figures.rates import Currency
 from monitor.reports import sentences
 from monitor.reports.filters import say_title
@@ -146,13 +147,30 @@ def _diagnosis(report: WeeklyReport, voice: Voice) -> dict[str, Any] | None:
     diagnosis: Diagnosis | None = report.diagnosis
     if diagnosis is None:
         return None
-    said = sentences.diagnosis_sentences(diagnosis, by_cost=report.by_cost)
+    said = sentences.diagnosis_sentences(diagnosis)
     return {
         "lever": str(diagnosis.lever),
         "undetected_share": float(diagnosis.undetected_share),
         "found_by_person": diagnosis.found_by_person,
         "costliest": None if diagnosis.costliest is None else diagnosis.costliest.id,
+        "advice": None if diagnosis.advice is None else _advice(diagnosis.advice),
         "sentences": [sentence.render(voice) for sentence in said],
+    }
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    return {
+        "step": advice.step.value,
+        "table": advice.table,
+        "incident": advice.incident,
+        "check_id": advice.check_id,
+        "share": float(advice.share),
+        "of": "cost" if advice.by_cost else "downtime",
+        "incidents": advice.n,
+        "reported_by_person": advice.by_person,
+        "unnoticed_share": float(advice.unnoticed),
+        "unnoticed_share_low": float(advice.low),
+        "unnoticed_share_high": float(advice.high),
     }
 
 

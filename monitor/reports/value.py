@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.figures.ranking import Advice
 from monitor.figures.releases import ReleaseWord
 from monitor.reports.week import Week
 
@@ -113,6 +114,7 @@ class Diagnosis:
 
     `lever` is `NONE` when the low and the high reading disagree. `undetected_share` of the downtime had passed before
     detection. `costliest` alone makes more than half of the cost (of the downtime, where nothing has a price).
+    `advice` is what follows from the figures; `title` is that of the incident that it is about.
     """
 
     lever: Lever
@@ -120,6 +122,8 @@ class Diagnosis:
     found_by_person: int
     n: int
     costliest: "Standout | None"
+    advice: Advice | None = None
+    title: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)

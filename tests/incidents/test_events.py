@@ -1,7 +1,6 @@
 """Events fold into incidents, and changes survive being stored."""
 
 import json
-from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -19,11 +18,15 @@ from incidents import (
     Resolution,
     Resolved,
     Snoozed,
+    Spans,
     State,
     apply,
     decode,
+    durations,
     encode,
+    episode_durations,
     replay,
+    to_us,
 )
 from tests.incidents.histories import assert_valid, at, histories
 from tests.incidents.made import episode, opened
@@ -143,5 +146,11 @@ def test_a_later_end_narrows_the_next_beginning():
 def test_undetected_and_repair_sum_episodes():
     """The figures of one incident sum its episodes; one that lasts is repaired up to the moment asked for."""
     incident = fold(opened(), Resolved(at(10), Resolution.FIXED), Reopened(episode(30, 35)))
-    assert incident.undetected == timedelta(microseconds=5 + 5)
-    assert incident.repair(at(55)) == timedelta(microseconds=5 + 20)
+    length = durations(Spans.of([incident]), as_of_us=to_us(at(55)))[incident.id]
+    assert (length.ttd, length.ttr, length.lasts) == (5 + 5, 5 + 20, True)
+    assert [
+        (one.ttd, one.ttr, one.lasts) for one in episode_durations(Spans.of([incident]), as_of_us=to_us(at(55)))
+    ] == [
+        (5, 5, False),
+        (5, 20, True),
+    ]

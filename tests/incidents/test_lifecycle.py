@@ -95,7 +95,7 @@ def test_more_failing_runs_may_be_asked_for():
     life.run("F")
     assert life.newest.last.detected_at == at(40)
     assert life.newest.last.first_failed_at == at(20)
-    assert life.newest.undetected == at(40) - at(11)
+    assert life.newest.last.onset.at == at(11)
 
 
 @pytest.mark.parametrize("between", ["U", "W", "UWU"])

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -15,6 +14,7 @@ from incidents import (
     Event,
     FoundBy,
     ImpossibleOrder,
+    Maintenance,
     Merged,
     NotAllowed,
     Reopened,
@@ -22,8 +22,12 @@ from incidents import (
     Resolved,
     RootNamed,
     Snoozed,
+    Spans,
     apply,
+    durations,
     replay,
+    to_us,
+    uncovered,
     verbs,
 )
 from tests.incidents.histories import at
@@ -312,8 +316,8 @@ def test_what_was_never_bad_at_one_time_is_hardly_the_same():
 
 def test_what_a_merge_takes_out_is_what_the_other_does_not_cover():
     """Time of one outside the other; time that both cover is still counted by the other."""
-    assert verbs.uncovered(OPEN, RESOLVED, now=at(50)) == at(50) - at(20)
-    assert verbs.uncovered(RESOLVED, OPEN, now=at(50)) == at(0) - at(0)
+    assert uncovered(OPEN, RESOLVED, as_of_us=to_us(at(50))) == 50 - 20
+    assert uncovered(RESOLVED, OPEN, as_of_us=to_us(at(50))) == 0
 
 
 @pytest.mark.parametrize("resolution", [one for one in Resolution if not one.counts])
@@ -325,9 +329,9 @@ def test_what_counts_is_not_merged_into_what_does_not(resolution):
         with pytest.raises(NotAllowed, match=rf"#2 is not counted as downtime, since it ended as {resolution}"):
             verbs.merge(one, uncounted, lookup=known, now=NOW)
         assert verbs.merge(one, uncounted, lookup=known, now=NOW, force=True) == Merged(2)
-        assert verbs.uncovered(one, uncounted, now=at(50)) == one.undetected + one.repair(at(50))
+        assert uncovered(one, uncounted, as_of_us=to_us(at(50))) == bad_for(one, at(50))
         assert verbs.merge(uncounted, one, lookup=known, now=NOW) == Merged(1)
-        assert verbs.uncovered(uncounted, one, now=at(50)) == timedelta()
+        assert uncovered(uncounted, one, as_of_us=to_us(at(50))) == 0
         assert not apply(uncounted, Event(2, NOW, "ann", Merged(1))).counts
 
 
@@ -338,4 +342,16 @@ def test_kinds_are_counted_apart():
     with pytest.raises(NotAllowed, match="#1 is of kind quality, #2 of kind disclosure"):
         verbs.merge(OPEN, other, lookup=known, now=NOW)
     assert verbs.merge(OPEN, other, lookup=known, now=NOW, force=True) == Merged(2)
-    assert verbs.uncovered(OPEN, other, now=at(50)) == OPEN.undetected + OPEN.repair(at(50))
+    assert uncovered(OPEN, other, as_of_us=to_us(at(50))) == bad_for(OPEN, at(50))
+
+
+def test_a_merge_takes_no_planned_maintenance_out():
+    """Planned maintenance was never counted, so a merge does not take it out of the downtime."""
+    names = Spans.of([OPEN]).names
+    planned = Maintenance.of(names, {"orders": [(to_us(at(30)), to_us(at(45)))]})
+    assert uncovered(OPEN, RESOLVED, as_of_us=to_us(at(50)), maintenance=planned) == 50 - 20 - 15
+
+
+def bad_for(incident, moment):
+    """Return how long an incident was bad by a moment, in microseconds."""
+    return durations(Spans.of([incident]), as_of_us=to_us(moment))[incident.id].total

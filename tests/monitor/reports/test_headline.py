@@ -36,36 +36,50 @@ def down(hours: float, cost: int | None = None, n: int = 1) -> Figures:
 @pytest.mark.parametrize(
     ("week", "before", "change"),
     [
-        (10, 20, "50% less than last week."),
-        (13.5, 19.6, "31% less than last week."),
-        (20, 19.2, "4.2% more than last week."),
-        (30, 20, "50% more than last week."),
-        (40, 20, "2 times as much as last week."),
-        (70, 20, "3.5 times as much as last week."),
-        (20, 20, "about as much as last week."),
-        (20.05, 20, "about as much as last week."),
-        (39.95, 20, ">99% more than last week."),
-        (0.02, 20, ">99% less than last week."),
-        (5, 0, "new, there was none last week."),
+        (10, 20, "50% less than last week"),
+        (13.5, 19.6, "31% less than last week"),
+        (20, 19.2, "4.2% more than last week"),
+        (30, 20, "50% more than last week"),
+        (40, 20, "2 times as much as last week"),
+        (70, 20, "3.5 times as much as last week"),
+        (20, 20, "about as much as last week"),
+        (20.05, 20, "about as much as last week"),
+        (39.95, 20, ">99% more than last week"),
+        (0.02, 20, ">99% less than last week"),
     ],
 )
 def test_change(week, before, change):
     """The change is a share of last week, a multiple from twice on, and never a percentage of nothing."""
-    assert say(down(week), down(before)).endswith(f"in one incident: {change}")
+    assert say(down(week), down(before)).endswith(f" of data downtime ({change}) in one incident (as many).")
+
+
+def test_nothing_to_compare_with():
+    """A week after one without downtime is compared with nothing: no figure of it has a percentage."""
+    assert say(down(5), down(0)) == "5 h of data downtime in one incident; last week there was none."
+    assert say(down(5, 900, n=2), down(0, 0)) == (
+        "5 h of data downtime in 2 incidents at a cost of ¥900; last week there was none."
+    )
+    assert say(down(5, 900), down(5, 0)).endswith("at a cost of ¥900 (none last week).")
+    assert say(down(5, 0), down(5, 0)).endswith("at a cost of ¥0 (none last week either).")
 
 
 def test_forms():
     """The sentence counts incidents, tells the cost where there is one, and says it in Japanese too."""
-    assert say(down(2, n=3), down(1)) == "2 h of data downtime in 3 incidents: 2 times as much as last week."
-    assert (
-        say(down(2, 9_000), down(4, 1))
-        == "2 h of data downtime in one incident at a cost of ¥9,000: 50% less than last week."
+    assert say(down(2, n=3), down(1)) == (
+        "2 h of data downtime (2 times as much as last week) in 3 incidents (2 more)."
+    )
+    assert say(down(2, 9_000), down(4, 1)) == (
+        "2 h of data downtime (50% less than last week) in one incident (as many), "
+        "at a cost of ¥9,000 (9,000 times as much)."
     )
     assert (
         say(down(2, 9_000), None)
         == "2 h of data downtime in one incident at a cost of ¥9,000 this week; nothing is known of last week."
     )
-    japanese = "データダウンタイム2時間、インシデント1件、推定損失額￥9,000\uff08先週より50%減\uff09。"
+    japanese = (
+        "データダウンタイム2時間\uff08先週より50%減\uff09、インシデント1件\uff08同数\uff09、"
+        "推定損失額￥9,000\uff089,000倍\uff09。"
+    )
     assert say(down(2, 9_000), down(4, 1), voice=JAPANESE) == japanese
 
 

@@ -1,0 +1,192 @@
+"""Rank the incidents of a window by what they weigh, and derive what would shorten downtime most.
+
+An incident weighs what it costs, or its downtime where nothing has a price. The recommendation (`advise`) names the
+incident, or else the table, that weighs most, and what its figures say: no check finds it, it passes unnoticed, or its
+repair takes long. It never depends on when exactly data went bad: where it would, it names the place only.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from incidents import Cost, Maintenance, Spans, Window
+from incidents._known import Ruler, known
+from incidents._per_incident import PerIncident, per_incident
+from incidents._spans import Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The incidents with downtime in a window, in the order of the list: open ones first, then the heaviest.
+
+    `each` holds the sums by incident, `part` all their episodes, `places` their places in `each` in order. `weights`,
+    by place, are rounded, for the order only. `costs` is by id.
+    """
+
+    part: Spans
+    each: PerIncident
+    places: Ints
+    weights: npt.NDArray[np.float64]
+    costs: dict[int, Cost] | None
+
+    def __len__(self) -> int:
+        """Count them."""
+        return int(self.places.size)
+
+    @property
+    def unwatched(self) -> int:
+        """Count those that no check looks at: a person reported them."""
+        return int(self.by_person(self.places).sum())
+
+    @property
+    def tables(self) -> int:
+        """Count their tables."""
+        return int(np.unique(self.table_of(self.places)).size)
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether incidents weigh what they cost: some of them cost something."""
+        return bool(self.costs) and bool((self.weights[self.places] > 0).any())
+
+    def table_of(self, places: Ints) -> Ints:
+        """Return the codes of the tables of incidents."""
+        return self.part.table[self.each.first[places]]
+
+    def by_person(self, places: Ints) -> npt.NDArray[np.bool_]:
+        """Return which incidents a person reported."""
+        reported: npt.NDArray[np.bool_] = self.part.check[self.each.first[places]] == -1
+        return reported
+
+    def id_at(self, place: int) -> int:
+        """Return the id of an incident."""
+        return int(self.part.incident[self.each.first[place]])
+
+    def cost_at(self, place: int) -> Fraction | None:
+        """Return what an incident cost, None where nothing has a price."""
+        return None if self.costs is None else self.costs.get(self.id_at(place), Cost()).amount
+
+    def down_at(self, place: int) -> int:
+        """Return the downtime of an incident in the window, microseconds."""
+        return int(self.each.undetected[place] + self.each.repair[place])
+
+    def weight(self, places: Ints) -> Fraction:
+        """Add up what incidents weigh, exactly."""
+        if self.by_cost:
+            return sum((self.cost_at(place) or Fraction() for place in places.tolist()), Fraction())
+        return Fraction(sum(self.down_at(place) for place in places.tolist()))
+
+
+def rank(
+    spans: Spans, window: Window, *, as_of_us: int, maintenance: Maintenance | None, costs: dict[int, Cost] | None
+) -> Ranking | None:
+    """Put the incidents of a window in order; None when there are none. `costs` by incident, None without rates."""
+    rows = known(spans, window, as_of_us)
+    if not rows.size:
+        return None
+    part = spans.take(rows)
+    each = per_incident(part, Ruler(window, as_of_us, maintenance), disclosure=False)
+    down = each.undetected + each.repair
+    places = np.flatnonzero(each.down & (down > 0))
+    if not places.size:
+        return None
+    weights = down.astype(np.float64)
+    if costs is not None:
+        ids = part.incident[each.first]
+        weights = np.array([float(costs[one].amount) if one in costs else 0.0 for one in ids.tolist()])
+    order = np.lexsort((places, -down[places], -weights[places], ~each.lasts[places]))
+    return Ranking(part, each, places[order], weights, costs)
+
+
+class Step(StrEnum):
+    """What would shorten downtime."""
+
+    ADD_CHECK = "add-check"
+    NOTICE_SOONER = "notice-sooner"
+    REPAIR_FASTER = "repair-faster"
+    LOOK_HERE_FIRST = "look-here-first"
+    """It depends on when exactly the data went bad whether noticing or repairing weighs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What would shorten downtime most, and the figures from which that follows.
+
+    It is about one `incident`, or (None) about the `n` incidents of a table, of which people reported `by_person`; they
+    make `share` of what all weigh. `check_id` is the check that found the one incident. `unnoticed` is the share of
+    their downtime that passed before detection; `low` and `high` are that share if the data went bad as late, or as
+    early, as possible.
+    """
+
+    step: Step
+    table: str
+    incident: int | None
+    check_id: str | None
+    n: int
+    by_person: int
+    share: Fraction
+    by_cost: bool
+    unnoticed: Fraction
+    low: Fraction
+    high: Fraction
+
+
+def advise(ranking: Ranking) -> Advice:
+    """Derive what would shorten downtime most from the figures of a window.
+
+    The subject is the incident that makes more than half of the weight, else the table that weighs most.
+    """
+    weights, total = _weights(ranking), ranking.weight(ranking.places)
+    heaviest = ranking.places[[int(np.argmax(weights))]]
+    subject = heaviest
+    if 2 * ranking.weight(heaviest) <= total:
+        tables = ranking.table_of(ranking.places)
+        of_table = np.bincount(tables, weights=weights)
+        subject = ranking.places[tables == int(np.argmax(of_table))]
+    undetected, low, high, repair = (
+        sum(column[subject].tolist())
+        for column in (
+            ranking.each.undetected,
+            ranking.each.undetected_low,
+            ranking.each.undetected_high,
+            ranking.each.repair,
+        )
+    )
+    reported = subject[ranking.by_person(subject)]
+    first = ranking.each.first[int(subject[0])]
+    check = int(ranking.part.check[first])
+    unsure = (_part(low, repair) >= Fraction(1, 2)) != (_part(high, repair) >= Fraction(1, 2))
+    step = Step.NOTICE_SOONER if undetected >= repair else Step.REPAIR_FASTER
+    if unsure:
+        step = Step.LOOK_HERE_FIRST
+    elif step is Step.NOTICE_SOONER and 2 * ranking.weight(reported) > ranking.weight(subject):
+        step = Step.ADD_CHECK  # there is no check that could run more often
+    alone = subject.size == 1
+    return Advice(
+        step=step,
+        table=ranking.part.names[int(ranking.part.table[first])],
+        incident=ranking.id_at(int(subject[0])) if alone else None,
+        check_id=ranking.part.names[check] if alone and check >= 0 else None,
+        n=int(subject.size),
+        by_person=int(reported.size),
+        share=ranking.weight(subject) / total,
+        by_cost=ranking.by_cost,
+        unnoticed=_part(undetected, repair),
+        low=_part(low, repair),
+        high=_part(high, repair),
+    )
+
+
+def _weights(ranking: Ranking) -> npt.NDArray[np.float64]:
+    """Return what each incident weighs, rounded, in the order of the places."""
+    if ranking.by_cost:
+        return ranking.weights[ranking.places]
+    weights: npt.NDArray[np.float64] = (ranking.each.undetected + ranking.each.repair)[ranking.places].astype(float)
+    return weights
+
+
+def _part(undetected: int, repair: int) -> Fraction:
+    whole = undetected + repair
+    return Fraction(undetected, whole) if whole else Fraction(0)
