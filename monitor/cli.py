@@ -1,13 +1,14 @@
 """The command line: `tablewatch`. Commands live in `monitor/commands/`, one file each; see there how to add one."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 import typer.core
@@ -114,6 +115,9 @@ class CommandFolder(typer.core.TyperGroup):
             self._listing = False
 
 
+_NO_COMMAND: Final = re.compile(r"No such command '(?P<name>[^']*)'")
+_FEW_COMMANDS: Final = 12
+
 app = typer.Typer(
     name="tablewatch",
     cls=CommandFolder,
@@ -178,7 +182,7 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     context = getattr(error, "ctx", None)
     if _wants_json(arguments, getattr(context, "auto_envvar_prefix", None)):
         invocation.format = Format.JSON
-    message = _worded(error)
+    message = _worded(error, getattr(context, "command", None))
     if context is not None and message == "Missing command" and not invocation.as_json:
         with redirect_stdout(sys.stderr):
             context.get_help()
@@ -188,14 +192,27 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
     return int(ExitCode.USAGE)
 
 
-def _worded(error: typer.TyperException) -> str:
+def _worded(error: typer.TyperException, group: Any) -> str:
     """Say what was typed and what was expected; Typer says only the latter, in pydantic's words."""
     message = error.format_message().rstrip(".")
+    if (unknown := _NO_COMMAND.match(message)) is not None:
+        return f"no such command '{unknown['name']}'{_meant(unknown['name'], group)}"
     before, found, expected = message.partition(": Input should be ")
     if not found:
         return message.replace(": Value error, ", ": ")
     told: Any = error.__cause__
     return f"{before}: '{told.errors()[0]['input']}' is not {expected.partition(',')[0]}"
+
+
+def _meant(name: str, group: Any) -> str:
+    """Suggest the commands of a group that a word may be a misspelling of; where none is, list the few there are."""
+    from sources import nearest
+
+    commands = list(getattr(group, "commands", ()))
+    near = nearest(name, commands, most=3)
+    if near:
+        return f"; did you mean {' or '.join(repr(one) for one in near)}?"
+    return f"; known: {', '.join(commands)}" if 0 < len(commands) <= _FEW_COMMANDS else ""
 
 
 def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:

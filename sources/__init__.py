@@ -19,7 +19,7 @@ from sources._engine_function import engine_function
 from sources._identity import is_same_table, table_identity
 from sources._kinds import open_source
 from sources._moments import Moment, as_moment
-from sources._names import did_you_mean
+from sources._names import did_you_mean, nearest
 from sources._place import path_in_url
 from sources._spec import CsvOptions, SourceSpec
 
@@ -40,6 +40,7 @@ __all__ = [
     "did_you_mean",
     "engine_function",
     "is_same_table",
+    "nearest",
     "open_source",
     "path_in_url",
     "reporting_stuck",

@@ -36,11 +36,13 @@ def conclude(
     invocation: Invocation, found: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
 ) -> None:
     """Show what one check found, and leave with its exit code."""
-    from checks import Status
+    from checks import Status, UnknownReason
 
     code = _code(found.outcome)
     if found.outcome.status is Status.UNKNOWN:
-        raise Stop(code, Problem("risk.unknown", str(found.outcome.message)))
+        misfit = found.outcome.reason is UnknownReason.MISCONFIGURED
+        hint = f"'tablewatch risk suggest {found.table}' lists the columns of the table" if misfit else None
+        raise Stop(code, Problem("risk.unknown", str(found.outcome.message), hint=hint))
     result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": found.table}
     invocation.emit({**result, **_as_json(found)}, lambda console: draw(console, found))
     raise Stop(code)
@@ -48,12 +50,16 @@ def conclude(
 
 def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
     """Show what several checks found, and leave with the exit code of the worst."""
+    from checks import UnknownReason
     from monitor.pages.risk import draw_assessment
 
-    worst = found.results[0].outcome
-    code = _code(worst)
-    if code is ExitCode.USAGE:
-        raise Stop(code, Problem("risk.misconfigured", str(worst.message)))
+    code = _code(found.results[0].outcome)
+    unfit = dict.fromkeys(
+        str(one.outcome.message) for one in found.results if one.outcome.reason is UnknownReason.MISCONFIGURED
+    )
+    if unfit:
+        hint = f"'tablewatch risk suggest {found.name}' lists the columns of the table"
+        raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", one, hint=hint) for one in unfit))
     result = {
         "schema": "tablewatch.risk/1",
         "ok": code is ExitCode.OK,

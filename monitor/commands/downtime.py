@@ -27,6 +27,7 @@ class By(StrEnum):
 
 
 _LENGTH = timedelta(days=28)
+_CURRENCY = "JPY"
 
 app = typer.Typer(invoke_without_command=True, rich_help_panel="Incidents and cost")
 
@@ -113,7 +114,13 @@ def estimate(
     ] = None,
     loss_per_hour: Annotated[str, typer.Option(metavar="NUMBER", help="Business loss per hour.")] = "0",
     improve: Annotated[str | None, typer.Option(metavar="SHARE", help="Share of downtime to save: 20%, 1/5.")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of all amounts.")] = "JPY",
+    currency: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Currency of all amounts; by default that of the configuration, without one {_CURRENCY}.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Estimate a year of data downtime and its cost before any incident is recorded. Needs no configuration.
 
@@ -125,6 +132,8 @@ def estimate(
     from monitor.figures.planning import PlanningFigure, Typed
 
     invocation: Invocation = ctx.obj
+    if currency is None:
+        currency = _configured_currency(invocation)
     typed = Typed(
         tables=tables,
         incidents_per_table_year=incidents_per_table_year,
@@ -137,3 +146,21 @@ def estimate(
     )
     figure = PlanningFigure.of(typed)
     invocation.emit(figure.to_json(), figure.draw)
+
+
+def _configured_currency(invocation: Invocation) -> str:
+    """Return the currency of the configuration that was named or lies here, else the default one.
+
+    Raises:
+        Stop: a configuration was named and has errors.
+    """
+    from monitor.disclosure.place import project_of
+
+    try:
+        project = project_of(invocation)
+    except Stop:
+        if invocation.config_path is not None:
+            raise
+        invocation.note(f"note: the configuration here has errors, so amounts are in {_CURRENCY}; see --currency")
+        return _CURRENCY
+    return _CURRENCY if project is None else project.config.cost.currency

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from monitor.frame.output import Invocation, count
+from monitor.frame.problem import Stop, envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from monitor.figures.daemons import Watchfulness
     from monitor.figures.health import TableState
     from monitor.figures.releases import ReleaseState
     from monitor.figures.statistics import StatisticState
@@ -28,40 +30,33 @@ app = typer.Typer(rich_help_panel="Watch")
 def status(ctx: typer.Context) -> None:
     """Show how the tables are: health, last run, open incidents, what could not be evaluated; releases, statistics.
 
-    Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate.
+    Leaves with 0 whatever the tables are like; 'tablewatch check' is the gate. Leaves with 2 if the configuration on
+    disk has errors: first it shows what the store knows of the tables that a daemon goes on watching, then the errors.
 
     Example: tablewatch status
     """
     from monitor.desk.refusals import explained
     from monitor.figures.daemons import Watchfulness
-    from monitor.figures.health import Health, states_of
+    from monitor.figures.health import states_of
     from monitor.figures.releases import releases_of
     from monitor.figures.statistics import statistics_of
     from monitor.wiring import Project
     from store import lock_holder
 
     invocation: Invocation = ctx.obj
-    project = Project.of(invocation)
+    try:
+        project = Project.of(invocation)
+    except Stop as stop:
+        _without_configuration(invocation, stop)
+        raise
     with project.open_store() as store, explained(), store.reading() as view:
         states = states_of(project, view, project.config.tables)
         releases = releases_of(project, view, states)
         statistics = statistics_of(project, view)
         watchfulness = Watchfulness.of(view, project.clock.now(), lock_holder(project.config.storage.url))
     now = project.clock.now()
-    counted = Counter(state.health for state in states)
-    last_run_at = max((state.last_run_at for state in states if state.last_run_at is not None), default=None)
     result = {
-        "schema": "tablewatch.status/1",
-        "project": project.config.project,
-        "as_of": now.isoformat(),
-        "store": store.name,
-        "summary": {**{health.value: counted[health] for health in Health}, "total": len(states)},
-        "last_run_at": None if last_run_at is None else last_run_at.isoformat(),
-        "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
-        "open_incidents": sum(len(state.incidents) for state in states),
-        "not_evaluated": sum(len(state.not_evaluated) for state in states),
-        **watchfulness.to_json(),
-        "tables": [_as_json(state, now) for state in states],
+        **_summary(project, store.name, states, watchfulness),
         "releases": [release.to_json() for release in releases],
         "statistics": [statistic.to_json() for statistic in statistics],
     }
@@ -77,6 +72,90 @@ def status(ctx: typer.Context) -> None:
             console.print(line)
 
     invocation.emit(result, draw)
+
+
+def _without_configuration(invocation: Invocation, stop: Stop) -> None:
+    """Show what the store knows of the tables, where the configuration on disk has errors but names the store.
+
+    As JSON the errors stand in the same value, and the command leaves; else the caller shows them.
+    """
+    from pathlib import Path
+
+    from monitor.config import ConfigError, find, load_readable
+    from monitor.figures.daemons import Watchfulness
+    from monitor.figures.health import states_in_store
+    from monitor.wiring import Project
+    from store import StoreError, lock_holder, open_store, store_file
+
+    try:
+        loaded = load_readable(invocation.config_path or find(Path.cwd()))
+    except ConfigError:
+        return
+    if loaded is None:
+        return
+    url, project = loaded.config.storage.url, Project(loaded)
+    now = project.clock.now()
+    try:
+        file = store_file(url)
+        if file is not None and not file.is_file():
+            return
+        with open_store(url) as store, store.reading() as view:
+            name, watchfulness = store.name, Watchfulness.of(view, now, lock_holder(url))
+            running = [one for one in watchfulness.daemons if watchfulness.word(one) == "running"]
+            loaded_at = max((one.config_loaded_at for one in running), default=None)
+            states = states_in_store(view, loaded_at)
+    except StoreError:
+        return
+    result = {
+        **_summary(project, name, states, watchfulness),
+        "releases": [],
+        "statistics": [],
+        "config_loaded_at": None if loaded_at is None else loaded_at.isoformat(),
+    }
+
+    def draw(console: "Console") -> None:
+        if loaded_at is None:
+            console.print("the configuration on disk has errors; this is what the store knows of the last runs")
+        else:
+            console.print(
+                f"the configuration on disk has errors; a daemon goes on with the one it loaded at "
+                f"{loaded_at:%Y-%m-%d %H:%M} UTC"
+            )
+        _draw(console, project, states, now)
+        console.print()
+        for line in watchfulness.lines():
+            console.print(line)
+        console.print()
+
+    if invocation.as_json:
+        invocation.emit({**loaded.redactor.value(result), **envelope(stop.problems)})
+        raise Stop(stop.code)
+    of_errors, invocation.redactor = invocation.redactor, loaded.redactor
+    invocation.emit(result, draw)
+    invocation.redactor = of_errors
+
+
+def _summary(
+    project: "Project", store: str, states: "Sequence[TableState]", watchfulness: "Watchfulness"
+) -> dict[str, Any]:
+    from monitor.figures.health import Health
+
+    now = project.clock.now()
+    counted = Counter(state.health for state in states)
+    last_run_at = max((state.last_run_at for state in states if state.last_run_at is not None), default=None)
+    return {
+        "schema": "tablewatch.status/1",
+        "project": project.config.project,
+        "as_of": now.isoformat(),
+        "store": store,
+        "summary": {**{health.value: counted[health] for health in Health}, "total": len(states)},
+        "last_run_at": None if last_run_at is None else last_run_at.isoformat(),
+        "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
+        "open_incidents": sum(len(state.incidents) for state in states),
+        "not_evaluated": sum(len(state.not_evaluated) for state in states),
+        **watchfulness.to_json(),
+        "tables": [_as_json(state, now) for state in states],
+    }
 
 
 def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:

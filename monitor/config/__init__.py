@@ -4,7 +4,7 @@ from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, We
 from monitor.config._budgets import Budget
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
-from monitor.config._load import Loaded, load
+from monitor.config._load import Loaded, load, load_readable
 from monitor.config._model import (
     BusinessHours,
     Config,
@@ -60,5 +60,6 @@ __all__ = [
     "files_of",
     "find",
     "load",
+    "load_readable",
     "patterns_of",
 ]

@@ -5,7 +5,8 @@ left out). Mappings merge, lists append, and a scalar that two files give is an 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -17,6 +18,7 @@ from monitor.frame.problem import Problem
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")
 FOLDER = "tablewatch"
+_TOP_LEVEL = re.compile(r"^(?=[^\s#])", re.MULTILINE)
 _SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -85,6 +87,26 @@ class Files:
             return None
         substitution.fill(tree, path.parent)
         return tree
+
+    def read_sections(self, path: Path, keys: Collection[str], substitution: Substitution) -> Node | None:
+        """Return the merged tree of some top-level keys, each read by itself, whatever is wrong elsewhere."""
+        trees = []
+        for file in files_of(path):
+            try:
+                text = self.texts[str(file)] = _text_of(file)
+            except Unreadable:
+                continue
+            for section in _TOP_LEVEL.split(text):
+                if section.partition(":")[0].strip(" \"'") not in keys:
+                    continue
+                try:
+                    tree, _ = read_yaml(section, str(file))
+                except Unreadable:
+                    continue
+                if isinstance(tree.value, dict):
+                    substitution.fill(tree, file.parent)
+                    trees.append(tree)
+        return self._merge(trees) if trees else None
 
     def _merge(self, trees: Sequence[Node]) -> Node:
         merged, *others = trees

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -115,6 +115,41 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
         tree=tree,
         texts=files,
     )
+
+
+def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -> Loaded | None:
+    """Load what can be read of a configuration that has errors: the project, its time zone and its store; no table.
+
+    Each top-level key is read by itself, so that an error in another one, even one of YAML, does not matter. None if
+    nothing that can be read names the store.
+    """
+    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    tree = files.read_sections(path, _OF_THE_STORE, substitution)
+    if tree is None or not isinstance(tree.value, dict) or "storage" not in tree.value:
+        return None
+    data = plain_data(tree)
+    storage = data["storage"] if isinstance(data["storage"], dict) else {}
+    sources = {"unknown": {"url": "sqlite:///unknown"}}  # a configuration has one; nothing is read from it
+    fixed = {
+        "version": 1,
+        "project": "unknown",
+        "sources": sources,
+        "tables": [],
+        "storage": {"url": storage.get("url")},
+    }
+    for named in (data, {key: value for key, value in data.items() if key == "project"}, {}):
+        try:
+            config = Config.model_validate(fixed | {key: named[key] for key in named if key != "storage"})
+        except ValidationError:
+            continue
+        redactor = Redactor(substitution.secrets | hide_secrets(tree), published={config.project})
+        read = tuple(Path(name) for name in files.texts)
+        return Loaded(config=config, files=read, redactor=redactor, digest="", notes=(), tree=tree, texts=files)
+    return None
+
+
+_OF_THE_STORE: Final = frozenset({"project", "timezone", "storage"})
+"""The top-level keys that are needed to open the store and to show times."""
 
 
 def _validate(tree: Node, workshop: Workshop, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:

@@ -20,6 +20,7 @@ from monitor.wiring import Project
 from sources import SourceSpec
 
 _ENDS: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+_READABLE: Final = ".csv, .tsv or .parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,33 @@ def place_of(said: str, invocation: Invocation) -> Place:
     if project is not None and project.config.table(said) is not None:
         (target,) = project.targets({said: ()})
         return Place(target)
+    if is_file(said) and not Path(said).stat().st_size:
+        hint = "expected a line with the names of the columns, then one line for each record"
+        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{said}' is empty", hint=hint))
     if is_file(said) or (said.endswith(_ENDS) and set(said) & set("*?[")):
         pattern = escape(said) if is_file(said) else said
         spec = SourceSpec(name=Path(said).name, base=Path.cwd(), files=pattern, table="table")
         return Place(Target(Subject(said, "table", ()), spec))
     known = [] if project is None else [table.name for table in project.config.tables]
-    seen = "there is no such file" if said.endswith(_ENDS) else "it is neither a configured table nor a file"
-    hint = "name a table of the configuration, or a .csv, .tsv or .parquet file"
-    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{said}': {seen}{did_you_mean(said, known)}", hint=hint))
+    hint = f"name a table of the configuration, or a {_READABLE} file"
+    path = Path(said)
+    if path.is_file():
+        what = f"a {path.suffix} file" if path.suffix else "a file without an ending such as .csv"
+        seen = f"{what} cannot be read as a table"
+        hint = f"write the table as {_READABLE} first"
+    elif path.is_dir():
+        seen, hint = "a folder is not a table", f"name one file of it, or a pattern in quotes such as '{said}/*.csv'"
+    elif said.endswith(_ENDS):
+        seen = f"there is no such file{_files_beside(path)}"
+    else:
+        seen = f"it is neither a configured table nor a file{did_you_mean(said, known)}"
+    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{said}': {seen}", hint=hint))
+
+
+def _files_beside(path: Path) -> str:
+    """Suggest the file in the same folder that was probably meant."""
+    names = [one.name for one in path.parent.iterdir() if is_file(str(one))] if path.parent.is_dir() else []
+    return did_you_mean(path.name, names)
 
 
 @contextmanager

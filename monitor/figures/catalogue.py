@@ -123,7 +123,7 @@ def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
         "checks": {
             **{status.value: state.results.get(status, 0) for status in Status},
             "not_yet_checked": state.never_ran,
-            "total": len(state.table.checks),
+            "total": state.results.total() + state.never_ran,
         },
         "last_run_at": iso(state.last_run_at),
         "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),

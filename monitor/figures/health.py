@@ -54,7 +54,7 @@ class TableState:
     table: Table
     owner: str | None
     health: Health
-    results: Mapping[Status, int]
+    results: Counter[Status]
     never_ran: int
     last_run_at: datetime | None
     incidents: Sequence[Incident]
@@ -74,6 +74,48 @@ def states_of(project: Project, view: View, tables: Sequence[Table]) -> Sequence
             incidents[incident.table].append(incident)
     look = _Look(project.config, project.clock.now(), watches, found)
     return [look.at(table, incidents[table.name]) for table in tables]
+
+
+def states_in_store(view: View, loaded_at: datetime | None) -> Sequence[TableState]:
+    """Return how tables are as far as the store alone knows it: those on the timetable, checked, or with an incident.
+
+    For when the configuration on disk cannot be read. `loaded_at`: when the daemon loaded the configuration that it
+    runs with; what was last checked before that may be of an older one, and is shown only where there is nothing newer.
+    """
+    incidents: dict[str, list[Incident]] = {one.table: [] for one in view.schedule() if ":" not in one.table}
+    for incident in view.incidents(IncidentFilter(states=LASTING)):
+        incidents.setdefault(incident.table, []).append(incident)
+    results: dict[str, list[Result]] = {}
+    for result in view.latest_results().values():
+        results.setdefault(result.table, []).append(result)
+    names = sorted(incidents.keys() | results.keys())
+    return [_known_state(name, _newest(results.get(name, ()), loaded_at), incidents.get(name, ())) for name in names]
+
+
+def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[Result]:
+    """Return the results that the daemon's configuration gave, else those of the newest run."""
+    if not results:
+        return ()
+    newest = max(results, key=lambda one: one.measured_at)
+    present = [one for one in results if loaded_at is not None and one.measured_at >= loaded_at]
+    return present or [one for one in results if one.run_id == newest.run_id]
+
+
+def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
+    counted = Counter(one.status for one in results)
+    silent = [
+        NotEvaluated(one.check_id, one.reason.value, str(one.message)) for one in results if one.reason is not None
+    ]
+    return TableState(
+        table=Table.model_construct(name=name),
+        owner=None,
+        health=_worst(counted, incidents, silent, never_ran=0),
+        results=counted,
+        never_ran=0,
+        last_run_at=max((one.measured_at for one in results), default=None),
+        incidents=incidents,
+        not_evaluated=silent,
+    )
 
 
 @dataclass(frozen=True, slots=True)

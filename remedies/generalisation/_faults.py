@@ -1,14 +1,15 @@
 """Look a hierarchy through and name everything that is wrong with it, not the first thing only.
 
 This works on the lines of a file, so also on what is no `Hierarchy` yet. Levels are counted from the values, which are
-level 0. Messages count values and never show one; labels are shown as intervals at most.
+level 0. Values and labels that somebody wrote into a file are named (`written`): they are configuration. Those that
+were made from the values of a table are only counted, and so are values of a table that the hierarchy does not have.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from checks.risk import Hierarchy
 from remedies.generalisation._cover import gaps_and_overlaps, holds
@@ -20,13 +21,17 @@ from remedies.generalisation._units import Ends, number_in
 
 Levels: TypeAlias = Sequence[Sequence[str]]
 
+_FILL: Final = "add an interval for it, or widen one beside it"
+_NAMED: Final = 3
+_LONGEST_NAME: Final = 40
+
 
 def hierarchy_faults(hierarchy: Hierarchy, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
     """Give what is wrong with a hierarchy, as `row_faults`."""
     return row_faults(list(zip(*hierarchy.levels, strict=True)), values)
 
 
-def row_faults(rows: Rows, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
+def row_faults(rows: Rows, values: Iterable[object] | None = None, *, written: bool = False) -> tuple[Fault, ...]:
     """Give what is wrong with the lines of a hierarchy: each a value, then its ancestors, nearest first.
 
     Fatal: no line, lines of another length than most, values with several lines, empty labels, values of the table
@@ -39,7 +44,9 @@ def row_faults(rows: Rows, values: Iterable[object] | None = None) -> tuple[Faul
     Args:
         rows: as `read_rows` gives them.
         values: those of the table's column; None to look at the lines alone.
+        written: whether the rows are those of a file; then messages name the values and labels of the rows.
     """
+    names = _Names(written)
     usual = _usual(rows)
     if usual < 2:
         seen = "no line" if not rows else "no line with an ancestor"
@@ -48,11 +55,33 @@ def row_faults(rows: Rows, values: Iterable[object] | None = None) -> tuple[Faul
     levels = list(zip(*dict.fromkeys(map(tuple, even)), strict=True))
     return (
         *_ragged(len(rows) - len(even), usual),
-        *_repeated(even),
+        *_repeated(even, names),
         *_without_path(rows, values),
-        *(fault for level in range(1, usual) for fault in _of_level(level, levels)),
-        *_without_root(levels),
+        *(fault for level in range(1, usual) for fault in _of_level(level, levels, names)),
+        *_without_root(levels, names),
     )
+
+
+class _Names:
+    """Names a few values or labels of a file in a message; of what was made from a table, none."""
+
+    def __init__(self, written: bool) -> None:
+        self._written = written
+
+    def __call__(self, texts: Iterable[str]) -> str:
+        """Return ` ('a', 'b', 'c' and 4 more)`, or nothing."""
+        distinct = list(dict.fromkeys(texts))
+        if not self._written or not distinct:
+            return ""
+        shown = ", ".join(f"'{visible_text(text)}'" for text in distinct[:_NAMED])
+        more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+        return f" ({shown}{more})"
+
+
+def visible_text(text: str) -> str:
+    """Return a text of a file as a message shows it: one line, without control characters, not too long."""
+    line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 
 
 def _usual(rows: Rows) -> int:
@@ -68,11 +97,12 @@ def _ragged(count: int, usual: int) -> Iterator[Fault]:
         yield Fault(FaultKind.RAGGED, None, said, count)
 
 
-def _repeated(rows: Rows) -> Iterator[Fault]:
+def _repeated(rows: Rows, names: _Names) -> Iterator[Fault]:
     lines = Counter(row[0] for row in rows)
-    count = sum(number > 1 for number in lines.values())
-    if count:
-        yield Fault(FaultKind.DUPLICATE, 0, f"{_counted(count, 'value')} with more than one line; keep one", count)
+    twice = [value for value, number in lines.items() if number > 1]
+    if twice:
+        said = f"{_counted(len(twice), 'value')} with more than one line{names(twice)}; keep one"
+        yield Fault(FaultKind.DUPLICATE, 0, said, len(twice))
 
 
 def _without_path(rows: Rows, values: Iterable[object] | None) -> Iterator[Fault]:
@@ -83,32 +113,39 @@ def _without_path(rows: Rows, values: Iterable[object] | None) -> Iterator[Fault
         yield Fault(FaultKind.MISSING_VALUE, 0, said, count)
 
 
-def _of_level(number: int, levels: Levels) -> Iterator[Fault]:
+def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[Fault]:
     lower, upper = levels[number - 1], levels[number]
-    empty = len({below for below, label in zip(lower, upper, strict=True) if not label})
+    empty = list(dict.fromkeys(below for below, label in zip(lower, upper, strict=True) if not label))
     if empty:
         said = (
-            f"level {number} is empty for {_counted(empty, 'label')} of the level below; an empty label would be NULL"
+            f"level {number} is empty for {_counted(len(empty), 'label')} of the level below{names(empty)}; an empty "
+            "label would be NULL: write one"
         )
-        yield Fault(FaultKind.EMPTY, number, said, empty)
+        yield Fault(FaultKind.EMPTY, number, said, len(empty))
     parents: dict[str, set[str]] = {}
     for below, label in zip(lower, upper, strict=True):
         parents.setdefault(below, set()).add(label)
-    parted = sum(len(above) > 1 for above in parents.values())
+    parted = [below for below, above in parents.items() if len(above) > 1]
     if parted and number > 1:  # values with several lines are counted as such
-        said = f"level {number} splits {_counted(parted, 'label')} that level {number - 1} has together"
-        yield Fault(FaultKind.SPLIT, number, said, parted)
+        said = (
+            f"level {number} splits {_counted(len(parted), 'label')} that level {number - 1} has together"
+            f"{names(parted)}; give each one label on level {number}"
+        )
+        yield Fault(FaultKind.SPLIT, number, said, len(parted))
     nodes = len(set(upper))
     if nodes > len(parents):
         said = f"level {number} has {nodes} labels, more than the {len(parents)} of level {number - 1}"
         yield Fault(FaultKind.NOT_MONOTONE, number, said, nodes)
     if nodes == len(parents) and not parted:
-        said = f"level {number} joins nothing that level {number - 1} has apart"
+        said = (
+            f"level {number} joins nothing that level {number - 1} has apart: each of its {_counted(nodes, 'label')}"
+            f"{names(upper)} stands for one below; leave the level out, or give several one label"
+        )
         yield Fault(FaultKind.UNCHANGED, number, said, nodes, fatal=False)
-    yield from _as_intervals(number, levels[0], upper)
+    yield from _as_intervals(number, levels[0], upper, names)
 
 
-def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str]) -> Iterator[Fault]:
+def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], names: _Names) -> Iterator[Fault]:
     members: dict[str, list[str]] = {}
     for value, label in zip(values, labels, strict=True):
         if value:  # the line of NULL may have any label
@@ -121,14 +158,18 @@ def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str]) -> 
     for gap in gaps:
         if not _fills(gap, ends):
             where = read.scale.interval(*gap)
-            yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}", where, fatal=False)
+            yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}; {_FILL}", where, fatal=False)
     for overlap in overlaps:
         where = read.scale.interval(*overlap)
-        yield Fault(FaultKind.OVERLAP, number, f"level {number} covers {where} twice", where, fatal=False)
-    strange = sum(_outside(value, label, read) for label, held in members.items() for value in held)
+        said = f"level {number} covers {where} twice; end one interval where the next begins"
+        yield Fault(FaultKind.OVERLAP, number, said, where, fatal=False)
+    strange = [value for label, held in members.items() for value in held if _outside(value, label, read)]
     if strange:
-        said = f"level {number} puts {_counted(strange, 'value')} into an interval that does not hold it"
-        yield Fault(FaultKind.MISPLACED, number, said, strange, fatal=False)
+        said = (
+            f"level {number} puts {_counted(len(strange), 'value')}{names(strange)} into an interval that does not "
+            "hold it; write the interval that does"
+        )
+        yield Fault(FaultKind.MISPLACED, number, said, len(strange), fatal=False)
 
 
 def _fills(gap: Ends, ends: Sequence[Ends]) -> bool:
@@ -144,10 +185,13 @@ def _outside(value: str, label: str, read: Intervals) -> bool:
     return number is None or not holds(read.ends[label], number.scaleb(read.scale.digits))
 
 
-def _without_root(levels: Levels) -> Iterator[Fault]:
+def _without_root(levels: Levels, names: _Names) -> Iterator[Fault]:
     tops = len(set(levels[-1]))
     if tops > 1:
-        said = f"the last level has {tops} labels; without a common one such as '*' a record cannot be fully suppressed"
+        said = (
+            f"the last level, {len(levels) - 1}, has {tops} labels{names(levels[-1])}; without a common one a record "
+            "cannot be fully suppressed: add a level that is '*' on every line"
+        )
         yield Fault(FaultKind.NO_ROOT, len(levels) - 1, said, tops, fatal=False)
 
 

@@ -64,7 +64,7 @@ def read_hierarchy(path: Path | str, *, delimiter: str | None = None) -> Hierarc
     from remedies.generalisation._faults import row_faults
 
     rows = read_rows(path, delimiter=delimiter)
-    refuse(row_faults(rows), about=str(path))
+    refuse(row_faults(rows, written=True), about=str(path))
     return Hierarchy.of({row[0]: row[1:] for row in rows})
 
 

@@ -234,7 +234,7 @@ class FileSpec(HierarchySpec):
     def build(self, values: Iterable[object]) -> Hierarchy:
         """Give the hierarchy of the file, which must know the values."""
         rows = read_rows(self.path, delimiter=self.delimiter)
-        refuse(row_faults(rows, values), about=self.path)
+        refuse(row_faults(rows, values, written=True), about=self.path)
         return Hierarchy.of({row[0]: row[1:] for row in rows})
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
@@ -243,7 +243,7 @@ class FileSpec(HierarchySpec):
         Raises:
             Misfit: it cannot be read.
         """
-        return row_faults(read_rows(self.path, delimiter=self.delimiter), values)
+        return row_faults(read_rows(self.path, delimiter=self.delimiter), values, written=True)
 
     def beside(self, folder: Path) -> Self:
         """Give the same, with a path that begins in a folder."""

@@ -116,8 +116,8 @@ def test_no_word_at_all_is_wrong_usage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["confg"], "no such command 'confg'. Did you mean 'config'?"),
-        (["config", "chek"], "no such command 'chek'. Did you mean"),
+        (["confg"], "no such command 'confg'; did you mean 'config'?"),
+        (["config", "chek"], "no such command 'chek'; did you mean"),
         (["config", "check", "--nope"], "no such option: --nope"),
         (["config", "check", "extra"], "got unexpected extra argument(s) (extra)"),
         (["config", "check", "-c"], "requires an argument"),

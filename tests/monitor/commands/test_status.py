@@ -9,7 +9,7 @@ from checks import Kind, Severity
 from incidents.verbs import Report, report
 from monitor.config import load
 from monitor.wiring import Project
-from store import History
+from store import Daemon, History
 from tests.monitor.commands.terminal import NOW, Terminal
 
 SCHEDULED = {"    domain: sales\n": "    domain: sales\n    schedule: every 1h\n"}
@@ -247,3 +247,78 @@ def test_standing_statistics_are_listed(terminal: Terminal) -> None:
         "next_slot": None,
     }
     assert "orders/hourly  waits  -          -                     2" in terminal("status").out
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("timezone: Asia/Tokyo", "timezone: Asia/Tokio"),  # a value that is not valid
+        ("    tier: gold\n", "    tier: gold\n    teir: gold\n"),  # a key that does not exist
+        ("    tier: gold\n", "    tier: [gold\n"),  # no YAML at all
+        ("version: 1\n", "version: 1\n\tversion: 2\n"),  # no YAML from the beginning on
+        ("owners: {desk", "owners: {desk: ${NO_SUCH_VARIABLE}, crew: {}}\nother: {desk"),
+        ("sqlite:///store.db", 'sqlite:///store.db", oddness: "1'),  # an error in the section of the store itself
+    ],
+)
+def test_while_the_file_is_wrong_the_tables_are_shown_first(terminal: Terminal, before: str, after: str) -> None:
+    """With errors in the file, status shows the tables as the store knows them, then the errors, and leaves with 2."""
+    terminal.sql("INSERT INTO orders VALUES (3, NULL)")
+    terminal("check")
+    terminal.configure(**{before: after})
+    errors = terminal("config", "check").err
+    said = terminal("status")
+    assert said.code == 2
+    assert errors
+    assert said.err == errors
+    assert "the configuration on disk has errors; this is what the store knows of the last runs" in said.out
+    assert "orders   degraded  1 pass, 1 fail" in said.out
+    assert "no daemon runs" in said.out
+    value = terminal("status", "--format", "json")
+    assert value.code == 2
+    assert (value.json["schema"], value.json["ok"], value.json["config_loaded_at"]) == (
+        "tablewatch.status/1",
+        False,
+        None,
+    )
+    assert value.json["errors"] == terminal("config", "check", "--format", "json").json["errors"]
+    assert _health(value.json) == {"orders": "degraded", "refunds": "healthy"}
+    assert (value.json["open_incidents"], value.json["tables"][0]["checks"]["total"]) == (1, 2)
+
+
+def test_what_the_daemon_goes_on_with_is_shown(terminal: Terminal) -> None:
+    """While a daemon runs, status says since when it has had its configuration and shows what that checked."""
+    terminal("check", "refunds")
+    with terminal.at(NOW + timedelta(hours=1)):
+        terminal("check", "orders")
+        project = Project(load(terminal.folder / "tablewatch.yaml"))
+        moment = NOW + timedelta(minutes=30)
+        alive = Daemon("1", "host", 7, "1.0", moment, terminal.now, moment, config_error="'teir' is unknown")
+        with project.open_store() as store, store.writing() as book:
+            book.daemon_is(alive)
+        terminal.configure(**{"    tier: gold\n": "    teir: gold\n"})
+        said = terminal("status")
+        value = terminal("status", "--format", "json").json
+    assert said.code == 2
+    assert "a daemon goes on with the one it loaded at 2026-11-20 09:30 UTC" in said.out
+    assert "refuses the changed configuration: 'teir' is unknown" in said.out
+    assert value["config_loaded_at"] == moment.isoformat()
+    assert _health(value) == {"orders": "healthy", "refunds": "healthy"}
+
+
+def test_without_a_store_only_the_errors_are_shown(terminal: Terminal) -> None:
+    """A file with errors and no store to look into is refused as before, and no store is made."""
+    terminal.configure(**{"    tier: gold\n": "    teir: gold\n"})
+    said = terminal("status")
+    assert (said.code, said.out) == (2, "")
+    assert not (terminal.folder / "store.db").exists()
+
+
+def test_secrets_stay_secret_in_a_file_with_errors(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came from the environment is masked, also where the file could not be read as a whole."""
+    terminal("check")
+    monkeypatch.setenv("PLACE", "store.db")
+    terminal.configure(**{"sqlite:///store.db": "sqlite:///${PLACE}", "    tier: gold\n": "    tier: [gold\n"})
+    said = terminal("status")
+    assert "refunds" in said.out
+    assert "store.db" not in said.out + said.err
+    assert "store.db" not in terminal("status", "--format", "json").out

@@ -30,7 +30,10 @@ def test_bins_with_a_gap_and_an_overlap_are_flagged_for_both() -> None:
         rows = [["24", low, "*"], ["25", low, "*"], ["30", middle, "*"], ["50", middle, "*"], ["51", high, "*"]]
         found = row_faults(rows)
         assert _told(found) == [(FaultKind.GAP, 1, "26-29"), (FaultKind.OVERLAP, 1, "50")]
-        assert [fault.message for fault in found] == ["level 1 leaves out 26-29", "level 1 covers 50 twice"]
+        assert [fault.message for fault in found] == [
+            "level 1 leaves out 26-29; add an interval for it, or widen one beside it",
+            "level 1 covers 50 twice; end one interval where the next begins",
+        ]
 
 
 @pytest.mark.parametrize(
