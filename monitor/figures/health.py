@@ -107,7 +107,7 @@ def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incid
         NotEvaluated(one.check_id, one.reason.value, str(one.message)) for one in results if one.reason is not None
     ]
     return TableState(
-        table=Table.model_construct(name=name),
+        table=Table.model_construct(name=name, source=""),
         owner=None,
         health=_worst(counted, incidents, silent, never_ran=0),
         results=counted,
