@@ -144,7 +144,17 @@ def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -
             continue
         redactor = Redactor(substitution.secrets | hide_secrets(tree), published={config.project})
         read = tuple(Path(name) for name in files.texts)
-        return Loaded(config=config, files=read, redactor=redactor, digest="", notes=(), tree=tree, texts=files)
+        return Loaded(
+            config=config,
+            path=path,
+            files=read,
+            read_beside=(),
+            redactor=redactor,
+            digest="",
+            notes=(),
+            tree=tree,
+            texts=files,
+        )
     return None
 
 
