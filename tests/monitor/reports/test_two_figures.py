@@ -86,7 +86,7 @@ SENTENCES: dict[str, Said] = {
     ),
     "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).": Said(
         ("1 h 30 min of data downtime (20% less than last week)", "7 incidents (2 more)"),
-        ("データダウンタイム1時間30分（先週より20%減）", "インシデント7件（2件増）"),  # noqa: RUF001 - Japanese brackets
+        ("データダウンタイム1時間30分\uff08先週より20%減\uff09", "インシデント7件\uff082件増\uff09"),
     ),
     "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}), "
     "at a cost of {cost:money} ({cost_change}).": Said(
@@ -96,9 +96,9 @@ SENTENCES: dict[str, Said] = {
             "a cost of ¥5,000 (3.6 times as much)",
         ),
         (
-            "データダウンタイム1時間30分（先週より20%減）",  # noqa: RUF001 - Japanese brackets
-            "インシデント7件（2件増）",  # noqa: RUF001 - Japanese brackets
-            "推定損失額￥5,000（3.6倍）",  # noqa: RUF001 - Japanese brackets
+            "データダウンタイム1時間30分\uff08先週より20%減\uff09",
+            "インシデント7件\uff082件増\uff09",
+            "推定損失額￥5,000\uff083.6倍\uff09",
         ),
     ),
     "At least {low:hours}, at most {high:hours}: nobody saw the exact moment at which the data went bad.": Said(
