@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 
 from checks._columns import NUMBERS, fit
 from checks._contract import Context, Json, Outcome, UnknownReason, unknown
-from checks._literals import is_imprecise, is_nan
+from checks._literals import is_imprecise, is_nan, unsafe_from
 from checks._message import Message
 from checks._numbers import digits_of, exact
 
@@ -142,7 +142,7 @@ def _doubtful(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar
         found["nan"] = context.count(nan)
     if context.dialect == "sqlite":
         found["impostors"] = context.count(holds_no_number(values))
-        if kind.is_decimal() and kind.scale is not None:
+        if unsafe_from(kind) is not None:
             found["imprecise"] = context.count(is_imprecise(values))
     return found
 

@@ -32,6 +32,7 @@ from sources._postgres_columns import Enum
 
 _SAFE_DIGITS: Final = 15
 """Digits that every decimal keeps on its way through a REAL of SQLite."""
+_WHOLE_IN_A_DOUBLE: Final = 2**53
 _MOST_DIGITS: Final = 38
 """Digits of DuckDB's decimals. Its HUGEINT, which Ibis takes for a decimal without places, holds some more."""
 
@@ -119,22 +120,24 @@ def uncertain(column: ir.Column, limits: Sequence[object], dialect: str) -> ir.B
 
 
 def unsafe_from(kind: dt.DataType) -> Fraction | None:
-    """Return from which size on SQLite may have rounded decimals of a type; None for a type without places."""
+    """Return from which size on SQLite may have rounded numbers of a type; None for a type that rounds by itself."""
+    if kind.is_integer():  # what has more than 64 bits is kept as REAL
+        return Fraction(_WHOLE_IN_A_DOUBLE)
     known = kind.is_decimal() and kind.scale is not None
     return Fraction(10) ** int(_SAFE_DIGITS - kind.scale) if known else None
 
 
 def is_imprecise(column: ir.Column) -> ir.BooleanValue:
-    """Return of which values of a column of decimals SQLite may have kept a neighbour.
+    """Return of which values of a column of whole numbers or decimals SQLite may have kept a neighbour.
 
-    A REAL that is a whole number is kept as an INTEGER: only where all decimals are whole numbers is that exact.
+    A REAL that is a whole number is kept as an INTEGER: only where all values are whole numbers is that exact.
     """
     kind = column.type()
     unsafe = unsafe_from(kind)
     if unsafe is None:
         return ibis.literal(value=False)
-    large = column.abs() >= float(unsafe)
-    return large if kind.scale else large & (column.typeof() == "real")
+    large = (column >= float(unsafe)) | (column <= -float(unsafe))  # the smallest whole number has no absolute value
+    return large if _scale(kind) else large & (column.typeof() == "real")
 
 
 def literal_for(value: Scalar, column: ir.Column, name: str, dialect: str) -> ir.Scalar | None:

@@ -175,6 +175,16 @@ def test_a_sum_keeps_all_its_digits(dialect):
     assert outcome.expected == {"max": BIG}
 
 
+def test_whole_numbers_of_more_than_64_bits_on_sqlite():
+    """SQLite keeps them as REAL: near a limit nobody can tell, and no aggregate takes them in."""
+    with place("sqlite", t=_column("INTEGER", 2.0**64, 1)) as here:
+        near, far = (ask(Range(column="v", max=limit), here) for limit in (2**64 - 1, 2**70))
+        total = ask(Metric(aggregate="sum", column="v", max=2**64), here)
+    assert (near.status, far.status, total.reason) == (Status.UNKNOWN, Status.PASS, UnknownReason.MISCONFIGURED)
+    with place("sqlite", t=_column("INTEGER", -(2**63))) as here:
+        assert ask(Metric(aggregate="sum", column="v", max=-(2**63)), here).status is Status.PASS
+
+
 @pytest.mark.parametrize(("kind", "value"), [("DECIMAL(38, 0)", "9" * 38), ("HUGEINT", str(2**127 - 1))])
 def test_a_sum_that_runs_over_in_silence_is_unknown(kind, value):
     """Added up in parts, DuckDB's sums wrap around to negative numbers: neither a pass nor a failure."""
