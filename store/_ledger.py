@@ -12,7 +12,7 @@ charges again what the anchor knows of. The other order, the anchor first, would
 See docs/adr/0011-the-ledger-is-anchored-after-the-commit.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -55,12 +55,17 @@ class StoredLedger:
         self._store = store
         self._anchor = AnchorFile(anchor)
 
-    def create(self, budget: Budget, *, actor: str, now: datetime) -> Standing:
+    def create(self, budget: Budget, *, actor: str, now: datetime, marks: Iterable[str] = ()) -> Standing:
         """Create a budget, once: it is never taken back, and no other one of the data set and unit can be made.
 
+        `marks`: by what the table is known, whatever it is called; kept with the budget, so that the same table under
+        another name gets no second one.
+
         Raises:
-            StoreConflict: there is one. LedgerBroken: the ledger does not fit its anchor.
+            StoreConflict: there is one, or another data set's is of the same table. LedgerBroken: the ledger does not
+                fit its anchor.
         """
+        known_by = sorted(marks)
 
         def make(book: Book) -> Standing:
             if book.budget(budget.data_set, budget.unit) is not None:
@@ -68,7 +73,16 @@ class StoredLedger:
                     f"a budget of {budget.data_set} for each {budget.unit} is there already; what is spent of it stays "
                     "spent; its total can be changed, with a reason"
                 )
-            book.add_budget(budget, body=described(budget), actor=actor, now=now)
+            for other, others in book.identified_budgets():
+                if other != budget.data_set and not others.isdisjoint(known_by):
+                    raise StoreConflict(
+                        f"the ledger has a budget of {other}, and {budget.data_set} is the same table in other words; "
+                        f"ask for {other}: what is spent of a table stays spent under each of its names"
+                    )
+            stored = book.add_budget(budget, body=described(budget), actor=actor, now=now)
+            if known_by:
+                body = to_text({"data_set": budget.data_set, "marks": known_by})
+                book.append_fact(Fact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
             return Standing(budget, 0, 0)
 
         return self._write(make)

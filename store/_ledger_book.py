@@ -122,6 +122,12 @@ class LedgerView(Connected):
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
         return [_entry(row).fact for row in self._connection.execute(some).mappings()]
 
+    def identified_budgets(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """Return the data sets whose tables the ledger knows, each with the marks of its table."""
+        some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.IDENTIFIED)
+        bodies = [from_text(_entry(row).fact.body) for row in self._connection.execute(some).mappings()]
+        return [(body["data_set"], frozenset(body["marks"])) for body in bodies]
+
 
 class LedgerBook(LedgerView):
     """What can be written in the ledger."""

@@ -46,7 +46,8 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
             check_columns(data_set)
         except SourceError as error:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None
-        standing = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now())
+        marks = at.project.table_identity(table)
+        standing = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now(), marks=marks)
     _present(invocation, [standing])
 
 

@@ -128,6 +128,17 @@ def test_a_refused_request_leaves_no_trace(ledger: StoredLedger) -> None:
     assert isinstance(ledger.reserve(charge(10**9 + 1), **ANN), Granted)
 
 
+def test_a_table_has_one_budget_under_all_its_names(ledger: StoredLedger) -> None:
+    """Another data set that shares a mark is refused; another unit of the same one is not, and the audit is content."""
+    ledger.create(budget(5, "shop.a"), **ANN, marks=["m1", "m2"])
+    with pytest.raises(StoreConflict, match=r"the ledger has a budget of shop\.a, and shop\.b is the same table"):
+        ledger.create(budget(5, "shop.b"), **ANN, marks=["m3", "m2"])
+    ledger.create(budget(5, "shop.a", unit="household"), **ANN, marks=["m1"])
+    ledger.create(budget(5, "shop.c"), **ANN, marks=["m4"])
+    assert [one.budget.data_set for one in ledger.standings()][-3:] == ["shop.a", "shop.a", "shop.c"]
+    assert ledger.verify().flaws == []
+
+
 def test_two_budgets_do_not_mix(ledger: StoredLedger) -> None:
     """One data set with two units, or two data sets, have budgets of their own; each grants up to its own total."""
     rho = budget(5, "crm.orders", accounting=Accounting.ZCDP, delta=Fraction(1, 10**6))

@@ -65,6 +65,22 @@ def test_one_table_has_one_budget_whatever_it_is_called(terminal: Terminal, plac
     assert terminal.json("budget", "show")["budgets"] == []
 
 
+def test_a_table_gets_no_second_budget_in_other_words(terminal: Terminal) -> None:
+    """Though the configuration has forgotten its first name: the ledger knows the table, and not the words for it."""
+    protect(terminal)
+    terminal.json("budget", "create", "customers")
+    file = terminal.folder / "tablewatch.yaml"
+    text = file.read_text(encoding="utf-8").replace("{name: customers, source: shop}", "{name: folk, source: shop}")
+    (terminal.folder / "link.sqlite").symlink_to(terminal.folder / "shop.sqlite")
+    text = text.replace("source: shop}", "source: shop, table: main.customers}", 1)
+    text = text.replace("sqlite:///shop.sqlite", "sqlite:///./link.sqlite").replace("  customers:", "  folk:")
+    file.write_text(text, encoding="utf-8")
+    (error,) = terminal.refused("budget", "create", "folk")
+    assert "the ledger has a budget of customers, and folk is the same table in other words" in error["message"]
+    assert [one["table"] for one in terminal.json("budget", "show")["budgets"]] == ["customers"]
+    assert terminal.json("budget", "verify")["flaws"] == []
+
+
 def test_a_total_is_changed_for_a_reason(terminal: Terminal) -> None:
     """The total of a budget is changed in the ledger; below what is spent, or without a reason, it is not."""
     protect(terminal)
@@ -171,7 +187,7 @@ def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
     assert findings() == [("warning", told)]
     terminal.json("budget", "create", "customers")
     whole, anchor = findings()
-    assert whole == ("ok", "1 budget; every entry of the ledger follows from the last (1)")
+    assert whole == ("ok", "1 budget; every entry of the ledger follows from the last (2)")
     assert anchor[0] == "warning"
     assert "is on the same disk as the store" in anchor[1]
     (terminal.folder / "store.db.ledger").unlink()
