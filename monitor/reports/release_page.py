@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from monitor.reports.cards import with_cards
 from monitor.reports.render import environment, masking, styled
 from monitor.voice import BabelVoice
 
@@ -11,4 +12,4 @@ def page(name: str, voice: BabelVoice, *, redact: Callable[[str], str], **values
     """Give a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
     style = styled("report/weekly.css", "release/release.css")
     template = environment(voice, "", masking(redact)).get_template(f"release/{name}.html.j2")
-    return template.render(language=voice.language, zone=voice.zone.key, **style, **values)
+    return with_cards(template.render(language=voice.language, zone=voice.zone.key, **style, **values))

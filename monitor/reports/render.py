@@ -14,6 +14,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from monitor.reports.cards import with_cards
 from monitor.reports.filters import filters, texts
 from monitor.reports.value import WeeklyReport
 from monitor.voice import BabelVoice
@@ -39,7 +40,7 @@ _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 def as_html(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
     """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
-    return _render("html", report, voice, masking(redact), **styled("report/weekly.css"))
+    return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
 
 
 def styled(*names: str) -> Mapping[str, Any]:
