@@ -101,7 +101,7 @@ class Treatment:
 
 
 def grouped_by(columns: Iterable[str]) -> str:
-    """Say in SQL how large the smallest group of an output is: what proves k. It is shown, not run."""
+    """Say in SQL how large the smallest group of an output is: what k was counted by. It is shown, not run."""
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
     return f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
 

@@ -132,7 +132,7 @@ class Randomise(RemedyParameters):
         return Treatment(found.frame, bill)
 
     def guarantee(self, mechanism: Mechanism, after: pd.DataFrame) -> Guarantee:
-        """Look at an output, and say what it was made with: the proof of epsilon. Counting rows alike proves nothing.
+        """Look at an output, and say what it was made with, on which epsilon rests. Counting rows alike says nothing.
 
         Raises:
             Refused: it has other columns or rows, or values outside a domain.

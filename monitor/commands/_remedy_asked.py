@@ -40,7 +40,7 @@ By = Annotated[
     typer.Option(metavar="MEASURE", help="loss, precision, steps, discernibility, class-size, entropy or kl."),
 ]
 Budget = Annotated[
-    str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, which is not proved.")
+    str | None, typer.Option(metavar="30s", help="For how long to look; then the best so far, maybe not the optimum.")
 ]
 
 _NO_COLUMNS: Final = Problem(

@@ -50,7 +50,7 @@ def generalise(
     hierarchy: Inline = None,
     release: ReleaseName = None,
     suppress: Suppress = "0",
-    search: Annotated[str | None, typer.Option(help="incognito (the best, proved), mondrian or datafly.")] = None,
+    search: Annotated[str | None, typer.Option(help="incognito (the optimum), mondrian or datafly.")] = None,
     by: By = None,
     levels: Annotated[
         str | None, typer.Option(metavar="A=2,B=1", help="No search: these levels; what is not named stays as it is.")

@@ -73,7 +73,7 @@ class Story:
         for command in _NEXT:
             console.print(f"  {program} -c {folder} {command}")
         console.print(f"\nRelease {self.held.name}: {self.held.word.value.upper()}: {self._why()}")
-        console.print("From the hold to a file that is proved:")
+        console.print("From the hold to a file that passes the limits:")
         console.print(f"  {self.release_command(program)}", soft_wrap=True)
         console.print("\nThe shop's data ends here: a check made now rightly finds it late.")
 

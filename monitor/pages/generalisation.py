@@ -212,5 +212,5 @@ def _search(figures: Mapping[str, Any]) -> str:
         return by
     less = "more" if figures["by"] == "precision" else "less"
     best = f"{figures['by']} {_value(figures['by'], figures['value'])}"
-    least = f"no other levels that hold have {less}: proved" if figures["proved"] else "the best within the budget"
+    least = f"no other levels that hold have {less}" if figures["proved"] else "the best within the budget"
     return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"

@@ -1,1 +1,1 @@
-"""Treat a table by a remedy, and give out what is proved."""
+"""Treat a table by a remedy, and give out the file that was read again and passed."""

@@ -25,8 +25,13 @@ SMALL: Final = 5_000  # records, up to which several starts are tried and groups
 _POLISH: Final = 30  # plain sweeps at most that a small table's starts get
 _STALLED: Final = 2e-3  # of the sum of squares in groups: a sweep that gains less ends the plain ones of a large table
 _PLENTY: Final = 1e-2  # the same, for groups of 3 to 9, where no budget is given: the next gains are small and dear
-_PATIENCE: Final = 25  # sweeps without a gain, after which a small table's search ends where no budget is given
-_MOST: Final = 400  # sweeps where no budget is given
+_MOST: Final = 400  # sweeps of a large table where no budget is given
+_COLD: Final = 60  # sweeps of a small table that only gain, before each time that it is heated
+_HOT: Final = 300  # sweeps in which up to `_SMALLEST` records cool down; fewer for more records, and never below:
+_HOT_LEAST: Final = 80
+_SMALLEST: Final = 1_100
+_HEAT: Final = 0.2  # in the first of them; by its 300th it has fallen to a hundredth
+_COOLED: Final = 0.0107
 _GAMMAS: Final = (0.2, 0.8)
 
 
@@ -68,18 +73,16 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     search = min(searches)[2]
     total = float(np.einsum("ij,ij->", scores, scores))
     within = total * tried[0].information_loss / 100
-    sweeps = _sweeps(search, k, small=small, within=within, limits=limits)
-    found = [(name, canonical(labels)) for name, labels in _outcomes(search, scores, k, small=small)]
+    if small:
+        sweeps, labels, path = _anneal(search, scores, limits)
+        outcomes = [("search", labels), ("search, then mhm", mhm_labels(scores, path, k))]
+    else:
+        sweeps = _sweeps(search, k, within=within, limits=limits)
+        outcomes = [("search, then mhm", mhm_labels(scores, search.path, k))]
+    found = [(name, canonical(labels)) for name, labels in outcomes]
     tried += [Attempt(name, loss_of(scores, labels)) for name, labels in found]
     losses = [attempt.information_loss for attempt in tried[-len(found) :]]
     return Found(found[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
-
-
-def _outcomes(search: Search, scores: Scores, k: int, *, small: bool) -> Iterator[tuple[str, Labels]]:
-    """Give what the search found, where that is cheap to weigh, and the best cut of its path, which is no worse."""
-    if small:
-        yield "search", search.labels
-    yield "search, then mhm", mhm_labels(scores, search.path, k)
 
 
 def _trivial(scores: Scores, k: int) -> Found:
@@ -112,27 +115,44 @@ def _polish(search: Search) -> None:
             break
 
 
-def _sweeps(search: Search, k: int, *, small: bool, within: float, limits: Limits) -> int:
-    """Sweep until a limit is reached; give how many sweeps that took. `within`: sum of squares before, about."""
-    done, idle, rebuild = 0, 0, small
+def _anneal(search: Search, scores: Scores, limits: Limits) -> tuple[int, Labels, npt.NDArray[np.int64]]:
+    """Sweep a small table until a limit is reached; return the sweeps, and labels and path of the best groups seen.
+
+    Sweeps that only gain end where no group can be improved by its neighbours. Rebuilding groups that may be worse for
+    a while, and less so from sweep to sweep, leads out of there (simulated annealing). When is fixed by the number of
+    the sweep and of the records, so that as many sweeps repeat a result, whatever ended it.
+    """
+    hot = max(_HOT_LEAST, min(_HOT, _HOT * _SMALLEST // len(scores)))
+    done, best_loss, labels, path = 0, np.inf, search.labels, search.path
+    while limits.sweeps is None or done < limits.sweeps:
+        if limits.sweeps is None and (limits.late() if limits.late is not None else done >= _COLD + hot):
+            break
+        place = done % (_COLD + hot) - _COLD
+        search.sweep(rebuild=True, heat=_HEAT * _COOLED ** (place / hot) if place >= 0 else 0.0)
+        done += 1
+        loss = loss_of(scores, canonical(search.labels))
+        if loss < best_loss:
+            best_loss, labels, path = loss, search.labels, search.path
+        limits.progress(_share(done, limits.sweeps))
+    return done, labels, path
+
+
+def _sweeps(search: Search, k: int, *, within: float, limits: Limits) -> int:
+    """Sweep a large table until a limit is reached; return the sweeps. `within`: sum of squares before, about."""
+    done, rebuild = 0, False
     while limits.sweeps is None or done < limits.sweeps:
         if limits.sweeps is None and limits.late is not None and limits.late():
             break
         gain = search.sweep(rebuild=rebuild)
         done += 1
-        idle = 0 if gain > 0.0 else idle + 1
         limits.progress(_share(done, limits.sweeps))
         within -= gain
         stalled = gain < _STALLED * within
         dear = stalled or (2 < k < 10 and gain < _PLENTY * within)
-        if limits.sweeps is None and limits.late is None and _enough(done, idle, dear and not small):
+        if limits.sweeps is None and limits.late is None and (dear or done >= _MOST):
             break
         rebuild = rebuild or stalled
     return done
-
-
-def _enough(done: int, idle: int, dear: bool) -> bool:
-    return dear or idle >= _PATIENCE or done >= _MOST
 
 
 def _share(done: int, sweeps: int | None) -> float:

@@ -33,8 +33,11 @@ def _make_small(bench: Bench) -> Bench:
 
 
 @reordered_inner
-def rebuild_all(bench: Bench, seed: int) -> float:
-    """Take each group and some of its neighbours apart once; give what was gained."""
+def rebuild_all(bench: Bench, seed: int, heat: float) -> float:
+    """Take each group and some of its neighbours apart once; return what was gained.
+
+    `heat`: what is rebuilt may be worse, by a random share of its sum of squares below this one; 0 for never.
+    """
     small = _make_small(bench)
     dice = np.empty(1, np.uint64)
     dice[0] = np.uint64(2 * seed + 1)
@@ -43,7 +46,7 @@ def rebuild_all(bench: Bench, seed: int) -> float:
     total = 0.0
     for a in range(len(bench.size)):
         if bench.size[a] > 0 and bench.near[a, 0] >= 0:
-            total += _rebuild(bench, small, a, dice)
+            total += _rebuild(bench, small, a, dice, heat)
     return total
 
 
@@ -68,7 +71,7 @@ def _choose(bench: Bench, a: int, dice: npt.NDArray[np.uint64], chosen: npt.NDAr
 
 
 @reordered_inner
-def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -> float:
+def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64], heat: float) -> float:
     chosen = np.empty(_MOST, np.int32)
     origin = np.empty(len(small.X), np.int32)
     count = _choose(bench, a, dice, chosen)
@@ -91,9 +94,11 @@ def _rebuild(bench: Bench, small: Bench, a: int, dice: npt.NDArray[np.uint64]) -
             recentre(small, b)
             for i in range(small.size[b]):
                 after += distance(small.X, small.member[b, i], small.centre, b)
-    if before - after <= 2 * TOLERANCE * (before + after) + NOISE:
+    gain = before - after
+    allowed = heat * before * (_throw(dice) % 1024) / 1024.0 if heat > 0.0 else 0.0
+    if abs(gain) <= 2 * TOLERANCE * (before + after) + NOISE or gain + allowed <= 0.0:
         return 0.0
-    return before - after if _write_back(bench, small, chosen, count, groups, origin) else 0.0
+    return gain if _write_back(bench, small, chosen, count, groups, origin) else 0.0
 
 
 @reordered_inner

@@ -59,8 +59,11 @@ class Search:
         """The records group by group, in the order of the blocks."""
         return self._record[self._groups.order].astype(np.int64)
 
-    def sweep(self, *, rebuild: bool) -> float:
-        """Improve all groups once, each among its neighbours; give by how much the sum of squares fell."""
+    def sweep(self, *, rebuild: bool, heat: float = 0.0) -> float:
+        """Improve all groups once, each among its neighbours; return by how much the sum of squares fell.
+
+        `heat`: of what is rebuilt, see `rebuild_all`; with one, the sum of squares may rise.
+        """
         blocks = self._cut()
         seed = int(self._dice.integers(2**40)) if rebuild else -1
         count = len(blocks.start) - 1
@@ -69,7 +72,7 @@ class Search:
         spans = list(pairwise(edges))
 
         def work(span: tuple[int, int]) -> float:
-            return sweep_blocks(self._Z, self._groups, blocks, self._k, *span, seed)
+            return sweep_blocks(self._Z, self._groups, blocks, self._k, *span, seed, heat)
 
         if tasks == 1:
             gains = [work(spans[0])]

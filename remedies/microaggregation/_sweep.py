@@ -44,14 +44,15 @@ def sweep_blocks(
     low: int,
     high: int,
     seed: int,
+    heat: float,
 ) -> float:
-    """Improve the groups of blocks low..high-1, with a seed >= 0 by rebuilding too; give what was gained."""
+    """Improve the groups of blocks low..high-1, with a seed >= 0 by rebuilding too; return what was gained."""
     total = 0.0
     for block in range(low, high):
         bench, origin = _load(Z, groups, blocks, k, block)
         total += settle(bench)
         if seed >= 0:
-            total += rebuild_all(bench, seed + block)
+            total += rebuild_all(bench, seed + block, heat)
             total += settle(bench)
         total += dissolve(bench) + create(bench)
         if k <= 20:  # with more, swaps do as well in less time
