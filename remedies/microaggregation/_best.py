@@ -27,11 +27,11 @@ _STALLED: Final = 2e-3  # of the sum of squares in groups: a sweep that gains le
 _PLENTY: Final = 1e-2  # the same, for groups of 3 to 9, where no budget is given: the next gains are small and dear
 _MOST: Final = 400  # sweeps of a large table where no budget is given
 _COLD: Final = 60  # sweeps of a small table that only gain, before each time that it is heated
-_HOT: Final = 300  # sweeps in which up to `_SMALLEST` records cool down; fewer for more records, and never below:
+_HOT: Final = 360  # sweeps in which up to `_SMALLEST` records cool down; fewer for more records, and never below:
 _HOT_LEAST: Final = 80
 _SMALLEST: Final = 1_100
-_HEAT: Final = 0.2  # in the first of them; by its 300th it has fallen to a hundredth
-_COOLED: Final = 0.0107
+_HEAT: Final = 0.12  # in the first of them; in the last it has fallen to a fiftieth
+_COOLED: Final = 0.02
 _GAMMAS: Final = (0.2, 0.8)
 
 

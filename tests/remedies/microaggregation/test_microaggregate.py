@@ -195,6 +195,23 @@ def test_best_beats_local_search_alone_on_the_reference_sets(reference_data: Pat
         assert found.information_loss < bar
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_default_uses_its_sweeps_on_small_tables(reference_data: Path, seed: int) -> None:
+    """It leaves the first groups that no neighbour improves, and is as good as two processor seconds make it."""
+    table = np.loadtxt(reference_data / "microdata" / "CASCrefmicrodata.csv", delimiter=",", skiprows=1)
+    found = microaggregate(table, 3, seed=seed, bound=False)
+    assert found.information_loss <= 4.777
+    again = microaggregate(table, 3, seed=seed, bound=False, sweeps=found.sweeps)
+    assert (again.labels == found.labels).all()
+
+
+def test_more_sweeps_are_never_worse_while_groups_are_heated() -> None:
+    """What comes out is the best that was seen, in whichever sweep."""
+    table = donors(300)[:, :6]
+    losses = [microaggregate(table, 3, sweeps=sweeps, bound=False).information_loss for sweeps in range(50, 130, 7)]
+    assert losses == sorted(losses, reverse=True)
+
+
 def test_the_bound_is_left_out_where_it_is_not_wanted() -> None:
     """It changes nothing else."""
     table = cloud(3, 60)
