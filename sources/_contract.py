@@ -63,6 +63,8 @@ class Source(Protocol):
     dialect: str
     """sqlglot's name of the engine's dialect."""
     query_timeout: timedelta
+    types_declared: bool
+    """Whether a catalogue declares the columns and their types; those of files follow from the values in them."""
 
     def __enter__(self) -> Self:
         """Connect, read-only.

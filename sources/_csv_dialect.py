@@ -10,14 +10,11 @@ import csv
 import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
-import ibis
-import ibis.expr.types as ir
 
 from sources._spec import CsvOptions
 
@@ -71,16 +68,6 @@ class Dialect:
             "skip": self.skip,
             "strict_mode": False,
         }
-
-
-def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:
-    """Put files with other columns into one table: what a file does not have is NULL there."""
-    names = list(dict.fromkeys(name for part in parts for name in part.columns))
-    whole = [
-        part.select(**{name: part[name] if name in part.columns else ibis.null("string") for name in names})
-        for part in parts
-    ]
-    return reduce(lambda one, other: one.union(other), whole)
 
 
 def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:

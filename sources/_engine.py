@@ -43,6 +43,7 @@ class EngineSource(ABC):
     """A source whose engine Ibis speaks to. A kind says how to open it, what its catalogue holds, and how to ask."""
 
     dialect: str
+    types_declared = True
 
     def __init__(self, spec: SourceSpec) -> None:
         self.name = spec.name

@@ -21,7 +21,7 @@ from ibis.backends.duckdb import Backend
 from sqlglot.errors import SqlglotError
 
 from sources._contract import PermissionDenied, QueryFailed, Source, SourceError, TableNotFound, Unreachable
-from sources._csv_dialect import Dialect, together_by_name
+from sources._csv_dialect import Dialect
 from sources._csv_text import (
     PACKED_FAULTS,
     UTF_8,
@@ -40,6 +40,7 @@ from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
+from sources._together import folder_columns, schemas_of, together_by_name
 
 _FILE: Final = re.compile(r"^  file = (.+)$", re.MULTILINE)
 _KIND: Final = re.compile(r"^Column .+ is being converted as type (.+)$", re.MULTILINE)
@@ -66,6 +67,8 @@ class _CsvFile:
 
 class Files(DuckdbSource):
     """Files that match a glob."""
+
+    types_declared = False
 
     def __init__(self, spec: SourceSpec) -> None:
         super().__init__(spec)
@@ -155,13 +158,11 @@ class Files(DuckdbSource):
         together: dict[str, Any] = {"union_by_name": True} if self._spec.table is not None else {}
         in_folders = self._spec.table is not None and all("=" in str(path.parent) for path in self._files[name])
         hive: dict[str, Any] = {"hive_partitioning": in_folders}
-        if self._spec.blind:  # names of folders are values: one that is no number would make texts of all the others
-            hive["hive_types_autocast"] = False
+        if self._spec.blind:
+            return self._blind(name)
         if _kind(files[0]) == _PARQUET:
             return self._backend.read_parquet(paths, table_name=name, **hive, **together)
         options = {**self._csv_options(), **hive, **together}
-        if self._spec.blind:
-            return self._blind(name, options)
         parts: dict[CsvLayout, list[_CsvFile]] = {}
         for path in self._files[name]:
             file = self._csv_file(path)
@@ -289,22 +290,44 @@ class Files(DuckdbSource):
             options["allow_quoted_nulls"] = False
         return options
 
-    def _blind(self, name: str, options: Mapping[str, Any]) -> ir.Table:
-        """Read cells as texts, in a dialect that is found in no row: of each header there is one statement."""
-        dropped = {"header", "delim", "union_by_name", "dateformat", "timestampformat"}
-        kept = {key: value for key, value in options.items() if key not in dropped}
-        alike: dict[Dialect, list[str]] = {}
-        for path in self._files[name]:
-            file = self._in_utf_8(path)
-            alike.setdefault(Dialect.of(file, self._spec.csv), []).append(glob.escape(realpath(file)))
-        if len(alike) == 1:
-            ((dialect, paths),) = alike.items()
-            return self._backend.read_csv(paths, table_name=name, **kept, **dialect.options)
-        parts = [
-            self._backend.read_csv(paths, table_name=f"{name}\x1f{place}", **kept, **dialect.options)
-            for place, (dialect, paths) in enumerate(alike.items())
-        ]
-        return together_by_name(parts)
+    def _blind(self, name: str) -> ir.Table:
+        """Read each file so that no row of it decides how another is read, and no other file does.
+
+        Cells of CSV are texts, in a dialect that is found in no row.
+        """
+        dropped = {"header", "delim", "dateformat", "timestampformat"}
+        of_csv = {key: value for key, value in self._csv_options().items() if key not in dropped}
+        alike = self._alike(name)
+        parts = []
+        for place, ((form, folders), paths) in enumerate(alike.items()):
+            view = name if len(alike) == 1 else f"{name}\x1f{place}"
+            # Names of folders are values: one that is no number would make texts of all the others.
+            hive: dict[str, Any] = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
+            if isinstance(form, Dialect):
+                parts.append(self._backend.read_csv(paths, table_name=view, **of_csv, **hive, **form.options))
+            else:
+                parts.append(self._backend.read_parquet(paths, table_name=view, **hive))
+        return parts[0] if len(parts) == 1 else together_by_name(parts)
+
+    def _alike(self, name: str) -> Mapping[tuple[Dialect | str, tuple[str, ...]], Sequence[str]]:
+        """Put files together that have the same columns, written alike, and the same columns in their folders.
+
+        Of several CSV files those without a line are left out.
+        """
+        files, several = self._files[name], len(self._files[name]) > 1
+        forms: Sequence[Dialect | str]
+        if _kind(files[0].name) == _PARQUET:
+            read = files
+            forms = schemas_of(self._connection, [realpath(path) for path in files])
+        else:
+            read = [self._in_utf_8(path) for path in files]
+            forms = [Dialect.of(path, self._spec.csv) for path in read]
+        alike: dict[tuple[Dialect | str, tuple[str, ...]], list[str]] = {}
+        for path, file, form in zip(files, read, forms, strict=True):
+            folders = folder_columns(path) if self._spec.table is not None else ()
+            if not (several and isinstance(form, Dialect) and not form.columns):
+                alike.setdefault((form, folders), []).append(glob.escape(realpath(file)))
+        return alike
 
     def _fitting(self, types: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
         """Keep the types of columns that this file has; the others belong to the source's other files."""

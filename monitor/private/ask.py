@@ -4,7 +4,7 @@ Whether a request is accepted depends on the configuration and the ledger only. 
 stays charged, and is told in one fixed sentence: why a statement failed may tell of the data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -89,6 +89,7 @@ def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charg
     """
     terms = data_set.terms
     statistic.check(terms)
+    _refuse_alike(data_set, statistic.reads())
     return Charge(
         data_set=data_set.table,
         unit=terms.declared.unit_name,
@@ -98,6 +99,18 @@ def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charg
         nano=statistic.nano(terms.accounting),
         request=statistic.request(terms),
     )
+
+
+def _refuse_alike(data_set: DataSet, columns: Iterable[str]) -> None:
+    """Check that a file cannot take one declared value for another; that follows from the configuration alone.
+
+    Raises:
+        Misfit: it can.
+    """
+    from remedies.differential_privacy.answers._canonical import refuse_alike
+
+    if data_set.source.files is not None:
+        refuse_alike({name: data_set.declared.column(name) for name in columns})
 
 
 def check_alone(data_set: DataSet, project: Project) -> None:
@@ -111,12 +124,13 @@ def check_alone(data_set: DataSet, project: Project) -> None:
 
 
 def check_columns(data_set: DataSet) -> None:
-    """See that the table has the columns that are declared of it, of types that fit, and that the engine can ask so.
+    """Check that the table has the columns that are declared of it, and that the engine can ask so.
 
-    All of it is asked of none of the rows: only the catalogue is read.
+    All of it is asked of none of the rows: only the catalogue is read. Where types are declared there, those that do
+    not fit are refused; the types of a file follow from its values and are not looked at.
 
     Raises:
-        Misfit: a column is missing, or of another type.
+        Misfit: a column is missing, or of another type, or two of its declared values are one in a file.
         SourceError: the source or the table cannot be reached, or the engine cannot ask so.
     """
     from remedies.differential_privacy.answers import Limits
@@ -124,8 +138,10 @@ def check_columns(data_set: DataSet) -> None:
     from remedies.differential_privacy.answers._rows import meant_rows
 
     domain = data_set.declared.domain
+    _refuse_alike(data_set, domain)
     with open_source(data_set.source) as source:
-        none = Reader(source.table(data_set.relation).limit(0), source.dialect)
+        table = source.table(data_set.relation)
+        none = Reader(table.limit(0), source.dialect, source.types_declared)
         rows = meant_rows(none, data_set.declared, where=(), columns=tuple(domain), key=data_set.key)
         read = {
             f"read_{place}": (rows.units(name, one) if isinstance(one, Limits) else rows.cell(name, one)).max()

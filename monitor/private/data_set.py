@@ -40,7 +40,7 @@ class DataSet:
             raise Stop(ExitCode.USAGE, Problem("budget.two_budgets", message))
         (target,) = project.targets([table])
         declared = budgets[table]
-        key = _row_order(project.signature_key()) if declared.unit else ""
+        key = _row_order(project.signature_key(), table, declared.unit_name) if declared.unit else ""
         return cls(table, target.subject.relation, replace(target.source, blind=True), declared, key)
 
     def same_tables(self, project: Project) -> Sequence[str]:
@@ -58,5 +58,6 @@ class DataSet:
         return self.declared.in_ledger(self.table)
 
 
-def _row_order(key: bytes) -> str:
-    return blake2b(b"", key=key, digest_size=16, person=b"rows of a unit").hexdigest()
+def _row_order(key: bytes, table: str, unit: str) -> str:
+    """Return the key of a budget: the same question, asked again, counts the same rows, and no other table's do."""
+    return blake2b(f"{table}\0{unit}".encode(), key=key, digest_size=16, person=b"rows of a unit").hexdigest()

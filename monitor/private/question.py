@@ -44,7 +44,10 @@ class Question:
                 tell of the data.
         """
         table = source.table(self.relation)
-        asked = source.compile(self.statistic.statement(table, source.dialect, self.terms, key=self.key))
+        statement = self.statistic.statement(
+            table, source.dialect, self.terms, key=self.key, types_declared=source.types_declared
+        )
+        asked = source.compile(statement)
         if not self.charged:
             return {}
         answer = self.statistic.answer(source.fetch(asked), self.terms)

@@ -23,7 +23,7 @@ from remedies.differential_privacy.answers._coverage import not_covered
 from remedies.differential_privacy.answers._declared import Declared
 from remedies.differential_privacy.answers._domain import Declaration
 from remedies.differential_privacy.answers._noise import Noise
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers._reading import Reader, with_columns
 from remedies.differential_privacy.answers._rows import meant_rows
 from remedies.differential_privacy.answers._where import Comparison
 
@@ -87,16 +87,21 @@ class Statistic(Declaration, ABC):
             "domain": read,
         }
 
-    def statement(self, table: ir.Table, dialect: str, terms: Terms, *, key: str) -> ir.Table:
+    def statement(
+        self, table: ir.Table, dialect: str, terms: Terms, *, key: str, types_declared: bool = True
+    ) -> ir.Table:
         """Give the one statement that is put to the engine: sums of whole numbers, by cell.
 
-        `key`: orders the rows of a unit that has too many.
+        `key`: orders the rows of a unit that has too many. `types_declared`: as in `Source`.
 
         Raises:
-            Misfit: the table does not have the declared columns, or other types.
+            Misfit: the table does not have the declared columns, or of other types, and these are declared.
         """
-        reader = Reader(table, dialect)
-        rows = meant_rows(reader, terms.declared, where=self.where, columns=self.reads(), key=key)
+        if not types_declared:
+            unit = (*terms.declared.unit, *(terms.declared.pairs or ()))
+            table = with_columns(table, (*self.reads(), *unit))
+        reader = Reader(table, dialect, types_declared)
+        rows = meant_rows(reader, terms.declared, where=self.where, columns=self.columns(), key=key)
         return self.sums(rows, terms)
 
     def reads(self) -> Sequence[str]:

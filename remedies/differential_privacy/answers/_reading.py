@@ -1,20 +1,26 @@
 """Read columns so that no value can make a statement fail: what a column holds must not show in an error.
 
-Each function of a value is fixed by the declaration and the column's type; the type is the catalogue's and not the
-values'. Texts are read as numbers only where an engine can try without failing.
+Each function of a value is fixed by the declaration. Where columns have declared types (databases), the type is the
+catalogue's and not the values', and one that does not fit is refused. The type of a column of a file follows from its
+values: there every type is read, and a number, a moment and a text are the same in whatever type and spelling
+(`_canonical`). Texts are read as numbers only where an engine can try without failing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies.differential_privacy.answers._domain import Cells, Limits, Range
+from remedies.differential_privacy.answers._canonical import Kind, canonical
+from remedies.differential_privacy.answers._domain import Cells, Limits, Range, Values
+from sources import as_moment, engine_function
 
 if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
 _TRIES: Final = frozenset({"duckdb", "spark", "databricks"})
@@ -27,17 +33,36 @@ _STRICT: Final = frozenset({"postgres"})
 _OUTSIDE: Final = False
 _FAR: Final = Decimal(10**30)
 _TINY: Final = Decimal("1e-30")
+_EXACT: Final = 2**53
+"""Whole numbers below it are the same in double precision."""
+_EXACT_DIGITS: Final = 15
+_LARGEST: Final = 2.0**63
+_DAY_LENGTH: Final = 10
+
+
+class Unit(NamedTuple):
+    """A column that says whose a row is: `key` tells units apart, `text` is how each is written, NULL without one."""
+
+    key: ir.Column
+    text: ir.StringValue
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The columns of a table, as a statement reads them. `dialect`: of the engine, as sqlglot names it."""
+    """The columns of a table, as a statement reads them.
+
+    `dialect`: of the engine, as sqlglot names it. `types_declared`: whether columns and their types are declared in a
+    catalogue; those of files follow from what is in them. `held`: columns that hold what was read of a column already,
+    by ("cell" or "units", its name).
+    """
 
     table: ir.Table
     dialect: str
+    types_declared: bool = True
+    held: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def column(self, name: str) -> ir.Column:
-        """Give a column as it is.
+        """Return a column as it is.
 
         Raises:
             Misfit: the table has none of that name.
@@ -46,21 +71,8 @@ class Reader:
             raise Misfit(f"the table has no column '{name}'{did_you_mean(name, self.table.columns)}")
         return self.table[name]
 
-    def text(self, name: str) -> ir.StringValue:
-        """Give the texts of a column.
-
-        Raises:
-            Misfit: it holds something that has no one spelling, such as fractions or times of day.
-        """
-        column = self.column(name)
-        kind = column.type()
-        untyped = self.dialect in _ANY_KIND and kind.is_unknown()
-        if not (kind.is_string() or kind.is_integer() or kind.is_date() or untyped):
-            raise Misfit(f"column '{name}' is of type {kind}; its declared values are texts")
-        return self.written(name)
-
     def written(self, name: str) -> ir.StringValue:
-        """Give the values of a column as texts, whatever they are; some that differ may be written alike."""
+        """Return the values of a column as texts, whatever they are; some that differ may be written alike."""
         import ibis
 
         read: ir.StringValue = self.column(name).cast("string")
@@ -69,10 +81,10 @@ class Reader:
         return read
 
     def number(self, name: str) -> ir.FloatingValue:
-        """Give the numbers of a column; NULL where a text is none.
+        """Return the numbers of a column, true and false as 1 and 0; NULL where a value is none.
 
         Raises:
-            Misfit: it holds no numbers, or texts where the engine cannot try to read them.
+            Misfit: its declared type holds no numbers, or texts where the engine cannot try to read them.
         """
         import ibis
 
@@ -85,33 +97,53 @@ class Reader:
             read = column.cast("int32").cast("float64")
         elif kind.is_decimal() and self.dialect in _STRICT:
             read = self._near(column)
-        elif kind.is_numeric():
+        elif kind.is_numeric() and (self.types_declared or _casts_exactly(kind)):
             read = self._nan_is_null(column.cast("float64"))
         elif kind.is_string() and self.dialect in _TRIES:
-            read = self._nan_is_null(column.try_cast("float64"))
-        else:
+            read = self._number_in(column)
+        elif self.types_declared:
             raise Misfit(f"column '{name}' is of type {kind}; numbers are declared of it")
+        else:  # the shortest text of a number is the same in every width
+            read = self._number_in(column.cast("string")) if kind.is_numeric() else ibis.null("float64")
         return read
 
-    def truth(self, name: str) -> ir.BooleanValue:
-        """Give the truth values of a column; NULL where there is none.
+    def is_there(self, name: str) -> ir.BooleanValue:
+        """Tell where a column has a value: it is neither NULL nor NaN."""
+        column = self.column(name)
+        return (
+            self.number(name) if column.type().is_floating() and self.dialect not in _ANY_KIND else column
+        ).notnull()
 
-        Raises:
-            Misfit: it holds no truth values.
+    def unit(self, name: str) -> Unit:
+        """Return whose a row is.
+
+        In a database units are told apart as the engine does. In files by their number, moment or text, whatever the
+        type: numbers in double precision.
         """
         column = self.column(name)
         kind = column.type()
-        if kind.is_boolean():
-            return column
-        if kind.is_string() and self.dialect in _TRIES:
-            read: ir.BooleanValue = column.try_cast("boolean")
-            return read
-        raise Misfit(f"column '{name}' is of type {kind}; truth values are declared of it")
+        if self.types_declared and not (kind.is_unknown() and self.dialect in _ANY_KIND):
+            return Unit(column, self.written(name))
+        if self.dialect in _ANY_KIND:
+            whole = (column.typeof() == "real") & (column.cast("float64") == column.cast("float64").round())
+            is_exact = whole & (column.cast("float64").abs() < _EXACT)
+            text = is_exact.ifelse(column.cast("float64").cast("int64").cast("string"), self.written(name))
+            return Unit(text, text)
+        if kind.is_numeric() or kind.is_boolean():
+            number = self.number(name)
+            return Unit(number, _spelled(number))
+        if kind.is_timestamp() or kind.is_date():
+            text = _spelled_moment(self._moment(column))
+            return Unit(text, text)
+        text = self._plain_text(column)
+        return Unit(*[self._canonical_text(text)] * 2) if kind.is_string() else Unit(text, text)
 
     def units(self, name: str, limits: Limits) -> ir.IntegerValue:
         """Give the numbers of a column in units of the grid, within the limits; NULL and NaN are what is declared."""
         import ibis
 
+        if (place := self.held.get(("units", name))) is not None:
+            return self.table[place]
         read = self.number(name)
         # Within the limits before it is rounded: rounding something enormous would fail.
         within = ibis.greatest(ibis.least(read, float(limits.high)), float(limits.low))
@@ -126,6 +158,8 @@ class Reader:
         """Give the cell that each row's value is in."""
         import ibis
 
+        if (place := self.held.get(("cell", name))) is not None:
+            return self.table[place]
         if isinstance(cells, Range):
             low, high = cells.range
             read = self.number(name)
@@ -133,9 +167,110 @@ class Reader:
             whole = ibis.greatest(ibis.least(read, float(high)), float(low)).floor().cast("int64")
             found: ir.IntegerValue = is_in.ifelse((whole - low) // cells.width, cells.rest).cast("int64")
             return found
-        read = {"text": self.text, "number": self.number, "truth value": self.truth}[cells.kind](name)
-        found = ibis.cases(*((read == value, place) for place, value in enumerate(cells.values)), else_=cells.rest)
+        branches = list(self._matches(name, cells))
+        found = ibis.cases(*branches, else_=cells.rest) if branches else ibis.literal(cells.rest)
         return found.cast("int64")
+
+    def canonical(self, name: str, declared: Cells | Limits) -> Mapping[tuple[str, str], ir.IntegerValue]:
+        """Return all that a statistic can read of a column, as whole numbers: its cell, its units of the grid."""
+        read: dict[tuple[str, str], ir.IntegerValue] = {}
+        if not isinstance(declared, Limits):
+            read["cell", name] = self.cell(name, declared)
+        if not isinstance(declared, Values):
+            read["units", name] = self.units(name, declared.limits)
+        return read
+
+    def _matches(self, name: str, cells: Values) -> Iterator[tuple[ir.BooleanValue, int]]:
+        """Yield, of each declared value, where the column holds it, and its cell; of several the first holds.
+
+        Raises:
+            Misfit: the declared type of the column holds no such values.
+        """
+        column = self.column(name)
+        kind = column.type()
+        numbers = [(value, place) for value, place in _of_kind(cells, Kind.NUMBER)]
+        if cells.kind != "text":
+            read = self._truth(name) if cells.kind == "truth value" else self.number(name)
+            yield from ((read == value, place) for value, place in numbers)
+            return
+        if self._has_texts(name, kind):
+            text = self.written(name)
+            yield from ((text == value, place) for place, value in enumerate(cells.values))
+        if kind.is_integer() and self.types_declared:  # further ones are written in one way only
+            numbers = [(value, place) for value, place in numbers if abs(float(value)) < _EXACT]
+        if numbers and self._has_numbers(kind):
+            number = self.number(name)
+            yield from ((number == value, place) for value, place in numbers)
+        moments = list(_of_kind(cells, Kind.MOMENT))
+        if moments and not self.types_declared and (kind.is_string() or kind.is_date() or kind.is_timestamp()):
+            moment = self._moment(column)
+            yield from ((moment == value, place) for value, place in moments)
+
+    def _has_texts(self, name: str, kind: dt.DataType) -> bool:
+        """Tell whether texts of a column are compared as they are.
+
+        Raises:
+            Misfit: its declared type has no one spelling, such as times of day or lists.
+        """
+        if not self.types_declared:
+            return _has_safe_texts(kind)
+        if kind.is_string() or kind.is_integer() or kind.is_date() or self.dialect in _ANY_KIND:
+            return True
+        if kind.is_numeric() or kind.is_boolean():
+            return False
+        raise Misfit(f"column '{name}' is of type {kind}; its declared values are texts")
+
+    def _has_numbers(self, kind: dt.DataType) -> bool:
+        if self.dialect in _ANY_KIND:
+            return bool(kind.is_numeric() or kind.is_boolean() or kind.is_unknown())
+        return bool(kind.is_numeric() or kind.is_boolean() or (kind.is_string() and self.dialect in _TRIES))
+
+    def _truth(self, name: str) -> ir.FloatingValue:
+        """Return the truth values of a column as 1 and 0; NULL, or another number, where a value is none."""
+        import ibis
+
+        column = self.column(name)
+        if not (column.type().is_string() and self.dialect in _TRIES):
+            return self.number(name)
+        read: ir.FloatingValue = ibis.coalesce(column.try_cast("boolean").cast("int32"), self._number_in(column))
+        return read
+
+    def _number_in(self, text: ir.StringValue) -> ir.FloatingValue:
+        """Read texts as numbers, true and false as 1 and 0; NULL where a text is neither."""
+        import ibis
+
+        word = text.lower()
+        truth = ibis.cases((word == "true", 1.0), (word == "false", 0.0), else_=ibis.null("float64"))
+        return ibis.coalesce(self._nan_is_null(text.try_cast("float64")), truth)
+
+    def _moment(self, column: ir.Column) -> ir.IntegerValue:
+        """Return the moments of a column of a file in microseconds since 1970; NULL where a value is none.
+
+        DuckDB's own functions are called that give NULL where a day or a time is out of range.
+        """
+        kind = column.type()
+        if kind.is_string():
+            column = as_moment(column, self.dialect).value
+        elif kind.is_date():
+            column = column.try_cast("timestamp")
+        read: ir.IntegerValue = engine_function("epoch_us", ("timestamp",), "int64")(column)
+        return read
+
+    def _plain_text(self, column: ir.Column) -> ir.StringValue:
+        """Return the texts of a column of a file; NULL where its type has values that cannot be written safely."""
+        import ibis
+
+        return column.cast("string") if _has_safe_texts(column.type()) else ibis.null("string")
+
+    def _canonical_text(self, text: ir.StringValue) -> ir.StringValue:
+        """Spell texts that are numbers or moments as those; all others are what they are."""
+        import ibis
+
+        number = self._number_in(text)
+        is_number = number.notnull() & (number.abs() < float("inf"))
+        may_be_day = (text.length() >= _DAY_LENGTH) & (text.substr(4, 1) == "-")
+        moment = ibis.coalesce(_spelled_moment(self._moment(text)), text)
+        return ibis.cases((is_number, _spelled(number)), (may_be_day, moment), else_=text)
 
     def _near(self, column: ir.Column) -> ir.FloatingValue:
         """Read decimals as floats where neither too large nor too small ones are taken: as the nearest that is."""
@@ -154,3 +289,45 @@ class Reader:
 
         found: ir.FloatingValue = read if self.dialect in _NO_NAN else read.isnan().ifelse(ibis.null("float64"), read)
         return found
+
+
+def with_columns(table: ir.Table, names: Iterable[str]) -> ir.Table:
+    """Return a table of files with all named columns: NULL where no file has one, as its writer may leave it out."""
+    import ibis
+
+    missing = [name for name in dict.fromkeys(names) if name not in table.columns]
+    return table.mutate(**dict.fromkeys(missing, ibis.null("string"))) if missing else table
+
+
+def _casts_exactly(kind: dt.DataType) -> bool:
+    """Tell whether a cast of a file's numbers to double precision is what their shortest texts are read as."""
+    if kind.is_decimal():
+        return bool(kind.precision is not None and kind.precision <= _EXACT_DIGITS)
+    return bool(kind.is_integer() or kind.is_float64())
+
+
+def _has_safe_texts(kind: dt.DataType) -> bool:
+    """Tell whether each value of a file's column that is neither a number nor a moment can be written as a text."""
+    return bool(kind.is_string() or kind.is_uuid() or kind.is_binary() or kind.is_time() or kind.is_json())
+
+
+def _of_kind(cells: Values, kind: Kind) -> Iterator[tuple[float | int | str, int]]:
+    """Yield the declared values of a kind, each with its cell."""
+    for place, value in enumerate(cells.values):
+        found = canonical(value)
+        if found.kind is kind:
+            yield found.value, place
+
+
+def _spelled(number: ir.FloatingValue) -> ir.StringValue:
+    """Write numbers: whole ones as digits, so that no type shows."""
+    whole = (number == number.floor()) & (number.abs() < _LARGEST)
+    text: ir.StringValue = whole.ifelse(number.try_cast("int64").cast("string"), number.cast("string"))
+    return text
+
+
+def _spelled_moment(microseconds: ir.IntegerValue) -> ir.StringValue:
+    import ibis
+
+    text: ir.StringValue = ibis.literal("@") + microseconds.cast("string")
+    return text

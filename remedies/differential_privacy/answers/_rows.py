@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._reading import Reader
+from remedies.differential_privacy.answers._reading import Reader, Unit
 from remedies.differential_privacy.answers._where import Comparison
 from sources import engine_function
 
@@ -16,56 +17,78 @@ if TYPE_CHECKING:
 _BETWEEN: Final = "\x1f"
 _NOTHING: Final = "\x1e"
 _IS: Final = "="
-_PLACE: Final = "tablewatch_place"
+_OWN: Final = "tablewatch_"
+_NUMBER: Final = f"{_OWN}number"
+_PLACE: Final = f"{_OWN}place"
+_NEEDS_ORDER: Final = frozenset({"spark", "databricks"})
+"""Dialects of engines that number rows only in an order that is given."""
 
 
 def meant_rows(
     reader: Reader, declared: Declared, *, where: Sequence[Comparison], columns: Sequence[str], key: str
 ) -> Reader:
-    """Give a table with the rows that count.
+    """Return the rows that count.
 
-    `columns`: all that the statistic reads of a row; rows in which these are equal are interchangeable. Which rows of a
-    unit are kept depends on its own rows only, so that another unit's record changes nothing there. Rows whose unit is
-    NULL are those of one unit.
+    `columns`: those that the statistic reads of a row, beside `where`. Which rows of a unit are kept depends on its own
+    rows only, so that another unit's record changes nothing there. Rows whose unit is NULL are those of one unit.
     """
     table = reader.table
     if where:
         table = table.filter(*(one.rows(reader, declared) for one in where))
-    if declared.unit:
-        table = _cut(Reader(table, reader.dialect), declared, columns=columns, key=key)
-    return Reader(table, reader.dialect)
+    rows = replace(reader, table=table)
+    return _cut(rows, declared, columns=columns, key=key) if declared.unit else rows
 
 
-def _cut(reader: Reader, declared: Declared, *, columns: Sequence[str], key: str) -> ir.Table:
-    """Keep so many rows of each unit, by the order of a keyed hash, which nobody who writes rows can foresee.
+def _cut(reader: Reader, declared: Declared, *, columns: Sequence[str], key: str) -> Reader:
+    """Keep so many rows of each unit: each of its rows with the same probability, independently of other units.
 
-    Rows whose hashes are equal follow the order of their values, so that no other row can decide between them.
+    The rows of a unit are put in the order of a keyed hash of the unit, of what the statistic reads of the row (its
+    cells and its units of the grid, never its spelling or type), and of the row's number among the unit's rows that are
+    equal in all of that: equal rows are interchangeable, so it does not matter which of them has which number.
     """
     import ibis
 
-    read = list(dict.fromkeys(columns))
-    written = [reader.written(name).fill_null(_NOTHING) for name in read]
-    order = _hash(reader, ibis.literal(_BETWEEN).join([ibis.literal(key), *written]))
-    place = ibis.row_number().over(group_by=_units(reader, declared), order_by=[order, *map(reader.column, read)])
-    placed = reader.table.mutate(**{_PLACE: place})
-    return placed.filter(placed[_PLACE] < declared.rows_per_unit).drop(_PLACE)
+    read = {place: value for name in columns for place, value in reader.canonical(name, declared.column(name)).items()}
+    held = {place: f"{_OWN}value_{number}" for number, place in enumerate(read)}
+    units = {f"{_OWN}unit_{number}": unit for number, unit in enumerate(_units(reader, declared))}
+    texts = {f"{name}_text": unit.text for name, unit in units.items()}
+    keys = {name: unit.key for name, unit in units.items()}
+    table = reader.table.mutate(**keys, **texts, **{held[place]: value for place, value in read.items()})
+    values = [table[name] for name in held.values()]
+    by_unit = [table[name] for name in units]
+    any_order = by_unit[:1] if reader.dialect in _NEEDS_ORDER else None
+    if not values:  # all rows of a unit are interchangeable
+        table = table.mutate(**{_PLACE: ibis.row_number().over(group_by=by_unit, order_by=any_order)})
+        return _kept(reader, table, declared, held)
+    number = ibis.row_number().over(group_by=[*by_unit, *values], order_by=any_order)
+    table = table.mutate(**{_NUMBER: number})
+    whose = [table[name].fill_null(_NOTHING) for name in texts]
+    numbers = [table[name].cast("string") for name in (*held.values(), _NUMBER)]
+    order = _hash(reader, ibis.literal(_BETWEEN).join([ibis.literal(key), *whose, *numbers]))
+    ties = [table[name] for name in (*held.values(), _NUMBER)]
+    by_unit = [table[name] for name in units]
+    table = table.mutate(**{_PLACE: ibis.row_number().over(group_by=by_unit, order_by=[order, *ties])})
+    return _kept(reader, table, declared, held)
 
 
-def _units(reader: Reader, declared: Declared) -> Sequence[ir.Column]:
+def _kept(reader: Reader, table: ir.Table, declared: Declared, held: Mapping[tuple[str, str], str]) -> Reader:
+    return replace(reader, table=table.filter(table[_PLACE] < declared.rows_per_unit), held=held)
+
+
+def _units(reader: Reader, declared: Declared) -> Sequence[Unit]:
     if not declared.pairs:
-        return [reader.column(name) for name in declared.unit]
+        return [reader.unit(name) for name in declared.unit]
     import ibis
 
     # A pair is the same from either side. No text that a member can be is taken for none.
-    one, other = ((ibis.literal(_IS) + reader.written(name)).fill_null(_NOTHING) for name in declared.pairs)
-    return [ibis.least(one, other), ibis.greatest(one, other)]
+    one, other = ((ibis.literal(_IS) + reader.unit(name).text).fill_null(_NOTHING) for name in declared.pairs)
+    return [Unit(text, text) for text in (ibis.least(one, other), ibis.greatest(one, other))]
 
 
-def _hash(reader: Reader, text: ir.StringValue) -> ir.StringValue:
+def _hash(reader: Reader, text: ir.StringValue) -> ir.Value:
     """Hash with the engine's own function. It orders; that equal hashes could be found for it is no harm."""
-    found: ir.StringValue
     if reader.dialect == "sqlite":  # to its function, which is ours, a text that is no UTF-8 does not come through
-        found = engine_function("md5", ("binary",), "string")(text.cast("binary"))
-    else:
-        found = engine_function("md5", ("string",), "string")(text)
-    return found
+        return engine_function("md5", ("binary",), "string")(text.cast("binary"))
+    if reader.dialect == "duckdb":  # half of it, as a number, is put in order faster than its letters
+        return engine_function("md5_number_lower", ("string",), "uint64")(text)
+    return engine_function("md5", ("string",), "string")(text)

@@ -78,7 +78,7 @@ class Comparison:
         sign = _SIGNS[self.sign]
         if isinstance(found, Values) and self.sign in {"=", "!="}:
             meant: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
-            return meant if found.other is not None else meant & reader.column(self.column).notnull()
+            return meant if found.other is not None else meant & reader.is_there(self.column)
         meant = sign(reader.number(self.column), value)
         return meant.fill_null(_NOT_MEANT)
 

@@ -150,13 +150,13 @@ def test_no_record_moves_a_sum_further_than_its_sensitivity_on_duckdb(
 
 
 FAULTS: Final = {
-    "no cut": lambda patch: patch.setattr(_rows, "_cut", lambda reader, *_, **__: reader.table),
+    "no cut": lambda patch: patch.setattr(_rows, "_cut", lambda reader, *_, **__: reader),
     "no clamp": lambda patch: patch.setattr(
         Reader, "units", lambda reader, name, _: reader.number(name).fill_null(7).clip(-999, 999).cast("int64")
     ),
     "NULL is nothing": lambda patch: patch.setattr(Limits, "missing_units", property(lambda _: 0)),
     "a pair has two sides": lambda patch: patch.setattr(
-        _rows, "_units", lambda reader, declared: [reader.column(name) for name in declared.unit]
+        _rows, "_units", lambda reader, declared: [reader.unit(name) for name in declared.unit]
     ),
     "a unit has one row": lambda patch: patch.setattr(
         sum_statistic, "sum_sensitivity", lambda adjacency, **said: sum_sensitivity(adjacency, **{**said, "rows": 1})
