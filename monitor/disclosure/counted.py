@@ -35,7 +35,9 @@ def count_cells(place: Place, domains: "Mapping[str, Cells]", *, weight: str | N
     try:
         grid = Grid.of(domains, Declared(domain=dict(domains)))
         with reading(place) as (source, table):
-            found = source.fetch(source.compile(_asked(Reader(table, source.dialect), grid, weight)))
+            found = source.fetch(
+                source.compile(_asked(Reader(table, source.dialect, source.types_declared), grid, weight))
+            )
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
     _check_weights(found, weight)

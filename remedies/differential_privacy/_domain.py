@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
+from remedies.differential_privacy.answers._canonical import Canonical, canonical
 from remedies.differential_privacy.answers._domain import Range
 from remedies.generalisation import text_of, texts_of
 
@@ -51,6 +53,8 @@ class Domain:
     places: Mapping[str, int]
     other: int | None
     range: Range | None = None
+    alike: Mapping[Canonical, int] = field(default_factory=dict)
+    """The place of each value that no other one equals but for its spelling."""
 
     @classmethod
     def read(cls, name: str, values: Sequence[object] | Range, others: Mapping[str, object]) -> Domain:
@@ -73,7 +77,7 @@ class Domain:
         other = text_of(others[name]) if name in others else None
         if name in others and (other is None or other not in places):
             raise Misfit(f"{said} does not have the value that all others are taken for; add it")
-        return cls(name, tuple(values), places, None if other is None else places[other])
+        return cls(name, tuple(values), places, None if other is None else places[other], alike=_alike(places))
 
     @classmethod
     def _of_range(cls, name: str, values: Range, other: object) -> Domain:
@@ -111,12 +115,15 @@ class Domain:
         return Coded(np.where(outside, -1 if self.other is None else self.other, found), ~own)
 
     def place(self, text: str | None) -> int:
-        """Find a value: -1 where it is NULL or none of the domain."""
+        """Find a value, however a writer spelled it: -1 where it is NULL or none of the domain.
+
+        What type a column of a file has, and so how its values are spelled, may follow from a single row.
+        """
         if text is None:
             return -1
         place = self.places.get(text)
-        if place is None and self.range is not None:
-            place = _cell(text, self.range)
+        if place is None:
+            place = self.alike.get(canonical(text)) if self.range is None else _cell(text, self.range)
         return -1 if place is None else place
 
     def column(self, codes: Codes, index: pd.Index[Any]) -> pd.Series[Any]:
@@ -124,6 +131,11 @@ class Domain:
         import pandas as pd
 
         return pd.Series(pd.Index(list(self.declared)).take(codes), index=index, name=self.name)
+
+
+def _alike(places: Mapping[str, int]) -> Mapping[Canonical, int]:
+    times = Counter(map(canonical, places))
+    return {found: place for text, place in places.items() if times[found := canonical(text)] == 1}
 
 
 def _cell(text: str, values: Range) -> int | None:

@@ -27,7 +27,7 @@ class Declared(Declaration):
         (), description="The column, or columns, that say whose a row is; without, each row is protected by itself."
     )
     rows_per_unit: Annotated[int, Ge(1), Le(_MOST_ROWS)] = Field(
-        1, description="How many rows of a unit count; of more, so many are taken, in an order that nobody can choose."
+        1, description="How many rows of a unit count; of more, so many are drawn, each with the same chance."
     )
     pairs: tuple[ColumnName, ColumnName] | None = Field(
         None, description="The two columns of a table of pairs, each of which names a member: who paid whom."

@@ -104,7 +104,7 @@ class Reader:
         elif self.types_declared:
             raise Misfit(f"column '{name}' is of type {kind}; numbers are declared of it")
         else:  # the shortest text of a number is the same in every width
-            read = self._number_in(column.cast("string")) if kind.is_numeric() else ibis.null("float64")
+            read = self._number_in(column.cast("string")) if kind.is_numeric() else _nothing(column, "float64")
         return read
 
     def is_there(self, name: str) -> ir.BooleanValue:
@@ -258,9 +258,7 @@ class Reader:
 
     def _plain_text(self, column: ir.Column) -> ir.StringValue:
         """Return the texts of a column of a file; NULL where its type has values that cannot be written safely."""
-        import ibis
-
-        return column.cast("string") if _has_safe_texts(column.type()) else ibis.null("string")
+        return column.cast("string") if _has_safe_texts(column.type()) else _nothing(column, "string")
 
     def _canonical_text(self, text: ir.StringValue) -> ir.StringValue:
         """Spell texts that are numbers or moments as those; all others are what they are."""
@@ -304,6 +302,13 @@ def _casts_exactly(kind: dt.DataType) -> bool:
     if kind.is_decimal():
         return bool(kind.precision is not None and kind.precision <= _EXACT_DIGITS)
     return bool(kind.is_integer() or kind.is_float64())
+
+
+def _nothing(column: ir.Column, kind: str) -> ir.Value:
+    """Return NULL in every row: no literal, which Ibis compares otherwise than a column."""
+    import ibis
+
+    return column.isnull().ifelse(ibis.null(kind), ibis.null(kind))
 
 
 def _has_safe_texts(kind: dt.DataType) -> bool:

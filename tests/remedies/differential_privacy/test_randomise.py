@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from remedies import Misfit
 from remedies.differential_privacy import _randomise
 from remedies.differential_privacy._bytes import ONE
+from remedies.differential_privacy._domain import Domain
 from remedies.differential_privacy._randomise import INDEX, Mechanism, random_order, randomise, redrawn
 from remedies.differential_privacy._reconstruct import reconstruct
 from remedies.differential_privacy._retention import epsilon_of, pk_of, retention
@@ -365,3 +366,31 @@ def test_numbers_outside_a_range_are_counted() -> None:
         randomise(frame, {"age": Range(range=(0, 120))}, epsilon=1, others={"age": 121})
     found = randomise(frame, {"age": Range(range=(0, 120))}, epsilon=100, others={"age": "7"})
     assert sorted(found.frame["age"]) == [0, 7, 7, 120]
+
+
+@pytest.mark.parametrize(
+    ("domain", "written"),
+    [
+        ((1, 2, 3), [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"], ["1.0", "2.0", "3.0"], [Decimal("1.00"), 2, 3]]),
+        (("1", "2"), [[1, 2], [1.0, 2.0], ["1", "2"], ["1.0", "2.00"]]),
+        ((True, False), [[True, False], [1, 0], [1.0, 0.0], ["True", "False"], ["true", "0"]]),
+        (
+            ("2026-11-20", "2026-11-21"),
+            [
+                ["2026-11-20", "2026-11-21"],
+                ["2026-11-20 00:00:00", "2026-11-21T00:00:00.000"],
+                [pd.Timestamp("2026-11-20"), pd.Timestamp("2026-11-21")],
+                [pd.Timestamp("2026-11-20", tz="UTC"), pd.Timestamp("2026-11-21", tz="UTC")],
+            ],
+        ),
+        (("007", "7", "8"), [["007", "7", "8"], ["007", "7", "8.0"]]),
+    ],
+)
+def test_a_value_has_its_place_in_whatever_type_its_column_came(
+    domain: tuple[Any, ...], written: list[list[Any]]
+) -> None:
+    """One NULL or one text may have decided the type of a whole column: each value is still the same of the domain."""
+    read = Domain.read("x", domain, {})
+    for values in written:
+        for column in (pd.Series(values), pd.Series(values, dtype=object)):
+            assert read.read_column(column).places.tolist() == list(range(len(domain)))

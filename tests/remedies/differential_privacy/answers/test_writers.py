@@ -171,7 +171,7 @@ def asked(declared: Any) -> list[dict[str, Any]]:
         found.append({"statistic": "count", "where": [f"value != {value}"]})
     if isinstance(declared, dict) and "values" not in declared:
         found += [{"statistic": name, "column": "value"} for name in ("sum", "mean", "quantile")]
-        found.append({"statistic": "count", "where": ["value >= 2"]})
+        found += [{"statistic": "count", "where": [f"value {sign} 2"]} for sign in (">=", "=")]
     return found
 
 
