@@ -101,7 +101,8 @@ class Statistic(Declaration, ABC):
             unit = (*terms.declared.unit, *(terms.declared.pairs or ()))
             table = with_columns(table, (*self.reads(), *unit))
         reader = Reader(table, dialect, types_declared)
-        rows = meant_rows(reader, terms.declared, where=self.where, columns=self.columns(), key=key)
+        read = {"columns": self.columns(), "numbers": self.numbers()}
+        rows = meant_rows(reader, terms.declared, where=self.where, **read, key=key)
         return self.sums(rows, terms)
 
     def reads(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from checks import did_you_mean
 from remedies._errors import Misfit
@@ -36,15 +36,11 @@ _TINY: Final = Decimal("1e-30")
 _EXACT: Final = 2**53
 """Whole numbers below it are the same in double precision."""
 _EXACT_DIGITS: Final = 15
-_LARGEST: Final = 2.0**63
 _DAY_LENGTH: Final = 10
 
 
-class Unit(NamedTuple):
-    """A column that says whose a row is: `key` tells units apart, `text` is how each is written, NULL without one."""
-
-    key: ir.Column
-    text: ir.StringValue
+Held: TypeAlias = tuple[str, str]
+"""What was read of a column: "cell" or "units", and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +48,13 @@ class Reader:
     """The columns of a table, as a statement reads them.
 
     `dialect`: of the engine, as sqlglot names it. `types_declared`: whether columns and their types are declared in a
-    catalogue; those of files follow from what is in them. `held`: columns that hold what was read of a column already,
-    by ("cell" or "units", its name).
+    catalogue; those of files follow from what is in them. `held`: columns that hold what was read of a column already.
     """
 
     table: ir.Table
     dialect: str
     types_declared: bool = True
-    held: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    held: Mapping[Held, str] = field(default_factory=dict)
 
     def column(self, name: str) -> ir.Column:
         """Return a column as it is.
@@ -73,9 +68,13 @@ class Reader:
 
     def written(self, name: str) -> ir.StringValue:
         """Return the values of a column as texts, whatever they are; some that differ may be written alike."""
+        return self.as_text(self.column(name))
+
+    def as_text(self, column: ir.Column) -> ir.StringValue:
+        """Return values as texts, whatever they are; some that differ may be written alike."""
         import ibis
 
-        read: ir.StringValue = self.column(name).cast("string")
+        read: ir.StringValue = column.cast("string")
         if self.dialect in _ANY_KIND:  # a cast that Ibis holds for needless: a number in a column of texts stays one
             read = ibis.literal("") + read
         return read
@@ -114,8 +113,8 @@ class Reader:
             self.number(name) if column.type().is_floating() and self.dialect not in _ANY_KIND else column
         ).notnull()
 
-    def unit(self, name: str) -> Unit:
-        """Return whose a row is.
+    def unit(self, name: str) -> ir.Column:
+        """Return what tells whose a row is.
 
         In a database units are told apart as the engine does. In files by their number, moment or text, whatever the
         type: numbers in double precision.
@@ -123,20 +122,17 @@ class Reader:
         column = self.column(name)
         kind = column.type()
         if self.types_declared and not (kind.is_unknown() and self.dialect in _ANY_KIND):
-            return Unit(column, self.written(name))
+            return column
         if self.dialect in _ANY_KIND:
-            whole = (column.typeof() == "real") & (column.cast("float64") == column.cast("float64").round())
-            is_exact = whole & (column.cast("float64").abs() < _EXACT)
-            text = is_exact.ifelse(column.cast("float64").cast("int64").cast("string"), self.written(name))
-            return Unit(text, text)
+            number = column.cast("float64")
+            is_whole = (column.typeof() == "real") & (number == number.round()) & (number.abs() < _EXACT)
+            return is_whole.ifelse(number.cast("int64").cast("string"), self.written(name))
         if kind.is_numeric() or kind.is_boolean():
-            number = self.number(name)
-            return Unit(number, _spelled(number))
+            return self.number(name)
         if kind.is_timestamp() or kind.is_date():
-            text = _spelled_moment(self._moment(column))
-            return Unit(text, text)
+            return _spelled_moment(self._moment(column))
         text = self._plain_text(column)
-        return Unit(*[self._canonical_text(text)] * 2) if kind.is_string() else Unit(text, text)
+        return self._canonical_text(text) if kind.is_string() else text
 
     def units(self, name: str, limits: Limits) -> ir.IntegerValue:
         """Give the numbers of a column in units of the grid, within the limits; NULL and NaN are what is declared."""
@@ -170,15 +166,6 @@ class Reader:
         branches = list(self._matches(name, cells))
         found = ibis.cases(*branches, else_=cells.rest) if branches else ibis.literal(cells.rest)
         return found.cast("int64")
-
-    def canonical(self, name: str, declared: Cells | Limits) -> Mapping[tuple[str, str], ir.IntegerValue]:
-        """Return all that a statistic can read of a column, as whole numbers: its cell, its units of the grid."""
-        read: dict[tuple[str, str], ir.IntegerValue] = {}
-        if not isinstance(declared, Limits):
-            read["cell", name] = self.cell(name, declared)
-        if not isinstance(declared, Values):
-            read["units", name] = self.units(name, declared.limits)
-        return read
 
     def _matches(self, name: str, cells: Values) -> Iterator[tuple[ir.BooleanValue, int]]:
         """Yield, of each declared value, where the column holds it, and its cell; of several the first holds.
@@ -268,7 +255,7 @@ class Reader:
         is_number = number.notnull() & (number.abs() < float("inf"))
         may_be_day = (text.length() >= _DAY_LENGTH) & (text.substr(4, 1) == "-")
         moment = ibis.coalesce(_spelled_moment(self._moment(text)), text)
-        return ibis.cases((is_number, _spelled(number)), (may_be_day, moment), else_=text)
+        return ibis.cases((is_number, number.cast("string")), (may_be_day, moment), else_=text)
 
     def _near(self, column: ir.Column) -> ir.FloatingValue:
         """Read decimals as floats where neither too large nor too small ones are taken: as the nearest that is."""
@@ -322,13 +309,6 @@ def _of_kind(cells: Values, kind: Kind) -> Iterator[tuple[float | int | str, int
         found = canonical(value)
         if found.kind is kind:
             yield found.value, place
-
-
-def _spelled(number: ir.FloatingValue) -> ir.StringValue:
-    """Write numbers: whole ones as digits, so that no type shows."""
-    whole = (number == number.floor()) & (number.abs() < _LARGEST)
-    text: ir.StringValue = whole.ifelse(number.try_cast("int64").cast("string"), number.cast("string"))
-    return text
 
 
 def _spelled_moment(microseconds: ir.IntegerValue) -> ir.StringValue:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from remedies.differential_privacy.answers._declared import Declared
-from remedies.differential_privacy.answers._reading import Reader, Unit
+from remedies.differential_privacy.answers._domain import Limits, Range
+from remedies.differential_privacy.answers._reading import Held, Reader
 from remedies.differential_privacy.answers._where import Comparison
 from sources import engine_function
 
@@ -25,21 +26,42 @@ _NEEDS_ORDER: Final = frozenset({"spark", "databricks"})
 
 
 def meant_rows(
-    reader: Reader, declared: Declared, *, where: Sequence[Comparison], columns: Sequence[str], key: str
+    reader: Reader,
+    declared: Declared,
+    *,
+    where: Sequence[Comparison],
+    columns: Sequence[str],
+    numbers: Sequence[str] = (),
+    key: str,
 ) -> Reader:
     """Return the rows that count.
 
-    `columns`: those that the statistic reads of a row, beside `where`. Which rows of a unit are kept depends on its own
-    rows only, so that another unit's record changes nothing there. Rows whose unit is NULL are those of one unit.
+    `columns`: those that the statistic reads of a row, beside `where`; of those in `numbers` the numbers, and the cells
+    too where they come twice. Which rows of a unit are kept depends on its own rows only, so that another unit's record
+    changes nothing there. Rows whose unit is NULL are those of one unit.
     """
     table = reader.table
     if where:
         table = table.filter(*(one.rows(reader, declared) for one in where))
     rows = replace(reader, table=table)
-    return _cut(rows, declared, columns=columns, key=key) if declared.unit else rows
+    return _cut(rows, declared, _canonical(rows, declared, columns, numbers), key=key) if declared.unit else rows
 
 
-def _cut(reader: Reader, declared: Declared, *, columns: Sequence[str], key: str) -> Reader:
+def _canonical(
+    reader: Reader, declared: Declared, columns: Sequence[str], numbers: Sequence[str]
+) -> Mapping[Held, ir.IntegerValue]:
+    """Return all that a statistic can read of a row, as whole numbers: cells, and units of the grid."""
+    read: dict[Held, ir.IntegerValue] = {}
+    for name in dict.fromkeys(columns):
+        found = declared.column(name)
+        if isinstance(found, Limits) or (name in numbers and isinstance(found, Range)):
+            read["units", name] = reader.units(name, found.limits)
+        if not isinstance(found, Limits) and (name not in numbers or list(columns).count(name) > 1):
+            read["cell", name] = reader.cell(name, found)
+    return read
+
+
+def _cut(reader: Reader, declared: Declared, read: Mapping[Held, ir.IntegerValue], *, key: str) -> Reader:
     """Keep so many rows of each unit: each of its rows with the same probability, independently of other units.
 
     The rows of a unit are put in the order of a keyed hash of the unit, of what the statistic reads of the row (its
@@ -48,41 +70,34 @@ def _cut(reader: Reader, declared: Declared, *, columns: Sequence[str], key: str
     """
     import ibis
 
-    read = {place: value for name in columns for place, value in reader.canonical(name, declared.column(name)).items()}
     held = {place: f"{_OWN}value_{number}" for number, place in enumerate(read)}
     units = {f"{_OWN}unit_{number}": unit for number, unit in enumerate(_units(reader, declared))}
-    texts = {f"{name}_text": unit.text for name, unit in units.items()}
-    keys = {name: unit.key for name, unit in units.items()}
-    table = reader.table.mutate(**keys, **texts, **{held[place]: value for place, value in read.items()})
-    values = [table[name] for name in held.values()]
-    by_unit = [table[name] for name in units]
-    any_order = by_unit[:1] if reader.dialect in _NEEDS_ORDER else None
-    if not values:  # all rows of a unit are interchangeable
-        table = table.mutate(**{_PLACE: ibis.row_number().over(group_by=by_unit, order_by=any_order)})
-        return _kept(reader, table, declared, held)
-    number = ibis.row_number().over(group_by=[*by_unit, *values], order_by=any_order)
-    table = table.mutate(**{_NUMBER: number})
-    whose = [table[name].fill_null(_NOTHING) for name in texts]
-    numbers = [table[name].cast("string") for name in (*held.values(), _NUMBER)]
-    order = _hash(reader, ibis.literal(_BETWEEN).join([ibis.literal(key), *whose, *numbers]))
-    ties = [table[name] for name in (*held.values(), _NUMBER)]
-    by_unit = [table[name] for name in units]
-    table = table.mutate(**{_PLACE: ibis.row_number().over(group_by=by_unit, order_by=[order, *ties])})
-    return _kept(reader, table, declared, held)
-
-
-def _kept(reader: Reader, table: ir.Table, declared: Declared, held: Mapping[tuple[str, str], str]) -> Reader:
+    table = reader.table.mutate(**units, **{held[place]: value for place, value in read.items()})
+    any_order = [table[name] for name in units][:1] if reader.dialect in _NEEDS_ORDER else None
+    if held:
+        equal = [table[name] for name in (*units, *held.values())]
+        table = table.mutate(**{_NUMBER: ibis.row_number().over(group_by=equal, order_by=any_order)})
+        numbers = [table[name] for name in (*held.values(), _NUMBER)]
+        whose = [reader.as_text(table[name]).fill_null(_NOTHING) for name in units]
+        told = [ibis.literal(key), *whose, *(number.cast("string") for number in numbers)]
+        order: Sequence[ir.Value] | None = [_hash(reader, ibis.literal(_BETWEEN).join(told)), *numbers]
+    else:  # all rows of a unit are interchangeable
+        order = any_order
+    place = ibis.row_number().over(group_by=[table[name] for name in units], order_by=order)
+    table = table.mutate(**{_PLACE: place})
     return replace(reader, table=table.filter(table[_PLACE] < declared.rows_per_unit), held=held)
 
 
-def _units(reader: Reader, declared: Declared) -> Sequence[Unit]:
+def _units(reader: Reader, declared: Declared) -> Sequence[ir.Column]:
     if not declared.pairs:
         return [reader.unit(name) for name in declared.unit]
     import ibis
 
     # A pair is the same from either side. No text that a member can be is taken for none.
-    one, other = ((ibis.literal(_IS) + reader.unit(name).text).fill_null(_NOTHING) for name in declared.pairs)
-    return [Unit(text, text) for text in (ibis.least(one, other), ibis.greatest(one, other))]
+    one, other = (
+        (ibis.literal(_IS) + reader.as_text(reader.unit(name))).fill_null(_NOTHING) for name in declared.pairs
+    )
+    return [ibis.least(one, other), ibis.greatest(one, other)]
 
 
 def _hash(reader: Reader, text: ir.StringValue) -> ir.Value:
