@@ -9,19 +9,25 @@ numbers, of numbers in double precision, or of texts.
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import reduce
+from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
+from sources._csv_dialect import Dialect
+
 if TYPE_CHECKING:
     import duckdb
+    from ibis.backends.duckdb import Backend
 
+Form: TypeAlias = Dialect | str
+"""How a file is written: the dialect of CSV, or what is the same for Parquet files of the same columns and types."""
 _SCHEMAS: Final = """
 SELECT file_name, md5(string_agg(concat_ws(chr(31), name, type, type_length, repetition_type, num_children,
   converted_type, scale, precision, logical_type), chr(30))) FROM parquet_schema(?) GROUP BY ALL
@@ -44,6 +50,46 @@ def schemas_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> S
         return [""]
     found = dict(connection.execute(_SCHEMAS, [[glob.escape(path) for path in paths]]).fetchall())
     return [found.get(path, path) for path in paths]
+
+
+def group_alike(
+    files: Sequence[Path], read: Sequence[Path], forms: Sequence[Form], *, in_folders: bool
+) -> Mapping[tuple[Form, tuple[str, ...]], Sequence[str]]:
+    """Put files together that are written alike and have the same columns in their folders.
+
+    Of several CSV files those without a line are left out.
+
+    Args:
+        files: where each file lies.
+        read: what is read of each: the file, or a copy of it.
+        forms: how each is written.
+        in_folders: whether the names of folders are columns.
+    """
+    alike: dict[tuple[Form, tuple[str, ...]], list[str]] = {}
+    for path, file, form in zip(files, read, forms, strict=True):
+        folders = folder_columns(path) if in_folders else ()
+        if len(files) == 1 or isinstance(form, str) or form.columns:
+            alike.setdefault((form, folders), []).append(glob.escape(realpath(file)))
+    return alike
+
+
+def read_together(
+    backend: Backend,
+    name: str,
+    alike: Mapping[tuple[Form, tuple[str, ...]], Sequence[str]],
+    csv_options: Mapping[str, Any],
+) -> ir.Table:
+    """Return groups of files as one table; cells of CSV are texts, in a dialect that is found in no row."""
+    parts = []
+    for place, ((form, folders), paths) in enumerate(alike.items()):
+        view = name if len(alike) == 1 else f"{name}\x1f{place}"
+        # Names of folders are values: one that is no number would make texts of all the others.
+        hive: dict[str, Any] = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
+        if isinstance(form, Dialect):
+            parts.append(backend.read_csv(paths, table_name=view, **csv_options, **hive, **form.options))
+        else:
+            parts.append(backend.read_parquet(paths, table_name=view, **hive))
+    return parts[0] if len(parts) == 1 else together_by_name(parts)
 
 
 def together_by_name(parts: Sequence[ir.Table]) -> ir.Table:

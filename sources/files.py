@@ -40,7 +40,7 @@ from sources._duckdb import DuckdbSource
 from sources._engine import Entry
 from sources._names import did_you_mean
 from sources._spec import SourceSpec
-from sources._together import folder_columns, schemas_of, together_by_name
+from sources._together import group_alike, read_together, schemas_of
 
 _FILE: Final = re.compile(r"^  file = (.+)$", re.MULTILINE)
 _KIND: Final = re.compile(r"^Column .+ is being converted as type (.+)$", re.MULTILINE)
@@ -291,43 +291,16 @@ class Files(DuckdbSource):
         return options
 
     def _blind(self, name: str) -> ir.Table:
-        """Read each file so that no row of it decides how another is read, and no other file does.
-
-        Cells of CSV are texts, in a dialect that is found in no row.
-        """
-        dropped = {"header", "delim", "dateformat", "timestampformat"}
-        of_csv = {key: value for key, value in self._csv_options().items() if key not in dropped}
-        alike = self._alike(name)
-        parts = []
-        for place, ((form, folders), paths) in enumerate(alike.items()):
-            view = name if len(alike) == 1 else f"{name}\x1f{place}"
-            # Names of folders are values: one that is no number would make texts of all the others.
-            hive: dict[str, Any] = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
-            if isinstance(form, Dialect):
-                parts.append(self._backend.read_csv(paths, table_name=view, **of_csv, **hive, **form.options))
-            else:
-                parts.append(self._backend.read_parquet(paths, table_name=view, **hive))
-        return parts[0] if len(parts) == 1 else together_by_name(parts)
-
-    def _alike(self, name: str) -> Mapping[tuple[Dialect | str, tuple[str, ...]], Sequence[str]]:
-        """Put files together that have the same columns, written alike, and the same columns in their folders.
-
-        Of several CSV files those without a line are left out.
-        """
-        files, several = self._files[name], len(self._files[name]) > 1
-        forms: Sequence[Dialect | str]
+        """Read each file so that no row of it, and no other file, decides how it is read."""
+        files, in_folders = self._files[name], self._spec.table is not None
         if _kind(files[0].name) == _PARQUET:
-            read = files
-            forms = schemas_of(self._connection, [realpath(path) for path in files])
-        else:
-            read = [self._in_utf_8(path) for path in files]
-            forms = [Dialect.of(path, self._spec.csv) for path in read]
-        alike: dict[tuple[Dialect | str, tuple[str, ...]], list[str]] = {}
-        for path, file, form in zip(files, read, forms, strict=True):
-            folders = folder_columns(path) if self._spec.table is not None else ()
-            if not (several and isinstance(form, Dialect) and not form.columns):
-                alike.setdefault((form, folders), []).append(glob.escape(realpath(file)))
-        return alike
+            schemas = schemas_of(self._connection, [realpath(path) for path in files])
+            return read_together(self._backend, name, group_alike(files, files, schemas, in_folders=in_folders), {})
+        dropped = {"header", "delim", "dateformat", "timestampformat"}
+        options = {key: value for key, value in self._csv_options().items() if key not in dropped}
+        read = [self._in_utf_8(path) for path in files]
+        dialects = [Dialect.of(path, self._spec.csv) for path in read]
+        return read_together(self._backend, name, group_alike(files, read, dialects, in_folders=in_folders), options)
 
     def _fitting(self, types: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
         """Keep the types of columns that this file has; the others belong to the source's other files."""
