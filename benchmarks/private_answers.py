@@ -30,7 +30,7 @@ CONFIG = """
 version: 1
 project: bench
 storage: {{url: "sqlite:///{folder}/store.db"}}
-sources: {{s: {{files: "*.parquet"}}}}
+sources: {{s: {{files: "*.parquet", query_timeout: 10m}}}}
 tables: [{{name: data, source: s}}]
 budgets:
   data:

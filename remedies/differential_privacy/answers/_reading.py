@@ -180,7 +180,7 @@ class Reader:
             read = self._truth(name) if cells.kind == "truth value" else self.number(name)
             yield from ((read == value, place) for value, place in numbers)
             return
-        if self._has_texts(name, kind):
+        if self._has_texts(name, kind, all_numbers=len(numbers) == cells.size):
             text = self.written(name)
             yield from ((text == value, place) for place, value in enumerate(cells.values))
         if kind.is_integer() and self.types_declared:  # further ones are written in one way only
@@ -193,17 +193,18 @@ class Reader:
             moment = self._moment(column)
             yield from ((moment == value, place) for value, place in moments)
 
-    def _has_texts(self, name: str, kind: dt.DataType) -> bool:
-        """Tell whether texts of a column are compared as they are.
+    def _has_texts(self, name: str, kind: dt.DataType, *, all_numbers: bool) -> bool:
+        """Tell whether texts of a column are compared as they are. `all_numbers`: the declared ones are numbers.
 
         Raises:
-            Misfit: its declared type has no one spelling, such as times of day or lists.
+            Misfit: its declared type holds none of the texts, or has no one spelling, such as times of day or lists.
         """
         if not self.types_declared:
             return _has_safe_texts(kind)
-        if kind.is_string() or kind.is_integer() or kind.is_date() or self.dialect in _ANY_KIND:
+        untyped = self.dialect in _ANY_KIND and kind.is_unknown()
+        if kind.is_string() or kind.is_integer() or kind.is_date() or untyped:
             return True
-        if kind.is_numeric() or kind.is_boolean():
+        if (kind.is_numeric() or kind.is_boolean()) and all_numbers:
             return False
         raise Misfit(f"column '{name}' is of type {kind}; its declared values are texts")
 
