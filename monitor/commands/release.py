@@ -1,4 +1,4 @@
-"""`tablewatch release`: from the finding that a table is at risk to a file that is proved safe."""
+"""`tablewatch release`: from a table at risk to a file that was read again and passes its limits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ Note = Annotated[str, typer.Option(help="Why; it is kept.")]
 By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
 
 app = typer.Typer(
-    help="Assess a release, compare remedies, approve one, and export what is proved.",
+    help="Assess a release, compare remedies, approve one, and export a file that passes its limits.",
     no_args_is_help=True,
     rich_help_panel="Disclosure",
 )
@@ -33,7 +33,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Assess a release, compare remedies, approve one, and export what is proved."""
+    """Assess a release, compare remedies, approve one, and export a file that passes its limits."""
 
 
 @app.command()

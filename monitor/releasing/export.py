@@ -8,6 +8,7 @@ Whatever fails leaves no file behind. It is remembered before the file gets its 
 export on record that nobody has, never a file that nobody knows of.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
         passed.check_again()
         body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
         body |= passed.registry.marks
+        _check_target(out)
         now = decisions.case.project.clock.now()
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
         passed.registry.remember(event, pairs, check=passed.check_on_record)
@@ -71,6 +73,22 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
     if passed.notes:
         decisions.hold(note="; ".join(passed.notes))
     return Exported(made[0], [*passed.notes, *_worth_knowing(made[0])])
+
+
+def _check_target(out: Path) -> None:
+    """Check, before an export goes on record, that its file can get its name; only a crash comes in between then.
+
+    Raises:
+        Stop: it cannot.
+    """
+    seen = None
+    if out.is_symlink() or (out.exists() and not out.is_file()):
+        seen = "is not a file that can be replaced"
+    elif not os.access(out.parent, os.W_OK | os.X_OK):
+        seen = "lies in a folder that cannot be written"
+    if seen is not None:
+        message = f"'{out}' {seen}; nothing was given out, and no export is on record"
+        raise Stop(ExitCode.USAGE, Problem("release.target", message, hint="name another file"))
 
 
 class _Records:

@@ -17,7 +17,7 @@ from monitor.releasing import certificate, gate, treat
 from monitor.releasing import export as export_module
 from monitor.releasing.standing import Decision
 from monitor.treatment.output import check_not_read
-from store import ReleaseEventKind
+from store import ReleaseEventKind, StoredCounts
 from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
 
 
@@ -405,3 +405,16 @@ def test_a_sensitive_column_without_a_limit_on_its_values_is_said(desk: Desk) ->
     """On the certificate, too."""
     desk.write(people(), limits={"k": 5}).approve()
     assert any("no limit on l or t" in note for note in desk.export("first.parquet").notes)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_an_export_that_cannot_get_its_name_is_not_on_record(desk: Desk, kind: str) -> None:
+    """No export, and none of its persons: what is at the place is looked at before anything is recorded."""
+    desk.write(people(80), person_key="id").approve()
+    place = desk.folder / "out.parquet"
+    {"folder": place.mkdir, "link": lambda: place.symlink_to("elsewhere"), "pipe": lambda: os.mkfifo(place)}[kind]()
+    with pytest.raises(Stop):
+        desk.export("out.parquet")
+    with desk.decisions() as decisions, decisions.store.reading() as view:
+        assert not view.release_events(kind=ReleaseEventKind.EXPORTED)
+        assert not StoredCounts(decisions.store).releases("people exports")
