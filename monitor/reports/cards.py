@@ -41,6 +41,7 @@ class _Reader(HTMLParser):
         self._known = known
         self._tables: list[_Table] = []
         self._text: list[str] | None = None
+        self._head = 0
         self._starts = [0]
         for line in page.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
@@ -71,7 +72,7 @@ class _Reader(HTMLParser):
     def _cell(self, table: _Table, tag: str, attributes: dict[str, str | None]) -> None:
         width = int(attributes.get("colspan") or 1)
         if table.in_head:
-            self._text = []
+            self._text, self._head = [], len(table.heads)
             table.heads += [""] * width
         else:
             heads = self._heads_of(table)
@@ -89,7 +90,7 @@ class _Reader(HTMLParser):
             return
         table = self._tables[-1]
         if tag in {"td", "th"} and self._text is not None:
-            table.heads[-1] = " ".join("".join(self._text).split())
+            table.heads[self._head] = " ".join("".join(self._text).split())
             self._text = None
         elif tag == "thead":
             table.in_head = False
