@@ -198,3 +198,21 @@ def test_nobody_has_sent_anything_yet(capsys: pytest.CaptureFixture[str]) -> Non
     code, out = _said("estimate", "empty.jsonl", *SEXES, "--epsilon", "1", capsys=capsys)
     assert code == 0
     assert out.startswith("0 reports by GRR")
+
+
+def test_reports_of_a_file_carry_no_order_of_its_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of sorted values, a place tells nothing; --keep-order is listed as not protected, and CSV runs no formula."""
+    monkeypatch.chdir(tmp_path)
+    Path("values.txt").write_text("+\n" * 500 + "=1\n" * 500, encoding="utf-8")
+    words = ("--values", "values.txt", "--domain", "+,=1", "--epsilon", "9", "--oracle", "GRR", "--force")
+    firsts = []
+    for more, named in (((), []), (("--keep-order",), ["row-order"])):
+        assert run(["local", "perturb", *words, "--out", "r.csv", *more, "--format", "json"], Invocation()) == 0
+        assert json.loads(capsys.readouterr().out)["not_protected"] == named
+        reports = Path("r.csv").read_text(encoding="utf-8").split()
+        assert sorted(set(reports)) == ["'+", "'=1"]
+        firsts.append(reports[:500].count("'+"))
+    assert 150 < firsts[0] < 350
+    assert firsts[1] > 450
