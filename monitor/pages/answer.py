@@ -91,9 +91,8 @@ def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
     lines = []
     for noise in noises:
         if "rank_within_95" in noise:
-            lines.append(
-                f"In 95 of 100 cases it is off by at most {noise['rank_within_95']:,} rows from the best candidate."
-            )
+            rank = f"In 95 of 100 cases the rank of the answer is off by at most {noise['rank_within_95']:,} rows"
+            lines.append(f"{rank}; values are rounded to {_number(noise['step'])}." if "step" in noise else f"{rank}.")
         else:
             lines.append(
                 f"In 95 of 100 cases the noise changes the {noise['of']} by at most {_number(noise['within_95'])}."

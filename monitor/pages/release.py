@@ -138,9 +138,8 @@ def _draw_answers(console: Console, answers: Sequence[Tried]) -> None:
         for noise in one.noise:
             shown: Any = noise
             off = shown.get("within_95", shown.get("rank_within_95"))
-            said = (
-                f"  {visible(one.name)}: noise changes the {shown['of']} by at most {_number(off)} in 95 of 100 cases"
-            )
+            what = shown["of"] if "within_95" in shown else "rank of the answer"
+            said = f"  {visible(one.name)}: noise changes the {what} by at most {_number(off)} in 95 of 100 cases"
             console.print(Text(f"{said}, for epsilon {one.epsilon}"))
 
 

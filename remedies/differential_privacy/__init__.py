@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from remedies.differential_privacy._binary import BinaryMechanism
     from remedies.differential_privacy._comparison import Comparison, compare
     from remedies.differential_privacy._epsilon import laplace_scale, nano
-    from remedies.differential_privacy._exponential import exponential_mechanism, quantile_utilities
+    from remedies.differential_privacy._exponential import (
+        exponential_mechanism,
+        permute_and_flip,
+        quantile_utilities,
+    )
     from remedies.differential_privacy._gaussian import discrete_gaussian, gaussian_square
     from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
     from remedies.differential_privacy._local import choose_oracle, perturb
@@ -82,6 +86,7 @@ __all__ = [
     "nano",
     "oracles",
     "parallel",
+    "permute_and_flip",
     "perturb",
     "pk_of",
     "plan",
@@ -135,6 +140,7 @@ _PLACES: Final = {
     "nano": "_epsilon",
     "oracles": "_oracles",
     "parallel": "_accounting",
+    "permute_and_flip": "_exponential",
     "perturb": "_local",
     "pk_of": "_retention",
     "plan": "_accounting",

@@ -101,9 +101,13 @@ def centred_sum_sensitivity(adjacency: Adjacency, *, low: int, high: int, rows: 
 
 
 def quantile_sensitivity(adjacency: Adjacency, *, share: Fraction, rows: int = 1) -> int:
-    """Give the sensitivity of `quantile_utilities` of that share: in units of 1 / the share's denominator.
+    """Return the sensitivity of `quantile_utilities` of that share q: in units of 1 / the share's denominator.
 
-    A row below a candidate moves #(x < c) - q n by 1 - q, another one by q, and from one side to the other by 1.
+    A utility is min(-A, B) with A = #(x < c) - q n and B = #(x <= c) - q n; a minimum moves at most as far as what
+    moves farthest in it. n counts the unit's rows too: each row adds 1 - q to A where it lies below c, else -q, and to
+    B 1 - q where it is not above c, else -q. So up to m rows of a unit add from -q m to (1 - q) m to either. Between
+    having no row and any record (`add-remove`) that is a distance of at most m max(q, 1 - q), and between any two
+    records (`substitute`), of as many rows or not, of at most m. For no share is that more than 1 for one row.
 
     Raises:
         Misfit: the share is not between 0 and 1.

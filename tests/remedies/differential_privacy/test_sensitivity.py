@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -99,18 +100,26 @@ def test_the_centred_sum_is_narrower_than_the_sum():
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)], ids=str)
 @pytest.mark.parametrize("rows", [1, 2])
 def test_utilities_of_quantiles_move_as_far_as_said(adjacency: Adjacency, share: Fraction, rows: int):
-    """Trying every unit finds at most the distance given, and it is reached."""
-    units = [(below, n) for n in range(rows + 1) for below in range(n + 1)]
-    pairs = itertools.product(units, units if adjacency is SUBSTITUTE else [(0, 0)])
+    """Trying every unit, with rows below, at and above each candidate, finds exactly the distance given."""
+    candidates = 3
+    units = [
+        tuple(map(chosen.count, range(candidates)))
+        for count in range(rows + 1)
+        for chosen in itertools.combinations_with_replacement(range(candidates), count)
+    ]
+    others = list(itertools.product(range(3), repeat=candidates))
     moved = max(
-        abs(
-            quantile_utilities([others + one[0]], rows=5 + one[1], share=share)[0]
-            - quantile_utilities([others + two[0]], rows=5 + two[1], share=share)[0]
-        )
-        for one, two in pairs
-        for others in range(6)
+        abs(a - b)
+        for rest in others
+        for one, two in itertools.product(units, units if adjacency is SUBSTITUTE else [(0,) * candidates])
+        for a, b in zip(_utilities(rest, one, share), _utilities(rest, two, share), strict=True)
     )
     assert moved == quantile_sensitivity(adjacency, share=share, rows=rows)
+    assert moved <= rows * share.denominator
+
+
+def _utilities(rest: Sequence[int], unit: Sequence[int], share: Fraction) -> list[int]:
+    return quantile_utilities([a + b for a, b in zip(rest, unit, strict=True)], share=share)
 
 
 def test_requests_without_meaning_are_refused():

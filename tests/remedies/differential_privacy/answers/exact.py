@@ -37,6 +37,7 @@ class Spy:
         self.seen: list[Exact] = []
         patch.setattr(Noise, "added", lambda noise, exact: self._keep(noise.sensitivity, exact))
         patch.setattr(_exponential, "exponential_mechanism", self._choose)
+        patch.setattr(_exponential, "permute_and_flip", self._choose)
 
     def _keep(self, moved: Sensitivity, exact: Sequence[int]) -> Sequence[int]:
         self.seen.append(Exact(moved, tuple(exact)))
