@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 _KEY: Final = 0x7461_626C  # "tabl", beside the number of a table that each store has of its own
 
-_PREPARE: Final = (
+PREPARE: Final = (
     "SET tcp_keepalives_idle = 10",
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 3",
@@ -63,7 +63,7 @@ class Leader:
 
     def _connect(self) -> Connection:
         connection = self._engine.connect()
-        for statement in _PREPARE:
+        for statement in PREPARE:
             connection.exec_driver_sql(statement)
         return connection
 

@@ -14,7 +14,7 @@ See docs/adr/0011-the-ledger-is-anchored-after-the-commit.md.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -42,6 +42,7 @@ from store._ledger_audit import audit, disagreement
 from store._ledger_book import LedgerView, StoredBudget, Tries
 from store._ledger_chain import Entry, EntryKind, Fact
 from store._ledger_resume import carry_over, described, resumed_already
+from store._request_claims import RequestClaim
 from store._store import Store
 
 _Result = TypeVar("_Result")
@@ -120,6 +121,22 @@ class StoredLedger:
         with self._store.reading() as view:
             wanted = (one for one in view.budgets() if data_set in {None, one.budget.data_set})
             return [view.ledger_standing(one) for one in wanted]
+
+    def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> RequestClaim | None:
+        """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
+
+        None if another process or thread holds the claim for longer than the patience. The claim of a process that
+        ends, however it ends, is released: a request whose reservation has no answer then is one that was given up.
+
+        Raises:
+            StoreUnavailable: the lock cannot be made, or the server cannot be reached.
+        """
+        return self._store.claim_request(request_id, patience=patience)
+
+    def is_answered(self, request_id: str) -> bool:
+        """Return whether the answer of a request is stored: to reserve it again costs nothing."""
+        with self._store.reading() as view:
+            return view.stored_answer(request_id) is not None
 
     def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
         """Charge a budget, before the data is looked at.

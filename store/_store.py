@@ -24,6 +24,7 @@ from store._errors import StoreBusy, StoreError, StoreForeign, in_our_words
 from store._files import is_at
 from store._leader import Leader
 from store._rebuild import Discrepancy, compare_with_events
+from store._request_claims import RequestClaim, claim_request
 from store._retention import Pruned
 from store._schema import revision_of
 from store._view import View
@@ -45,6 +46,7 @@ class Store:
         self.is_file = address.file is not None
         """Whether it is a SQLite file, which one daemon at most uses, and no PostgreSQL database."""
         self._process = os.getpid()
+        self._address = address
         self._file = address.file
         self._checkpoints = checkpoints
         self._opened = address.file.stat() if address.file is not None and address.file.exists() else None
@@ -214,6 +216,15 @@ class Store:
             yield self.try_lead()
         finally:
             self.stop_leading()
+
+    def claim_request(self, request_id: str, *, patience: timedelta) -> RequestClaim | None:
+        """Claim a request for a noisy answer; None if somebody else holds its claim for longer than the patience.
+
+        Raises:
+            StoreUnavailable: the lock cannot be made, or the server cannot be reached.
+        """
+        self._in_its_process()
+        return claim_request(self._address, request_id, patience=patience)
 
     def close(self) -> None:
         """Give all connections back."""

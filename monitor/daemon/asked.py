@@ -10,7 +10,7 @@ from monitor.daemon.held import Held
 from monitor.private.question import Question
 from monitor.private.series import Series
 from remedies.differential_privacy._epsilon import text_of
-from remedies.differential_privacy._ledger import Charge, Granted
+from remedies.differential_privacy._ledger import Charge, Claim, Granted
 from sources import SourceSpec
 from store import SlotState, Tries
 
@@ -24,18 +24,25 @@ _MOST_DOUBLINGS: Final = 16
 class Asked(Held):
     """A standing statistic in hand.
 
-    `at`: when it goes on, in seconds of the clock. `told`: what a worker said last, once one was `heard`. `ends`: how
-    its slot ends, when that is known.
+    `at`: when it goes on, in seconds of the clock. `claim`: of its request, from before the charge on. `told`: what a
+    worker said last, once one was `heard`. `ends`: how its slot ends, when that is known.
     """
 
     series: Series
     at: float = 0.0
     request: "Request | None" = None
+    claim: Claim | None = None
     granted: Granted | None = None
     heard: bool = False
     told: Mapping[str, Json] | Outcome | None = None
     free_tries: int = 0
     ends: SlotState | None = None
+
+    def release(self) -> None:
+        """Release the claim of its request."""
+        claim, self.claim = self.claim, None
+        if claim is not None:
+            claim.release()
 
     @property
     def apart(self) -> bool:

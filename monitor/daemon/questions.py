@@ -55,6 +55,7 @@ _LOST: Final = (
     "again more and more rarely"
 )
 _NO_WORKER: Final = "the process that was to ask its table ended"
+_IN_PROGRESS: Final = "its request is in progress in another process; nothing was charged"
 _CHANGED: Final = (
     "its slot was asked as another question under this name; from the next slot on it is asked as it is now"
 )
@@ -120,6 +121,8 @@ class Questions:
     def drop(self, held: Held) -> None:
         """Forget one that another daemon took over."""
         self._waiting = [asked for asked in self._waiting if asked is not held]
+        if isinstance(held, Asked):
+            held.release()
 
     def hear(self, asked: Asked, told: Mapping[str, Json] | Outcome | None) -> None:
         """Take what a worker said."""
@@ -145,6 +148,7 @@ class Questions:
             if asked.ends is None:
                 self._go_on(asked)
             if asked.ends is not None:
+                asked.release()
                 self._claims.end(asked.lease, asked.ends)
         except (StoreBusy, StoreUnavailable) as error:
             if self._problem is None:
@@ -157,6 +161,7 @@ class Questions:
     def _waits_for_the_store(self, asked: Asked) -> bool:
         """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
         if self._once:
+            asked.release()
             self.unanswered += 1
         else:
             self._wait(asked, timedelta(seconds=_BUSY_S))
@@ -236,6 +241,11 @@ class Questions:
             self._try_again_for_free(asked, request.period)
             return
         charge = request.charge
+        if asked.claim is None:
+            asked.claim = self._ledger.claim(charge.request_id)
+        if asked.claim is None:
+            self._wait_for_the_other(asked)
+            return
         asked.heard = False  # where it is not known whether a charge was made, all begins anew: it counts as one
         found = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
         match found:
@@ -261,6 +271,15 @@ class Questions:
             self._hold_back(asked, _LOST)
         else:
             asked.granted, asked.heard = None, False
+            asked.release()
+            self._wait(asked, PAUSE)
+
+    def _wait_for_the_other(self, asked: Asked) -> None:
+        """Look again later whether another process has stored the answer; nothing is charged while it is at it."""
+        if self._once:
+            self._hold_back(asked, _IN_PROGRESS)
+        else:
+            asked.heard = False
             self._wait(asked, PAUSE)
 
     def _try_again_for_free(self, asked: Asked, period: timedelta) -> None:

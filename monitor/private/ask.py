@@ -6,6 +6,8 @@ stays charged, and is told in one fixed sentence: why a statement failed may tel
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 from uuid import uuid4
 
 from checks import Json, Outcome
@@ -15,9 +17,12 @@ from monitor.private.data_set import DataSet
 from monitor.private.question import Question
 from monitor.wiring import Project
 from remedies import Misfit
-from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal
+from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal, RefusalReason
 from remedies.differential_privacy.answers import Statistic
 from sources import open_source
+
+PATIENCE: Final = timedelta(seconds=10)
+"""For so long whoever asks under an id that is in flight waits for its answer."""
 
 
 class NotAnswered(Exception):
@@ -42,16 +47,18 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """Answers requests. `actor`: in whose name."""
+    """Answers requests. `actor`: in whose name. `patience`: how long it waits for another; by default `PATIENCE`."""
 
     ledger: Ledger
     clock: Clock
     actor: str
+    patience: timedelta | None = None
 
     def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> Told | Refusal:
         """Answer a request, or refuse it without a look at the table.
 
-        `request_id`: whoever asks the same again under it gets the same answer, at no cost.
+        `request_id`: whoever asks the same again under it gets the same answer, at no cost. Whoever asks while another
+        process, or thread, is computing that answer waits for it, and is refused where that takes too long.
 
         Raises:
             Misfit: the request is not one that the declaration allows; nothing was charged.
@@ -59,6 +66,13 @@ class Teller:
             StoreError: as of the ledger; the table was not looked at.
         """
         charge = charge_of(data_set, statistic, uuid4().hex if request_id is None else request_id)
+        claim = self.ledger.claim(charge.request_id, patience=PATIENCE if self.patience is None else self.patience)
+        if claim is None:
+            return self._in_progress(data_set, charge)
+        with claim:
+            return self._tell(data_set, statistic, charge)
+
+    def _tell(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> Told | Refusal:
         found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
         match found:
             case Refusal():
@@ -68,6 +82,17 @@ class Teller:
         answer = self._computed(data_set, statistic, found)
         stored = self.ledger.store_answer(found, answer, actor=self.actor, now=self.clock.now())
         return Told(charge.request_id, stored, charge.nano, repeated=False)
+
+    def _in_progress(self, data_set: DataSet, charge: Charge) -> Told | Refusal:
+        """Return the stored answer, where others hold the claim only to read it; else refuse."""
+        if self.ledger.is_answered(charge.request_id):  # so nothing can be charged
+            found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
+            if isinstance(found, Answered):
+                return Told(charge.request_id, found.answer, charge.nano, repeated=True)
+            if isinstance(found, Refusal):
+                return found
+        left = self.ledger.standing(data_set.table, charge.unit).left
+        return Refusal(RefusalReason.IN_PROGRESS, charge, left)
 
     def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:
         answer = attempt(lambda: _look(data_set, statistic), passes_on=(KeyboardInterrupt,))

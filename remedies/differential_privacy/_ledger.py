@@ -1,8 +1,11 @@
 """What a privacy budget is, and what a ledger promises that keeps it. The store implements it; here is no database.
 
-    reserve ──> Granted ──> look at the data ──> store the answer ──> give out what was stored
-        ├─────> Answered     the answer that was stored for this request: no new noise, no new charge
-        └─────> Refusal      nothing was charged, and the data must not be looked at
+    claim ──> reserve ──> Granted ──> look at the data ──> store the answer ──> give out what was stored
+      │           ├─────> Answered     the answer that was stored for this request: no new noise, no new charge
+      └───────────┴─────> Refusal      nothing was charged, and the data must not be looked at
+
+A claim makes a request exclusive while it is in flight. It ends with the process that holds it, so that a reservation
+without an answer that nobody has a claim of is one that was given up.
 
 All amounts are integers of nano-epsilon (pure accounting) or nano-rho (zCDP). Adding them up is all a ledger does: what
 an answer costs, parallel parts and batches announced at once included, is priced before (`_accounting`).
@@ -12,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, Protocol
+from types import TracebackType
+from typing import Final, Protocol, Self
 
 from checks import Json
 from remedies._errors import Misfit
@@ -129,6 +133,7 @@ class RefusalReason(StrEnum):
 
     SPENT = "spent"
     OTHER_CONTENT = "other-content"
+    IN_PROGRESS = "in-progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,11 @@ class Refusal:
             return (
                 f"request '{self.charge.request_id}' was made before, and asked something else; give this one another "
                 "id; nothing was charged"
+            )
+        if self.reason is RefusalReason.IN_PROGRESS:
+            return (
+                f"request '{self.charge.request_id}' is in progress in another process; nothing was charged; ask again "
+                "under the same id for its answer, which costs nothing once it is stored"
             )
         return (
             f"the budget of {self.charge.data_set} has {text_of(self.left)} left and this costs "
@@ -169,11 +179,32 @@ class Audit:
     flaws: Sequence[Flaw]
 
 
+class Claim(Protocol):
+    """The right to charge and answer one request. Released once."""
+
+    def __enter__(self) -> Self:
+        """Return the claim itself."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Release it."""
+
+    def release(self) -> None:
+        """Let others claim the request."""
+
+
 class Ledger(Protocol):
     """Keeps budgets. Whatever it grants is charged for good, whether the answer is ever given or not."""
 
     def standing(self, data_set: str, unit: str) -> Standing:
         """Give a budget and what was charged to it."""
+
+    def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> Claim | None:
+        """Claim a request; None if somebody else holds its claim for longer than the patience."""
+
+    def is_answered(self, request_id: str) -> bool:
+        """Return whether the answer of a request is stored: to reserve it again costs nothing."""
 
     def reserve(self, charge: Charge, *, actor: str, now: datetime) -> Granted | Answered | Refusal:
         """Charge a budget, unless the answer was stored already or the budget does not cover it.

@@ -1,16 +1,19 @@
 """Kill whoever asks a protected table, at each point between the charge and the answer, and ask again."""
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from store import FailPoint
+from monitor.private import ask
+from store import FailPoint, open_store
 from tests.monitor.commands.terminal import Terminal
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +45,35 @@ def _die(folder: Path, point: str) -> subprocess.CompletedProcess[str]:
     armed = {"PYTHONPATH": str(_ROOT), "TABLEWATCH_CRASH_TEST": "1", "TABLEWATCH_FAILPOINT": point}
     words = [sys.executable, "-m", "monitor", *_ASKED]
     return subprocess.run(words, cwd=folder, env={**os.environ, **armed}, capture_output=True, text=True, check=False)
+
+
+def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Terminal) -> None:
+    """Eight processes, one id, a budget of two answers: one charge, and the same answer for each."""
+    words = [sys.executable, "-m", "monitor", *_ASKED, "--format", "json"]
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    eight = [
+        subprocess.Popen(words, cwd=asked.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(8)
+    ]
+    said = [process.communicate() for process in eight]
+    assert [process.returncode for process in eight] == [0] * 8, said
+    answers = [json.loads(output) for output, _ in said]
+    assert [one["answer"] for one in answers] == [answers[0]["answer"]] * 8
+    assert sorted(one["repeated"] for one in answers) == [False] + [True] * 7
+    assert asked.json("budget", "show")["budgets"][0]["spent"] == "1"
+
+
+def test_a_request_in_flight_has_an_error_code_of_its_own(asked: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that stands still between the charge and the answer keeps its request; others pay nothing."""
+    monkeypatch.setattr(ask, "PATIENCE", timedelta(0))
+    with open_store(f"sqlite:///{asked.folder / 'store.db'}") as store:
+        claim = store.claim_request("r1", patience=timedelta(0))
+        assert claim is not None
+        with claim:
+            (refused,) = asked.refused(*_ASKED, code=1)
+        assert refused["code"] == "answer.in-progress"
+    assert asked.json("budget", "show")["budgets"][0]["spent"] == "0"
+    assert asked.json(*_ASKED)["repeated"] is False
 
 
 @pytest.mark.parametrize(

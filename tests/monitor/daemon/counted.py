@@ -28,6 +28,12 @@ class CountedPlant(Plant):
             table = "tables:\n  - {name: orders, source: shop}\n"
             path.write_text(path.read_text(encoding="utf-8").replace("tables:\n", table, 1), encoding="utf-8")
 
+    @staticmethod
+    def kill(work):
+        """Release what the system releases of a daemon's process that is killed; the daemon is not used any more."""
+        for held in work._held.values():
+            held.release()
+
     @property
     def ledger(self):
         return self.project().ledger(self.store)

@@ -236,10 +236,31 @@ def test_a_crash_between_charge_and_answer_is_one_charge_more(plant):
     dead._pool, dead._jobs._pool = charged, charged
     while plant.spent == 0:
         dead.step(0.0)
+    plant.kill(dead)
     plant.go(plant.work(holder="next"))
     assert plant.spent == 200
     assert plant.answers == [_id(0)]
     assert plant.slots() == [("statistic:orders/hourly", NOW, SlotState.DONE)]
+
+
+def test_a_slot_that_another_daemon_still_computes_is_not_charged_again(plant):
+    """A daemon that lost its lease, by a clock that was set or a pause, and goes on computing, keeps its request."""
+    slow = plant.work(holder="slow")
+    plant.pool.hanging.clear()
+    plant.turn(slow, steps=1)  # claimed
+    silent = Silent(plant.clock)
+    slow._pool, slow._jobs._pool = silent, silent
+    while plant.spent == 0:
+        slow.step(0.0)
+    other = plant.work(holder="other")
+    plant.go(other)
+    plant.clock.advance(5 * PAUSE)
+    plant.go(other)
+    assert (plant.spent, plant.answers) == (100, [])
+    plant.kill(slow)
+    plant.clock.advance(5 * PAUSE)
+    plant.go(other)
+    assert (plant.spent, plant.answers) == (200, [_id(0)])
 
 
 def test_daemons_that_die_amid_one_slot_again_and_again_charge_it_twice_at_most(plant):
@@ -251,6 +272,7 @@ def test_daemons_that_die_amid_one_slot_again_and_again_charge_it_twice_at_most(
         heard = plant.pool = Silent(plant.clock)
         work._pool, work._jobs._pool = heard, heard
         plant.turn(work, steps=6)
+        plant.kill(work)
         plant.clock.advance(PAUSE)
     assert plant.spent == 100 * MOST_CHARGES
     assert plant.slots() == [("statistic:orders/hourly", NOW, SlotState.GIVEN_UP)]

@@ -5,9 +5,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -250,25 +252,60 @@ def test_zcdp_answers_are_charged_in_rho(store: Store, tmp_path: Path) -> None:
     assert isinstance(at.teller.tell(people, statistic(rho="0.000000001")), Refusal)
 
 
-def test_two_who_ask_the_same_at_once_get_one_answer(store: Store, tmp_path: Path) -> None:
-    """Two who ask under one id at the same moment are told the same; at most both are charged."""
+def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(store: Store, tmp_path: Path) -> None:
+    """Whoever asks under an id whose answer is being computed waits for it."""
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
-    together, told = Barrier(2), []
+    together, told = Barrier(4), []
 
     def asks() -> None:
         together.wait()
         told.append(at.teller.tell(people, statistic(), "r1"))
 
-    both = [Thread(target=asks) for _ in range(2)]
-    for one in both:
+    all_of_them = [Thread(target=asks) for _ in range(4)]
+    for one in all_of_them:
         one.start()
-    for one in both:
+    for one in all_of_them:
         one.join()
     answers = [one.answer for one in told if isinstance(one, Told)]
-    assert len(answers) == 2
-    assert answers[0] == answers[1]
-    assert at.spent(people) in {TENTH, 2 * TENTH}
+    assert answers == answers[:1] * 4
+    assert at.spent(people) == TENTH
+
+
+def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, tmp_path: Path) -> None:
+    """Whoever does not want to wait any longer is told so; another id, and the id when it is given up, is answered."""
+    people = data_set(tmp_path)
+    at = Counter.of(store, tmp_path, people)
+    hasty = replace(at.teller, patience=timedelta(0))
+    claim = at.ledger.claim("r1")
+    assert claim is not None
+    with claim:
+        at.ledger.reserve(ask.charge_of(people, statistic(), "r1"), actor="ann", now=AT)
+        refused = hasty.tell(people, statistic(), "r1")
+        assert isinstance(refused, Refusal)
+        assert refused.reason is RefusalReason.IN_PROGRESS
+        assert "in progress" in str(refused)
+        assert isinstance(hasty.tell(people, statistic(), "r2"), Told)
+        assert at.spent(people) == 2 * TENTH
+    told = hasty.tell(people, statistic(), "r1")
+    assert isinstance(told, Told)
+    with at.ledger.claim("r1"):  # by somebody who only reads the answer
+        again = hasty.tell(people, statistic(), "r1")
+        other = hasty.tell(people, statistic(epsilon="0.2"), "r1")
+    assert (isinstance(again, Told), again.answer) == (True, told.answer)
+    assert other.reason is RefusalReason.OTHER_CONTENT
+    assert at.spent(people) == 3 * TENTH
+
+
+def test_a_question_that_fails_gives_its_request_up(store: Store, tmp_path: Path) -> None:
+    """A failed computation is no request in flight: a retry is charged, as after a crash."""
+    people = data_set(tmp_path)
+    at = Counter.of(store, tmp_path, people)
+    with mock.patch.object(ask, "_look", side_effect=OSError), pytest.raises(NotAnswered):
+        at.teller.tell(people, statistic(), "r1")
+    assert isinstance(replace(at.teller, patience=timedelta(0)).tell(people, statistic(), "r1"), Told)
+    assert at.spent(people) == 2 * TENTH
+    assert list(tmp_path.glob("*.request-*")) == []
 
 
 STRANGE: tuple[tuple[Any, ...], ...] = (
