@@ -1,7 +1,8 @@
 """Read a column of a frame as numbers, and write numbers back in the column's own type.
 
 Whole numbers, times and decimals are read as a distance from the column's smallest value, so that a float64 holds them
-exactly wherever the column spans less than 2**53 of its units; written back they are rounded half to even.
+exactly wherever the column spans less than 2**53 of its units; written back they are rounded half to even. Floats are
+rounded to the decimals that the column itself is written in.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Cast: TypeAlias = Callable[[Floats], Floats]
 Back: TypeAlias = "Callable[[Floats, Mask], pa.Array]"
 
+MOST_DECIMALS: Final = 15
+"""A column of floats with more decimals than so many is taken for one that was never rounded."""
+_FEW: Final = 1_000
 _LARGEST: Final = float(np.nextafter(2.0**64, 0.0))
 """The largest float64 that a uint64 can hold."""
 
@@ -58,6 +62,24 @@ def read_numbers(column: pd.Series[Any]) -> Numbers:
     missing: Mask = np.asarray(array.is_null(nan_is_null=True))
     values, cast, back = _read(column, array, missing)
     return Numbers(values, missing, cast, lambda new, gone: _like(column, back(cast(new), gone)))
+
+
+def decimals(values: npt.NDArray[np.floating[Any]], *, least: int = 0) -> int | None:
+    """Return the number of decimals, at least `least`, in which all values are written; None if that is more than 15.
+
+    `values` are of the column's own type: 0.1 has one decimal as a float32 too.
+    """
+    few = values[:_FEW]
+    for places in range(least, MOST_DECIMALS + 1):
+        with np.errstate(over="ignore", invalid="ignore"):  # a number too large for its decimals has none
+            if all((np.round(some, places) == some).all() for some in (few, values)):
+                return places
+    return None
+
+
+def rounded(values: Floats, places: int | None) -> Floats:
+    """Round to so many decimals, half to even; None leaves values as they are."""
+    return values if places is None else np.round(values, places)
 
 
 def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
@@ -98,9 +120,10 @@ def _floats(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Flo
     if not np.isfinite(values).all():
         raise _not_finite(column)
     width = array.type.to_pandas_dtype()
+    places = decimals(values[~missing].astype(width))
 
     def cast(new: Floats) -> Floats:
-        nearest: Floats = new.astype(width).astype(np.float64) + 0.0  # no negative zero
+        nearest: Floats = rounded(new, places).astype(width).astype(np.float64) + 0.0  # no negative zero
         return nearest
 
     return values, cast, lambda new, gone: pa.array(new, mask=gone).cast(array.type)

@@ -69,7 +69,7 @@ def claim_request(address: Address, request_id: str, *, patience: timedelta) -> 
     engine = leader_engine(address)
     assert engine is not None  # noqa: S101 - it is None for SQLite only
     with in_our_words(address.name):
-        return _Session(engine, request_id).claim(patience)
+        return _lock_session(engine, request_id, patience)
 
 
 def _within(patience: timedelta, attempt: Callable[[], RequestClaim | None]) -> RequestClaim | None:
@@ -112,40 +112,27 @@ def _unlock_file(file: Path, number: int) -> None:
     os.close(number)
 
 
-class _Session:
-    """A connection whose end releases the claim."""
-
-    def __init__(self, engine: Engine, request_id: str) -> None:
-        self._engine = engine
-        self._request = request_id
-
-    def claim(self, patience: timedelta) -> RequestClaim | None:
-        connection = self._engine.connect()
-        try:
-            for statement in PREPARE:
-                connection.exec_driver_sql(statement)
-            number = connection.scalar(_NUMBER)  # of a table that each store in a database has of its own
-            digest = blake2b(f"{number} {self._request}".encode(), digest_size=8).digest()
-            key = int.from_bytes(digest, "big", signed=True)
-            taken = _within(patience, lambda: _NOTHING if connection.scalar(_TAKE, {"key": key}) else None)
-        except BaseException:
-            connection.invalidate()
-            connection.close()
-            raise
+def _lock_session(engine: Engine, request_id: str, patience: timedelta) -> RequestClaim | None:
+    """Take an advisory lock by a connection whose end releases it."""
+    with contextlib.ExitStack() as stack:
+        connection = engine.connect()
+        stack.callback(connection.close)
+        stack.callback(connection.invalidate)  # closes it even where the server does not answer
+        for statement in PREPARE:
+            connection.exec_driver_sql(statement)
+        number = connection.scalar(_NUMBER)  # of a table that each store in a database has of its own
+        key = int.from_bytes(blake2b(f"{number} {request_id}".encode(), digest_size=8).digest(), "big", signed=True)
+        taken = _within(patience, lambda: _TAKEN if connection.scalar(_TAKE, {"key": key}) else None)
         if taken is None:
-            connection.close()
             return None
-
-        def release() -> None:
-            try:
-                with contextlib.suppress(SQLAlchemyError):  # the connection is gone, and the lock with it
-                    connection.scalar(_GIVE_BACK, {"key": key})
-            finally:
-                connection.invalidate()  # closes it even where the server does not answer
-                connection.close()
-                self._engine.dispose()
-
-        return RequestClaim(release)
+        stack.push(_unless_gone)
+        stack.callback(connection.scalar, _GIVE_BACK, {"key": key})
+        return RequestClaim(stack.pop_all().close)
 
 
-_NOTHING: Final = RequestClaim(lambda: None)
+def _unless_gone(kind: type[BaseException] | None, *_: object) -> bool:
+    """Pass over that a lock could not be given back: the connection is gone, and the lock with it."""
+    return kind is not None and issubclass(kind, SQLAlchemyError)
+
+
+_TAKEN: Final = RequestClaim(lambda: None)

@@ -35,6 +35,24 @@ class Counter:
             invocation.note(f"{problem}; more may be spent than is shown; see 'tablewatch budget verify'")
 
 
+def refuse_analysts(project: "Project", table: str) -> None:
+    """Refuse a command that shows exact figures of a protected table to those who may only ask for noisy answers.
+
+    It goes by the name under which this machine knows its user: a guard against mistakes, and no access control.
+
+    Raises:
+        Stop: the user is one of the table's analysts.
+    """
+    budget = project.config.budgets.get(table)
+    if budget is not None and who(None) in budget.analysts:
+        message = (
+            f"this would compute figures from the protected table '{table}', which analysts may only ask for noisy "
+            "answers; nothing was read"
+        )
+        hint = f"ask it with 'tablewatch answer', such as: tablewatch answer count {table} --epsilon 0.1 --dry-run"
+        raise Stop(ExitCode.USAGE, Problem("budget.analyst", message, hint=hint))
+
+
 @contextmanager
 def counter(invocation: Invocation, by: str | None = None) -> Iterator[Counter]:
     """Open the ledger of a project, and say in words what it refuses.

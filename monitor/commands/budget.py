@@ -48,7 +48,7 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
             raise Stop(ExitCode.NOT_EVALUATED, Problem("budget.not_read", str(error))) from None
         marks = at.project.table_identity(table)
         standing = at.ledger.create(data_set.budget, actor=at.actor, now=at.project.clock.now(), marks=marks)
-    _present(invocation, [standing])
+        _present(invocation, at, [standing])
 
 
 @app.command()
@@ -69,7 +69,7 @@ def show(
         for note in _differences(at, found):
             invocation.note(note)
         at.note_what_is_lost(invocation)
-    _present(invocation, found)
+        _present(invocation, at, found)
 
 
 @app.command()
@@ -93,7 +93,7 @@ def change(
         amount = nano(total, name="the total")
         now = at.project.clock.now()
         standing = at.ledger.change_total(table, budget.unit, amount, reason=reason, actor=at.actor, now=now)
-    _present(invocation, [standing])
+        _present(invocation, at, [standing])
 
 
 @app.command()
@@ -132,15 +132,18 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
     with counter(invocation, by) as at:
         at.ledger.resume(reason=reason, actor=at.actor, now=at.project.clock.now())
         found = at.ledger.standings()
-    _present(invocation, found)
+        _present(invocation, at, found)
 
 
-def _present(invocation: Invocation, found: "Sequence[Standing]") -> None:
+def _present(invocation: Invocation, at: "Counter", found: "Sequence[Standing]") -> None:
     from monitor.pages.budget import draw_budgets
-    from monitor.private.standing import standing_json
+    from monitor.private.standing import People, standing_json
 
-    result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": [standing_json(one) for one in found]}
-    invocation.emit(result, lambda console: draw_budgets(console, found))
+    tables = {one.budget.data_set for one in found}
+    groups = [one for one in People.configured(at.project.config, at.ledger) if tables & set(one.tables)]
+    budgets = [standing_json(one, next((group for group in groups if group.holds(one)), None)) for one in found]
+    result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
+    invocation.emit(result, lambda console: draw_budgets(console, found, groups))
 
 
 def _differences(at: "Counter", found: "Sequence[Standing]") -> "Sequence[str]":

@@ -58,6 +58,7 @@ def compare(
     Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
     """
+    from monitor.commands._private_words import refuse_analysts
     from monitor.disclosure.counted import count_cells
     from monitor.disclosure.place import place_of, project_of
     from monitor.pages.comparison import draw_comparison
@@ -69,6 +70,8 @@ def compare(
     invocation: Invocation = ctx.obj
     place = place_of(given, invocation)
     project = project_of(invocation)
+    if project is not None:
+        refuse_analysts(project, place.name)
     declared = declared_in(None if project is None else project.config, place.name, None)
     domains = domains_for(names_in(by), inline=domain or (), others=other or (), declared=declared)
     asked, epsilons = _numbers(queries), names_in(epsilon)

@@ -76,19 +76,23 @@ def compare(
 ) -> None:
     """Try every remedy on the table, side by side: what it reaches, what it costs, which one loses least.
 
-    Nothing is given out, and no budget is charged.
+    Nothing is given out, and no budget is charged. Figures are computed from the protected table and rounded: they are
+    for its steward, and no private release.
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
+    from monitor.commands._private_words import refuse_analysts
     from monitor.commands._remedy_words import note_compiling
     from monitor.frame.progress import progress
     from monitor.pages.release import draw_comparison
+    from monitor.releasing.compare import LABEL
     from monitor.releasing.compare import compare as try_all
     from monitor.releasing.plan import Plan, kinds_of, plans_of
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
         case = decisions.case
+    refuse_analysts(case.project, case.release.table)
     page = Page(html, force, case.project.protected_files, "release.html")
     page.check()
     plans = plans_of(case, kinds_of(case))
@@ -99,6 +103,7 @@ def compare(
         _write_comparison(invocation, case, found, page, locale)
     result = {
         "schema": "tablewatch.release-comparison/1",
+        "label": LABEL,
         "ok": found.recommended is not None,
         "release": name,
         "table": case.release.table,

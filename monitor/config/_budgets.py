@@ -16,6 +16,7 @@ from remedies.differential_privacy._written import WrittenLoss
 from remedies.differential_privacy.answers import AnyStatistic, Declared, Terms
 
 StatisticName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
+PeopleName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)]
 
 
 class StandingStatistic(Section):
@@ -41,6 +42,16 @@ class Budget(Declared):
     accounting: Accounting = Field(Accounting.PURE, description="Whether it counts in epsilon, or in rho.")
     delta: Annotated[Decimal, Gt(0), Lt(1)] | None = Field(
         None, description="With zcdp: the probability with which the epsilon that is shown may not hold."
+    )
+    people: PeopleName | None = Field(
+        None,
+        description="The name of the people in the table: tables with the same name hold the same ones, and what all "
+        "answers about these tables reveal together is shown. A name of your choice, never a value of the table.",
+    )
+    analysts: tuple[str, ...] = Field(
+        (),
+        description="Users, as this machine knows them, who may only ask for noisy answers: commands that compare or "
+        "explain with the table itself refuse them. A guard against mistakes, no access control.",
     )
     statistics: dict[StatisticName, StandingStatistic] = Field(
         {}, description="Answers that the daemon gives on schedule, by name."

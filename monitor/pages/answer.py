@@ -9,26 +9,32 @@ from rich.text import Text
 from monitor.frame.console import visible
 from monitor.frame.tables import draw_table
 from monitor.private.ask import Told
-from monitor.private.standing import loss_word, sentence_of
+from monitor.private.standing import People, loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Charge, GivenAnswer, Standing
 
 _REST = "(other)"
+_WITHHELD: Final = "withheld"
 _LONG: Final = 10_000
 """From here on the thousands would be lost to an exponent."""
 
 
-def draw_answer(console: Console, told: Told, standing: Standing) -> None:
+def draw_answer(console: Console, told: Told, standing: Standing, people: People | None = None) -> None:
     """Print an answer, what its noise means, and where the budget stands."""
     answer: Mapping[str, Any] = told.answer
     _draw_values(console, answer)
     console.print()
     _draw_accuracy(console, answer["noise"], answer.get("not_covered", ()))
+    if "withheld_below" in answer:
+        least = _number(answer["withheld_below"])
+        console.print(Text(f"A mean of fewer than {least} rows is withheld: its noise would hide what it says."))
     word = loss_word(standing)
     cost = "nothing: it was given before" if told.repeated else f"{text_of(told.nano)} {word}"
     console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
     said = sentence_of(standing)
     console.print(Text(f"{said[:1].upper()}{said[1:]}."))
+    if people is not None:
+        console.print(Text(f"{people.sentence[:1].upper()}{people.sentence[1:]}."))
     console.print(Text(f"request {visible(told.request_id)}", "dim"))
 
 
@@ -68,12 +74,22 @@ def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
 
 def _draw_values(console: Console, answer: Mapping[str, Any]) -> None:
     if "value" in answer:
-        console.print(Text(_number(answer["value"]), "bold"))
+        console.print(Text(_value(answer["value"]), "bold"))
+        if "count" in answer:
+            console.print(Text(f"of {_number(answer['count'])} rows"))
         return
     groups = answer["groups"]
     names = list(groups[0]["by"])
-    rows = [(*(_label(group["by"][name]) for name in names), _number(group["value"])) for group in groups]
-    draw_table(console, (*(visible(name) for name in names), ">answer"), rows)
+    counted = "count" in groups[0]
+    rows = [
+        (
+            *(_label(group["by"][name]) for name in names),
+            _value(group["value"]),
+            *([_number(group["count"])] if counted else []),
+        )
+        for group in groups
+    ]
+    draw_table(console, (*(visible(name) for name in names), ">answer", *([">of rows"] if counted else [])), rows)
 
 
 def _draw_accuracy(
@@ -112,11 +128,15 @@ def _asked(request: Mapping[str, Any]) -> str:
 
 
 def _short(answer: Mapping[str, Any]) -> str:
-    return _number(answer["value"]) if "value" in answer else f"{len(answer['groups']):,} cells"
+    return _value(answer["value"]) if "value" in answer else f"{len(answer['groups']):,} cells"
 
 
 def _label(value: Any) -> str:
     return _REST if value is None else visible(str(value))
+
+
+def _value(value: float | None) -> str:
+    return _WITHHELD if value is None else _number(value)
 
 
 def _number(value: float) -> str:

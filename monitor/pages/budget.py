@@ -7,12 +7,12 @@ from rich.text import Text
 
 from monitor.frame.console import visible
 from monitor.frame.tables import draw_table
-from monitor.private.standing import loss_word, sentence_of
+from monitor.private.standing import People, loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Audit, Standing
 
 
-def draw_budgets(console: Console, found: Sequence[Standing]) -> None:
+def draw_budgets(console: Console, found: Sequence[Standing], groups: Sequence[People] = ()) -> None:
     """Print what was spent of each budget, and what that means."""
     if not found:
         console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))
@@ -30,6 +30,8 @@ def draw_budgets(console: Console, found: Sequence[Standing]) -> None:
     console.print()
     for one in found:
         console.print(Text(f"{visible(one.budget.data_set)}: {sentence_of(one)}."))
+    for group in groups:
+        console.print(Text(f"{visible(group.name)}: {visible(group.sentence)}."))
 
 
 def draw_audit(console: Console, audit: Audit) -> None:

@@ -11,7 +11,7 @@ from monitor.disclosure.assess import Assessment
 from monitor.frame.console import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.risk import draw_assessment
-from monitor.releasing.compare import ANSWERS, Comparison, Tried
+from monitor.releasing.compare import ANSWERS, LABEL, Comparison, Tried
 from monitor.releasing.export import Exported
 
 _LINES: Final = {"vanished": "gone", "appeared": "new"}
@@ -33,6 +33,7 @@ def draw_verdict(
 
 def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Callable[[str], str]) -> None:
     """Print what each way would reach and cost, and which one is recommended; `typed`: how a command is typed here."""
+    console.print(Text(LABEL, "yellow"))
     console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
     if found.rows < found.rows_of_table:
         said = f"a random sample of {found.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
@@ -45,7 +46,7 @@ def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Ca
             one.status,
             *_reached(one),
             _count(one.suppressed),
-            "" if one.mean_loss is None else f"{one.mean_loss:.1f} %",
+            "" if one.mean_loss is None else f"{one.mean_loss:.0f} %",
             "" if one.seconds is None else f"{one.seconds:.1f}",
         )
         for one in tables

@@ -185,10 +185,16 @@ def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.
     if isinstance(told, Refusal):
         raise Stop(ExitCode.FAILED, Problem(f"release.{told.reason.value}", str(told)))
     answer: Any = told.answer
-    groups = answer.get("groups", [{"by": {}, "value": answer.get("value")}])
-    cells = [{**{name: _label(one) for name, one in group["by"].items()}, "value": group["value"]} for group in groups]
+    groups = answer.get("groups", [{**answer, "by": {}}])
+    cells = [{**{name: _label(one) for name, one in group["by"].items()}, **_figures(group)} for group in groups]
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
     return pd.DataFrame(cells), Answer(told.request_id, answer, f"{price:f}")
+
+
+def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is answered of a cell: its value, None where it is withheld, and with a mean its noisy count."""
+    count = "noisy count" if "count" in group["by"] else "count"
+    return {"value": group["value"], **({count: group["count"]} if "count" in group else {})}
 
 
 def _check_limit(case: Case, name: str, statistic: "Statistic") -> None:

@@ -2,6 +2,10 @@
 
 Each way is tried in a process of its own, on the same copy of the columns that may leave. Nothing is given out, nothing
 is charged to a budget: of noisy answers the error is known without asking.
+
+What is compared is the protected table itself, with outputs that somebody may have: from an exact difference of two
+sums the value of a record that was left out follows. So figures are rounded before they are shown (`Tried.coarse`), and
+all of it is for the steward of the table.
 """
 
 import os
@@ -31,6 +35,10 @@ REFUSED: Final = "refused"
 NOT_TRIED: Final = "not-tried"
 ANSWERS: Final = "answers"
 CRASHED: Final = "crashed"
+LABEL: Final = "computed from the protected table, not a private release"
+_DIGITS: Final = 2
+_STEPS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""The shares to which the change of an analysis is rounded; nearer to 0 it is 0, and beyond the last one the last."""
 MOST_ROWS: Final = 2_000_000
 """A larger table is compared by a sample of so many rows, if nobody asks for more."""
 
@@ -68,6 +76,17 @@ class Tried:
         if self.lost:
             return mean(self.lost.values())
         return 0.0 if self.status == HOLDS or self.name == AS_IT_IS else None
+
+    def coarse(self) -> "Tried":
+        """Return it with figures that are rounded so far that no record can be computed from their differences.
+
+        What is lost: to whole per cents. How far analyses moved: to the nearest of `_STEPS`. Figures of the output that
+        are no whole numbers: to two significant digits.
+        """
+        lost = {name: float(round(one)) for name, one in self.lost.items()}
+        reached = {name: _few_digits(one) for name, one in self.reached.items()}
+        changes = {name: _coarse_change(one) for name, one in self.changes.items()}
+        return replace(self, lost=lost, reached=reached, changes=changes)
 
     def as_json(self) -> dict[str, Any]:
         """Give it as plain data."""
@@ -142,7 +161,33 @@ def compare(
                 found[plan.name] = crashed
                 done()
     tried = [found[plan.name] for plan in plans]
-    return Comparison(min(rows, most), rows, tried, *_recommended(tried, sampled=rows > most))
+    recommended = _recommended(tried, sampled=rows > most)  # by exact figures
+    return Comparison(min(rows, most), rows, [one.coarse() for one in tried], *recommended)
+
+
+def _few_digits(figure: Any) -> Any:
+    """Round what is no whole number; also within the figures of each column."""
+    if isinstance(figure, Mapping):
+        return {name: _few_digits(one) for name, one in figure.items()}
+    return float(f"{figure:.{_DIGITS}g}") if isinstance(figure, float) else figure
+
+
+def _coarse_change(change: Any) -> Any:
+    found = change["change"]
+    if found is None:
+        return change
+    figures = {
+        name: {**one, "mean": _step(one["mean"]), "largest": _step(one["largest"])}
+        for name, one in found["figures"].items()
+    }
+    return {**change, "change": {**found, "figures": figures}}
+
+
+def _step(share: Any) -> Any:
+    """Round a relative change to the nearest step; None and `infinite` stay."""
+    if not isinstance(share, int | float):
+        return share
+    return min((0.0, *_STEPS), key=lambda step: abs(step - share))
 
 
 def _copy(case: Case, plans: Sequence[Plan | NoPlan], folder: Path, most: int) -> int:
@@ -249,5 +294,5 @@ def _recommended(tried: Sequence[Tried], *, sampled: bool) -> tuple[str | None, 
     if as_it_is is not None:
         return AS_IT_IS, f"the {'sample' if sampled else 'table'} keeps every limit as it is"
     best = min(holding, key=lambda one: (one.mean_loss or 0.0, one.suppressed or 0))
-    reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.1f} % on average"
+    reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.0f} % on average"
     return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from monitor.config import Loaded
 from monitor.frame.output import count
+from monitor.private.standing import People
 from monitor.setup.finding import Finding, Verdict
 from monitor.wiring import Project
 from store import StoreError, open_store, store_file
@@ -26,6 +27,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
             ledger = project.ledger(store)
             kept = {(one.budget.data_set, one.budget.unit) for one in ledger.standings()}
             audit = ledger.verify()
+            groups = People.configured(project.config, ledger)
     except StoreError as error:
         if declared:
             yield Finding(_SUBJECT, Verdict.UNKNOWN, str(error))
@@ -38,6 +40,8 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
         held = f"{count(len(kept), 'budget')}; every entry of the ledger follows from the last ({audit.entries:,})"
         yield Finding(_SUBJECT, Verdict.OK, held)
         yield from _anchor(project.ledger_anchor, file)
+    for group in groups:
+        yield Finding(_SUBJECT, Verdict.OK, group.sentence)
 
 
 def _not_created(names: Iterable[str]) -> Iterator[Finding]:

@@ -1,14 +1,22 @@
-"""Say what a privacy loss means in plain words: by how much at most an answer's probability would change."""
+"""What a privacy loss means in plain words: by how much at most an answer's probability would change."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
 from remedies.differential_privacy._accounting import Accounting, delta_of, epsilon_of_rho
 from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._powers import exp_above
+from remedies.differential_privacy._sensitivity import Adjacency
+
+CHANGE: Final[Mapping[Adjacency, str]] = {
+    Adjacency.SUBSTITUTE: "were different",
+    Adjacency.ADD_REMOVE: "were missing, or were added",
+}
+"""What changes between neighbouring tables."""
 
 _CENTS: Final = 100
 _WHOLE: Final = 1_000
@@ -26,10 +34,12 @@ def sentence(
     accounting: Accounting = Accounting.PURE,
     delta: Fraction | None = None,
     unit: str = "one person's record",
+    adjacency: Adjacency = Adjacency.SUBSTITUTE,
 ) -> str:
-    """Say what the costliest answer and all answers together reveal, with factors rounded up.
+    """Return what the costliest answer about a table, and all of them together, reveal, with factors rounded up.
 
-    `largest`, `total`: in the nano units of the accounting. `delta`: under zCDP, the budget's own.
+    `largest`, `total`: in the nano units of the accounting. `delta`: under zCDP, the budget's own. `adjacency`: whether
+    the loss bounds what a unit's record can be, or whether it is there at all.
 
     Raises:
         Misfit: under zCDP, delta is not between 0 and 1.
@@ -43,8 +53,8 @@ def sentence(
     else:
         but = ""
     return (
-        f"if {unit} were different, no answer would become more than {times(largest)} times as likely (rounded up); "
-        f"all answers so far together: at most {times(total)} times{but}"
+        f"if {unit} {CHANGE[adjacency]}, no answer would become more than {times(largest)} times as likely (rounded "
+        f"up); all answers so far about this table together: at most {times(total)} times{but}"
     )
 
 

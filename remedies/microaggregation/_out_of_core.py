@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from remedies._errors import Misfit
-from remedies._numbers import Floats
+from remedies._numbers import Floats, decimals
 from remedies.microaggregation._cells import joined
 from remedies.microaggregation._input import group_size
 from remedies.microaggregation._labels import canonical
@@ -71,6 +71,7 @@ class OutOfCore:
         self._folder, self._kinds, self._k, self._most = folder, tuple(kinds), k, most
         self._seed, self._sweeps = seed, sweeps
         self._group = 0
+        self._decimals: Sequence[int | None] = [None] * wide
 
     def group(self, blocks: Iterable[Floats], *, progress: Callable[[float], None] = lambda _: None) -> None:
         """Read the rows, (m, d) at a time, and group them.
@@ -79,7 +80,7 @@ class OutOfCore:
             Misfit: there are fewer than k rows, or a column's numbers are too large to be squared.
         """
         table = self._spool("table")
-        moments = _Moments(len(self._kinds), np.random.default_rng(self._seed))
+        moments = _Moments(self._kinds, np.random.default_rng(self._seed))
         for block in blocks:
             number = np.arange(moments.rows, moments.rows + len(block))
             moments.add(block)
@@ -87,6 +88,7 @@ class OutOfCore:
         self.found.rows = moments.rows
         group_size(self._k, records=moments.rows)
         self.found.total = moments.squares
+        self._decimals = moments.decimals
         depth = depth_of(moments.rows, max(fewest(self._k) // 2, self._most // 2))
         scheme = moments.scheme(depth, self._sweeps, self._seed)
         here = self._spool("0")
@@ -120,7 +122,7 @@ class OutOfCore:
         else:
             labels = again(points, canonical(rows[:, 1].astype(np.int64)), self._k, self._seed + stage)
         if stage == self._sweeps:
-            after = replaced(values, labels, self._kinds)
+            after = replaced(values, labels, self._kinds, self._decimals)
             self.found.add(values, after, labels)
             there.add_all(rows[:, 0].astype(np.int64) // self.handful, np.column_stack([rows, after]))
             return
@@ -217,10 +219,13 @@ class _Spool:
 
 
 class _Moments:
-    """Count, mean and squares of columns, and a sample, of rows that pass by once."""
+    """Count, mean, squares and decimals of columns, and a sample, of rows that pass by once."""
 
-    def __init__(self, columns: int, dice: np.random.Generator) -> None:
+    def __init__(self, kinds: Sequence[npt.DTypeLike], dice: np.random.Generator) -> None:
+        columns = len(kinds)
         self.rows = 0
+        self.decimals: list[int | None] = [0] * columns
+        self._kinds = kinds
         self.mean = np.zeros(columns)
         self.squares = np.zeros(columns)
         self._low, self._high = np.full(columns, np.inf), np.full(columns, -np.inf)
@@ -231,6 +236,9 @@ class _Moments:
         """Add rows (m, d). Source: Chan, Golub, LeVeque (1983), equation 2.1."""
         if not len(block):
             return
+        for column, (kind, places) in enumerate(zip(self._kinds, self.decimals, strict=True)):
+            if np.dtype(kind).kind == "f" and places is not None:
+                self.decimals[column] = decimals(block[:, column].astype(kind), least=places)
         rows, mean = self.rows + len(block), block.mean(axis=0)
         apart = mean - self.mean
         with np.errstate(over="ignore", invalid="ignore"):  # told when all is read

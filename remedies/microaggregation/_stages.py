@@ -11,7 +11,7 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from remedies._numbers import Floats
+from remedies._numbers import Floats, rounded
 from remedies.microaggregation._axes import padded
 from remedies.microaggregation._cells import Cell, Cells, along
 from remedies.microaggregation._kernels import npn_order
@@ -100,10 +100,13 @@ def means(values: Floats, labels: Labels) -> Floats:
     return np.column_stack(sums) / sizes[:, None]
 
 
-def replaced(values: Floats, labels: Labels, kinds: Sequence[npt.DTypeLike]) -> Floats:
-    """Give, for each record, the mean of its group as the columns' types can hold it: (n, d).
+def replaced(
+    values: Floats, labels: Labels, kinds: Sequence[npt.DTypeLike], decimals: Sequence[int | None] | None = None
+) -> Floats:
+    """Return, for each record, the mean of its group as the columns' types can hold it: (n, d).
 
-    Whole numbers are rounded half to even. A group whose values are all the same keeps them.
+    Whole numbers are rounded half to even, and floats to the column's own `decimals` (None: not at all). A group whose
+    values are all the same keeps them.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.concatenate(([0], np.flatnonzero(np.diff(labels[order])) + 1))
@@ -114,7 +117,9 @@ def replaced(values: Floats, labels: Labels, kinds: Sequence[npt.DTypeLike]) -> 
         if np.dtype(kind).kind in "iu":
             centroid[:, column] = np.rint(centroid[:, column])
         else:
-            centroid[:, column] = centroid[:, column].astype(kind).astype(np.float64) + 0.0  # no negative zero
+            places = None if decimals is None else decimals[column]
+            nearest = rounded(centroid[:, column], places).astype(kind).astype(np.float64)
+            centroid[:, column] = nearest + 0.0  # no negative zero
     return centroid[labels]
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from checks import did_you_mean
 from remedies._errors import Misfit
-from remedies._numbers import Floats
+from remedies._numbers import MOST_DECIMALS, Floats
 from remedies.differential_privacy._bytes import operating_system_bytes
 from remedies.microaggregation._cells import joined
 from remedies.microaggregation._input import group_size, whole
@@ -26,7 +26,7 @@ from remedies.microaggregation._stages import LEAST, SAMPLE, Scheme, again, dept
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
 Whole = npt.NDArray[np.int64]
@@ -72,7 +72,8 @@ def microaggregate(
         cells: how many, rounded up to a power of two; by default as many as hold 20,000 rows each, or 200 k.
 
     Returns:
-        The same columns and types, the rows in random order. Whole numbers are rounded half to even.
+        The same columns and types, the rows in random order. Whole numbers are rounded half to even, floats to the
+        decimals that their column is written in.
 
     Raises:
         Misfit: a column is missing or of another type, has NULL, NaN or infinite values, or k or an option does not
@@ -82,7 +83,7 @@ def microaggregate(
     rounds, dice = _at_least(sweeps, 0, "sweeps"), _at_least(seed, 0, "seed")
     at = [frame.columns.index(name) for name in wanted]
     kinds = [_KINDS[frame.schema[place].dataType.simpleString()] for place in at]
-    rows, mean, deviation = _moments(frame, wanted, at)
+    rows, mean, deviation, decimals = _moments(frame, wanted, at)
     size = group_size(k, records=rows)
     depth = depth_of(rows, max(200 * size, _RECORDS)) if cells is None else depth_of(_at_least(cells, 1, "cells"), 1)
     from pyspark.sql import functions as sql
@@ -93,7 +94,8 @@ def microaggregate(
     sample = _sample(keyed, at, min(rows, max(2_048, SAMPLE * 2**depth)))
     scheme = Scheme.fit(sample, mean, deviation, depth=depth, sweeps=rounds, seed=dice)
     homes = tuple(_homes(keyed, at, scheme, least=_least(size, rows)))
-    work = _Work(scheme, size, dice, tuple(at), tuple(kinds), homes, operating_system_bytes(_SECRET))
+    random_bytes = operating_system_bytes(_SECRET)
+    work = _Work(scheme, size, dice, tuple(at), tuple(kinds), decimals, homes, random_bytes)
     placed = keyed.withColumn("cell", sql.lit(0).cast("bigint"))
     placed = placed.mapInArrow(work.place, placed.schema)
     for stage in range(rounds + 1):
@@ -114,6 +116,7 @@ class _Work:
     seed: int
     at: tuple[int, ...]
     kinds: tuple[str, ...]
+    decimals: tuple[int | None, ...]
     homes: tuple[Whole, ...]
     secret: bytes
 
@@ -148,7 +151,8 @@ class _Work:
         else:
             labels = again(points, canonical(_column(table, "group")), self.k, self.seed + number)
         if number + 1 == len(self.homes):
-            for column, kind, cells in zip(self.at, self.kinds, replaced(values, labels, self.kinds).T, strict=True):
+            means = replaced(values, labels, self.kinds, self.decimals)
+            for column, kind, cells in zip(self.at, self.kinds, means.T, strict=True):
                 table = table.set_column(column, table.schema.field(column), pa.array(cells.astype(kind)))
             return self._with_keys(table)
         lead = prints[np.unique(labels, return_index=True)[1]][labels]  # of the group's first record
@@ -195,8 +199,10 @@ def _least(k: int, rows: int) -> int:
     return min(rows, max(2 * k, LEAST))
 
 
-def _moments(frame: DataFrame, names: Sequence[str], at: Sequence[int]) -> tuple[int, Floats, Floats]:
-    """Count rows, and give mean and population standard deviation of each column; 0 for what does not vary.
+def _moments(
+    frame: DataFrame, names: Sequence[str], at: Sequence[int]
+) -> tuple[int, Floats, Floats, tuple[int | None, ...]]:
+    """Count rows, and return mean, population standard deviation (0 for what does not vary) and decimals by column.
 
     Raises:
         Misfit: a column has values that are missing, not finite or too large.
@@ -204,6 +210,7 @@ def _moments(frame: DataFrame, names: Sequence[str], at: Sequence[int]) -> tuple
     from pyspark.sql import functions as sql
 
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    kinds = [frame.schema[place].dataType.simpleString() for place in at]
     asked = [sql.count(sql.lit(1)).alias("rows")]
     for number, place in enumerate(at):
         value = sql.col(f"c{place}").cast("double")
@@ -213,6 +220,7 @@ def _moments(frame: DataFrame, names: Sequence[str], at: Sequence[int]) -> tuple
             sql.avg(sql.when(~bad, value)).alias(f"mean{number}"),
         ]
         asked += [sql.stddev_pop(sql.when(~bad, value)).alias(f"sd{number}")]
+        asked += [sql.max(_decimals(sql.col(f"c{place}"), _KINDS[kinds[number]])).alias(f"decimals{number}")]
         asked += [sql.min(value).alias(f"low{number}"), sql.max(value).alias(f"high{number}")]
     found = plain.agg(*asked).first()
     if found is None:  # an aggregate without keys has one row
@@ -230,7 +238,23 @@ def _moments(frame: DataFrame, names: Sequence[str], at: Sequence[int]) -> tuple
             mean[number], deviation[number] = found[f"mean{number}"], found[f"sd{number}"]
             if not 0 < deviation[number] < float("inf"):
                 raise Misfit(f"column '{name}' holds numbers whose squares are no float; scale it first")
-    return int(found["rows"]), mean, deviation
+    places = (found[f"decimals{number}"] for number in range(len(at)))
+    decimals = tuple(None if one is None or one > MOST_DECIMALS else int(one) for one in places)
+    return int(found["rows"]), mean, deviation, decimals
+
+
+def _decimals(column: Column, kind: str) -> Column:
+    """Return in how many decimals a value is written, one more than `MOST_DECIMALS` for any larger number of them."""
+    from pyspark.sql import functions as sql
+
+    found = sql.lit(MOST_DECIMALS + 1 if kind.startswith("f") else 0)
+    if kind.startswith("f"):
+        own = "float" if kind == "f4" else "double"
+        for places in range(MOST_DECIMALS, -1, -1):
+            scale = sql.lit(10.0**places)
+            nearest = (sql.rint(column.cast("double") * scale) / scale).cast(own)
+            found = sql.when(nearest == column, places).otherwise(found)
+    return found
 
 
 def _hashable(plain: DataFrame) -> Sequence[str]:

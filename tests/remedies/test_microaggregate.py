@@ -56,6 +56,21 @@ def test_whole_numbers_stay_whole() -> None:
     assert list(treated.bill.information_lost.values()) == pytest.approx(lost.tolist())
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float64[pyarrow]"])
+def test_floats_keep_the_decimals_of_their_column(dtype: str) -> None:
+    """Prices in cents become means in cents: k and the loss are of what is given out, not of the means before."""
+    prices = np.random.default_rng(3).integers(100, 99_999, 200) / 100
+    frame = pd.DataFrame({"price": pd.Series(prices).astype(dtype), "halves": np.arange(200) // 3 / 2})
+    treated = Microaggregate(columns=("price", "halves"), k=3, method="mdav").apply(frame)
+    given = treated.frame["price"].to_numpy(dtype=dtype.removesuffix("[pyarrow]"))
+    assert (np.round(given, 2) == given).all()
+    assert set(np.unique(treated.frame["halves"] * 10 % 1)) == {0.0}
+    assert treated.frame.groupby(["price", "halves"]).size().min() >= 3
+    before, after = (one["price"].to_numpy(dtype=np.float64) for one in (frame, treated.frame))
+    lost = 100 * ((before - after) ** 2).sum() / ((before - before.mean()) ** 2).sum()
+    assert treated.bill.information_lost["price"] == pytest.approx(lost, rel=1e-9)
+
+
 def test_the_same_seed_and_sweeps_replay_a_result() -> None:
     """What a bill says of sweeps gives the same frame again."""
     columns = {"columns": ("age", "income"), "seed": 7}

@@ -78,23 +78,31 @@ class Mean(Statistic):
         return cells.group_by(CELL).aggregate(units=cells["units"].sum(), rows=cells.count())
 
     def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
-        """Give each mean, within the limits."""
+        """Return each mean, within the limits, with its count; None in the place of a mean of too few rows.
+
+        The count is the one that the sum is divided by: public, or noisy and then it may be below 0. A mean whose count
+        is below 1, or below what noise changes the count by in 95 of 100 cases, says nothing of the rows: it is
+        withheld. That follows from the noisy count alone, and costs nothing.
+        """
         grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
         low, high = limits.low_units, limits.high_units
-        units, rows = grid.filled(found, "units"), grid.filled(found, "rows")
-        noises = self.noises(terms)
+        units, counts = grid.filled(found, "units"), grid.filled(found, "rows")
+        noises, least = self.noises(terms), Fraction(1)
         if self._size_is_public(terms):
-            (total,), size = noises[0].added(units), max(rows[0], 1)
+            (total,), size = noises[0].added(units), max(counts[0], 1)
             means = [min(max(Fraction(total, size), Fraction(low)), Fraction(high))]
         else:
-            centred = noises[0].added([2 * one - (low + high) * of for one, of in zip(units, rows, strict=True)])
-            counted = noises[1].added(rows)
-            means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counted, strict=True)]
-        values = [plain(mean * Fraction(limits.grid)) for mean in means]
-        said: dict[str, Json] = {"noise": list(self.accuracy(terms))}
+            centred = noises[0].added([2 * one - (low + high) * of for one, of in zip(units, counts, strict=True)])
+            counts, least = list(noises[1].added(counts)), max(least, noises[1].within())
+            means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counts, strict=True)]
+        cells: list[Mapping[str, Json]] = [
+            {"value": plain(mean * Fraction(limits.grid)) if count >= least else None, "count": count}
+            for mean, count in zip(means, counts, strict=True)
+        ]
+        told: dict[str, Json] = {"noise": list(self.accuracy(terms)), "withheld_below": plain(least)}
         if not self.by:
-            return {"value": values[0], **said}
-        return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}
+            return {**cells[0], **told}
+        return {"groups": [{"by": grid.labels(at), **cell} for at, cell in enumerate(cells)], **told}
 
     def _size_is_public(self, terms: Terms) -> bool:
         declared = terms.declared

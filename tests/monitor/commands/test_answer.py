@@ -45,7 +45,9 @@ def test_every_statistic_is_answered(asked: Terminal, words: tuple[str, ...]) ->
     told = asked.json("answer", *words, "--request-id", "r1")
     assert told["answer"]["noise"] == planned["noise"]
     assert told["answer"]["not_covered"] == planned["not_covered"]
-    assert set(told["answer"]) in ({"value", "noise", "not_covered"}, {"groups", "noise", "not_covered"})
+    shape = {"value", "noise", "not_covered"}
+    with_count = {*shape, "count", "withheld_below"}
+    assert set(told["answer"]) in (shape, with_count, {"groups", "noise", "not_covered"})
     assert (told["cost"], told["repeated"], spent(asked)) == ("0.1", False, "0.1")
     again = asked.json("answer", *words, "--request-id", "r1")
     assert (again["answer"], again["repeated"], spent(asked)) == (told["answer"], True, "0.1")
@@ -205,3 +207,17 @@ def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
     assert len(asked.json("answer", "list", "customers")["answers"]) == 2
     audit = asked.json("budget", "verify")
     assert (audit["entries"], audit["flaws"]) == (1 + 2 + 2, [])
+
+
+def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
+    """Each mean comes with its noisy count; where noise alone would give such a count, there is no number to quote."""
+    words = ("answer", "mean", "customers", "amount", "--by", "sex,born", "--epsilon", "0.1")
+    told = asked.json(*words, "--request-id", "r1")["answer"]
+    least = told["withheld_below"]
+    assert least == next(noise["within_95"] for noise in told["noise"] if noise["of"] == "count")
+    assert [group["value"] is None for group in told["groups"]] == [group["count"] < least for group in told["groups"]]
+    said = asked(*words, "--request-id", "r1").out
+    assert "withheld" in said
+    assert f"A mean of fewer than {least} rows is withheld" in said
+    assert "withheld" in asked("answer", "mean", "customers", "amount", "--where", "sex = F", "--epsilon", "0.1").out
+    assert asked("answer", "list", "customers").code == 0

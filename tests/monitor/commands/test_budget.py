@@ -1,6 +1,8 @@
 """`tablewatch budget`."""
 
+import getpass
 import shutil
+from decimal import Decimal
 
 import pytest
 
@@ -203,3 +205,66 @@ def test_without_budgets_nothing_is_said_of_them(terminal: Terminal) -> None:
     assert (said.code, said.err) == (0, "")
     said = terminal("restore", "copy.db")
     assert (said.code, said.err) == (0, "")
+
+
+_SAME_PEOPLE = """\
+  orders:
+    total: 5
+    people: customers
+    unit: customer
+    adjacency: add-remove
+    domain: {id: {low: 0, high: 9}}
+"""
+
+
+def test_tables_of_the_same_people_have_one_total(terminal: Terminal) -> None:
+    """Epsilon 1 about each of two tables is 7.39 times, not twice 2.72: answers, budgets and doctor say so."""
+    protect(terminal, ("    total: 9\n", "    total: 9\n    people: customers\n"))
+    _append(terminal, _SAME_PEOPLE.replace("    adjacency: add-remove\n", ""))
+    for table in ("customers", "orders"):
+        terminal.json("budget", "create", table)
+    terminal.json("answer", "count", "customers", "--epsilon", "1")
+    told = terminal.json("answer", "count", "orders", "--epsilon", "1")
+    assert "all answers so far about this table together: at most 2.72 times" in told["budget"]["sentence"]
+    people = told["budget"]["people"]
+    assert (people["name"], people["tables"], people["epsilon_spent"]) == ("customers", ["customers", "orders"], "2")
+    assert "(customers, orders) together would become at most 7.39 times as likely" in people["sentence"]
+    assert [one["people"] for one in terminal.json("budget", "show")["budgets"]] == [people, people]
+    for words in (("budget", "show", "orders"), ("answer", "count", "orders", "--epsilon", "1"), ("doctor",)):
+        said = " ".join(terminal(*words).out.split())
+        assert "all answers so far about the tables that hold them (customers, orders) together" in said, words
+
+
+def test_budgets_of_other_neighbours_and_units_of_account_add_up_too(terminal: Terminal) -> None:
+    """Against other records a budget of those that come and go counts twice; rho is read as epsilon at its delta."""
+    zcdp = "    total: 9\n    people: customers\n    accounting: zcdp\n    delta: 1e-6\n"
+    protect(terminal, ("    total: 9\n", zcdp))
+    _append(terminal, _SAME_PEOPLE)
+    for table in ("customers", "orders"):
+        terminal.json("budget", "create", table)
+    terminal.json("answer", "count", "orders", "--epsilon", "1")
+    only = terminal.json("budget", "show", "orders")["budgets"][0]
+    assert "if all rows of one customer were missing, or were added," in only["sentence"]
+    assert only["people"]["epsilon_spent"] == "2"
+    rho = terminal.json("answer", "count", "customers", "--rho", "0.1")["budget"]
+    both = Decimal(rho["people"]["epsilon_spent"])
+    assert both == 2 + Decimal(rho["epsilon_spent"])
+    assert "(but for a probability of 1e-06)" in rho["people"]["sentence"]
+
+
+def test_analysts_may_only_ask(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is named as an analyst gets answers; a comparison with the table itself refuses before it reads a row."""
+    protect(terminal, ("    total: 9\n", "    total: 9\n    analysts: [ana]\n"))
+    terminal.json("budget", "create", "customers")
+    words = ("disclosure", "compare", "customers", "--domain", "sex=F,M", "--other", "sex=F", "--runs", "0")
+    monkeypatch.setattr(getpass, "getuser", lambda: "ana")
+    assert terminal.json("answer", "count", "customers", "--epsilon", "1")["ok"]
+    (error,) = terminal.refused(*words)
+    assert error["code"] == "budget.analyst"
+    monkeypatch.setattr(getpass, "getuser", lambda: "steward")
+    assert terminal.json(*words)["label"] == "computed from the protected table, not a private release"
+
+
+def _append(terminal: Terminal, lines: str) -> None:
+    with (terminal.folder / "tablewatch.yaml").open("a", encoding="utf-8") as file:
+        file.write(lines)

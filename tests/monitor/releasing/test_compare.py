@@ -142,3 +142,32 @@ def test_answers_show_their_noise_and_cost_nothing(desk: Desk) -> None:
     with desk.decisions() as decisions:
         assert not decisions.case.project.ledger(decisions.store).standings()
     json.dumps([one.as_json() for one in found.values()])
+
+
+def test_no_record_that_is_left_out_can_be_computed_from_what_is_compared(desk: Desk) -> None:
+    """From the exact change of a sum its value follows; what is shown is a step, on which many values fall."""
+    shown = []
+    for value in (431_777, 431_212):
+        frame = people(200).assign(salary=[value, *([500_000] * 199)], born=[1900, *([1970] * 199)])
+        desk.write(
+            frame,
+            columns={**COLUMNS, "born": "quasi-identifier", "salary": "other"},
+            limits={"k": 3},
+            analyses={"total": "SELECT sum(salary) AS total, avg(salary) AS mean FROM data"},
+            remedies=[{"remedy": "suppress"}],
+        )
+        way = _named(_compared(desk))["suppress"].as_json()
+        assert (way["status"], way["suppressed"]) == ("holds", 1)
+        figures = way["analyses"]["total"]["change"]["figures"]
+        assert {one["mean"] for one in figures.values()} <= {0.0, *compare_module._STEPS}
+        assert all(loss == int(loss) for loss in way["information_lost"].values())
+        shown.append({name: way[name] for name in ("analyses", "information_lost", "reached")})
+    assert shown[0] == shown[1]
+
+
+def test_a_comparison_says_that_it_is_no_private_release(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """To people and to programs: it is computed from the protected table."""
+    desk.write(people(), remedies=[{"remedy": "suppress"}])
+    for words in ((), ("--format", "json")):
+        run(["--config", str(desk.config), "release", "compare", "extract", *words], Invocation())
+        assert compare_module.LABEL in capsys.readouterr().out

@@ -1,10 +1,12 @@
 """A table is grouped in pieces, and whole groups travel between them."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks._donors import donors
+from remedies._numbers import decimals
 from remedies.microaggregation import information_loss, microaggregate
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._stages import Scheme, again, depth_of, first, means, replaced, travel
@@ -81,6 +83,36 @@ def test_centroids_fit_the_type_of_their_column() -> None:
     assert out[:, 1].tolist() == [float(np.float32(0.2))] * 2 + [float(np.float32(0.7))] * 2
     assert out[:, 2].tolist() == [0, 0, 0.1, 0.1]
     assert not np.signbit(out).any()
+
+
+def test_centroids_have_no_more_decimals_than_their_column() -> None:
+    """Prices in cents give means in cents, whichever way rows pass by; equal values stay."""
+    values = np.array([[1, 0.1], [2, 0.25], [2, 0.25], [3, 0.7]])
+    out = replaced(values, np.array([0, 0, 0, 1]), ["f8", "f4"], [0, 2])
+    assert out[:, 0].tolist() == [2, 2, 2, 3]
+    assert out[:, 1].tolist() == [float(np.float32(0.2))] * 3 + [float(np.float32(0.7))]
+    assert replaced(values, np.array([0, 0, 0, 1]), ["f8", "f4"], [None, None])[0, 0] == 5 / 3
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        ([], 0),
+        ([1.0, -2.0, 1e300], 0),
+        ([0.1, 0.29, -7.25], 2),
+        ([1e-15], 15),
+        ([1 / 3], None),
+        ([0.1 + 0.2], None),
+        ([12345678.125, 0.5], 3),
+        ([1e308, 0.25], 2),
+        ([1e308, 1 / 3], None),
+    ],
+)
+def test_the_decimals_of_a_column_are_those_it_is_written_in(values: list[float], places: int | None) -> None:
+    """As few as give back every value; of a value that was computed there are too many."""
+    assert decimals(np.array(values)) == places
+    assert decimals(np.array([*[0.0] * 2_000, *values])) == places  # beyond the first ones too
+    assert decimals(np.array([0.1, 0.25], dtype=np.float32)) == 2
 
 
 def test_a_tree_is_as_deep_as_its_cells_need() -> None:
