@@ -330,7 +330,8 @@ ASKED = (
 def shape(said: Any) -> Any:
     """Give what can be seen of an answer without its numbers."""
     if isinstance(said, dict):
-        return {name: shape(value) if name != "value" else "a number" for name, value in said.items()}
+        noisy = {"value", "count"}
+        return {name: "a number" if name in noisy else shape(value) for name, value in said.items()}
     return [shape(one) for one in said] if isinstance(said, list) else said
 
 
