@@ -62,14 +62,13 @@ def claim_request(address: Address, request_id: str, *, patience: timedelta) -> 
     Raises:
         StoreUnavailable: the lock cannot be made.
     """
-    if address.file is not None:
-        store = address.file.resolve()  # two names of one store have one lock
-        file = store.with_name(f"{store.name}.request-{blake2b(request_id.encode(), digest_size=16).hexdigest()}")
-        return _within(patience, lambda: _lock_file(file))
     engine = leader_engine(address)
-    assert engine is not None  # noqa: S101 - it is None for SQLite only
-    with in_our_words(address.name):
-        return _lock_session(engine, request_id, patience)
+    if engine is not None:
+        with in_our_words(address.name):
+            return _lock_session(engine, request_id, patience)
+    store = Path(str(address.file)).resolve()  # two names of one store have one lock
+    file = store.with_name(f"{store.name}.request-{blake2b(request_id.encode(), digest_size=16).hexdigest()}")
+    return _within(patience, lambda: _lock_file(file))
 
 
 def _within(patience: timedelta, attempt: Callable[[], RequestClaim | None]) -> RequestClaim | None:
