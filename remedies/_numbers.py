@@ -26,6 +26,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Cast: TypeAlias = Callable[[Floats], Floats]
 Back: TypeAlias = "Callable[[Floats, Mask], pa.Array]"
 
+OF_WHOLE_FLOATS: Final = 3
+"""Floats that are all whole do not say in how many decimals their means are wanted: so many."""
 MOST_DECIMALS: Final = 15
 """A column of floats with more decimals than so many is taken for one that was never rounded."""
 _FEW: Final = 1_000
@@ -78,8 +80,12 @@ def decimals(values: npt.NDArray[np.floating[Any]], *, least: int = 0) -> int | 
 
 
 def rounded(values: Floats, places: int | None) -> Floats:
-    """Round to so many decimals, half to even; None leaves values as they are."""
-    return values if places is None else np.round(values, places)
+    """Round to so many decimals, half to even, and to `OF_WHOLE_FLOATS` for 0; None leaves values as they are."""
+    if places is None:
+        return values
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.round(values, places or OF_WHOLE_FLOATS)
+    return np.where(np.isfinite(found), found, values)  # what is too large to be rounded is whole
 
 
 def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
