@@ -26,7 +26,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Cast: TypeAlias = Callable[[Floats], Floats]
 Back: TypeAlias = "Callable[[Floats, Mask], pa.Array]"
 
-OF_WHOLE_FLOATS: Final = 3
+OF_WHOLE_FLOATS: Final = 6
 """Floats that are all whole do not say in how many decimals their means are wanted: so many."""
 MOST_DECIMALS: Final = 15
 """A column of floats with more decimals than so many is taken for one that was never rounded."""

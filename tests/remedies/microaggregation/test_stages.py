@@ -89,7 +89,7 @@ def test_centroids_have_no_more_decimals_than_their_column() -> None:
     """Prices in cents give means in cents, whichever way rows pass by; equal values stay."""
     values = np.array([[1, 0.1], [2, 0.25], [2, 0.25], [3, 0.7]])
     out = replaced(values, np.array([0, 0, 0, 1]), ["f8", "f4"], [0, 2])
-    assert out[:, 0].tolist() == [1.667, 1.667, 1.667, 3]  # whole floats do not say how many they have
+    assert out[:, 0].tolist() == [1.666667, 1.666667, 1.666667, 3]  # whole floats do not say how many they have
     assert out[:, 1].tolist() == [float(np.float32(0.2))] * 3 + [float(np.float32(0.7))]
     assert replaced(values, np.array([0, 0, 0, 1]), ["f8", "f4"], [None, None])[0, 0] == pytest.approx(5 / 3, rel=1e-15)
 
