@@ -513,3 +513,15 @@ def test_the_clock_of_the_test_is_the_one_of_the_product(terminal: Terminal) -> 
     """What is said to be now is the moment at which the terminal's clock stands."""
     with terminal.at(datetime(2026, 12, 1, tzinfo=UTC)):
         assert terminal.json("downtime")["as_of"] == "2026-12-01T00:00:00+00:00"
+
+
+def test_an_estimate_is_in_the_currency_of_the_configuration(terminal: Terminal) -> None:
+    """Without --currency the configuration's is used; without a configuration, or with a wrong one, yen."""
+    terminal.configure(**{"currency: JPY": "currency: EUR"})
+    assert terminal.json("downtime", "estimate", "--tables", "10")["currency"] == "EUR"
+    assert terminal.json("downtime", "estimate", "--tables", "10", "--currency", "usd")["currency"] == "USD"
+    terminal.configure(**{"currency: JPY": "currencies: EUR"})
+    said = terminal("downtime", "estimate", "--tables", "10")
+    assert (said.code, "amounts are in JPY; see --currency" in said.err) == (0, True)
+    (terminal.folder / "tablewatch.yaml").unlink()
+    assert terminal.json("downtime", "estimate", "--tables", "10")["currency"] == "JPY"

@@ -9,6 +9,7 @@ import pytest
 
 from monitor.cli import run
 from monitor.frame.output import Invocation
+from tests.monitor.commands.terminal import Terminal
 
 PEOPLE = (
     "sex,born,zip,ill\nf,1980,100,flu\nf,1980,100,cold\nm,1980,100,flu\nm,1981,101,\nm,1981,101,flu\nF ,1980,100,flu\n"
@@ -345,3 +346,27 @@ def test_a_release_is_remembered_and_compared(here: Path, capsys: pytest.Capture
     assert "spring" in out
     code, out, _ = _risk("remember", "voters", "--as", "spring", "--format", "json", capsys=capsys)
     assert (code, "is not configured" in out) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words", "message", "hint"),
+    [
+        ("empty.csv", "", (), "'empty.csv' is empty", "a line with the names of the columns"),
+        ("x.pdf", "%PDF", (), "'x.pdf': a .pdf file cannot be read as a table", "write the table as .csv"),
+        (
+            "p.csv",
+            "age,sex\n1,m\n",
+            ("--sensitive", "sx"),
+            "column 'sx' not found; did you mean 'sex'?",
+            "risk suggest p.csv",
+        ),
+    ],
+)
+def test_what_is_no_table_says_what_is_wrong_and_what_to_do(
+    terminal: Terminal, name: str, content: str, words: tuple[str, ...], message: str, hint: str
+) -> None:
+    """An empty file, a file of another kind and a missing column are wrong usage, each with what to do."""
+    (terminal.folder / name).write_text(content, encoding="utf-8")
+    (error,) = terminal.refused("risk", name, "--quasi-identifiers", "age", *words)
+    assert message in error["message"]
+    assert hint in error["hint"]

@@ -115,3 +115,15 @@ def test_the_ages_of_adult_stand_beside_their_intervals(reference_data: Path) ->
         found = _told(hierarchy_faults(read_hierarchy(file)))
         expected = [(FaultKind.MISPLACED, level, count) for level, count in ((1, 20), (2, 10), (3, 5))]
         assert found == (expected if file.stem.endswith("_age") else [])
+
+
+def test_values_of_a_file_are_named_and_those_of_a_table_are_not() -> None:
+    """A warning names the level, the labels of the file and what to do; of a table's values it says only how many."""
+    rows = _rows("a;x b;x c;y")
+    (named,) = row_faults(rows, written=True)
+    (counted,) = row_faults(rows)
+    assert named.message.startswith("the last level, 1, has 2 labels ('x', 'y'); without a common one")
+    assert "add a level that is '*' on every line" in named.message
+    assert "'x'" not in counted.message
+    missing = [one for one in row_faults(rows, ["secret"], written=True) if one.kind is FaultKind.MISSING_VALUE]
+    assert ["secret" in one.message for one in missing] == [False]
