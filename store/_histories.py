@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from incidents import BrokenHistory, Change, Event, Incident
+from incidents import BrokenHistory, Change, Event, Incident, to_us
 from incidents.events import apply, decode, encode
 from store._json import from_text, to_text
 from store._notices import Changed
 from store._outbox import to_hear_of
+
+
+def checksum_of(*cells: object) -> str:
+    """Return the checksum of an event's columns: number of the incident, number, microseconds, actor, kind, body."""
+    return sha256("\0".join(map(str, cells)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class History(NamedTuple):
@@ -35,7 +41,8 @@ def fold(incident: Incident | None, incident_id: int, history: History, *, first
     """
     rows, news = [], []
     for number, change in enumerate(history.changes, start=first_number):
-        body = from_text(to_text(encode(change)))
+        text = to_text(encode(change))
+        body = from_text(text)
         heard_of = to_hear_of(incident, change)
         incident = apply(incident, Event(incident_id, history.recorded_at, history.actor, decode(body)))
         news += [] if heard_of is None else [heard_of]
@@ -47,6 +54,9 @@ def fold(incident: Incident | None, incident_id: int, history: History, *, first
                 "actor": history.actor,
                 "kind": change.kind,
                 "body": body,
+                "checksum": checksum_of(
+                    incident_id, number, to_us(history.recorded_at), history.actor, change.kind, text
+                ),
             }
         )
     if incident is None:

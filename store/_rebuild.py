@@ -9,11 +9,12 @@ from typing import Any, Final
 from pydantic import ValidationError
 from sqlalchemy import Connection, Row, Text, select, type_coerce
 
-from incidents import BrokenHistory, Event, Incident
+from incidents import BrokenHistory, Event, Incident, to_us
 from incidents.events import decode, replay
 from store import _incidents
 from store._errors import StoreCorrupt
 from store._given import any_of
+from store._histories import checksum_of
 from store._json import from_text
 from store._rows import IncidentEventRow, IncidentRow
 
@@ -63,7 +64,15 @@ def _histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Row
     wanted = any_of(connection, ids, "incident_number")
     body = type_coerce(_V.c.body, Text).label("body")  # read later, one by one: a broken one must not hide the others
     rows = connection.execute(
-        select(_V.c.incident_id, _V.c.number, _V.c.recorded_at.label("recorded_at"), _V.c.actor, body)
+        select(
+            _V.c.incident_id,
+            _V.c.number,
+            _V.c.recorded_at.label("recorded_at"),
+            _V.c.actor,
+            _V.c.kind,
+            body,
+            _V.c.checksum,
+        )
         .where(_V.c.incident_id.in_(wanted))
         .order_by(_V.c.incident_id, _V.c.number)
     )
@@ -81,4 +90,12 @@ def _problem(stored: Incident | None, rows: Sequence[Row[*tuple[Any, ...]]]) -> 
         return str(error)
     except (ValidationError, StoreCorrupt):
         return "an event cannot be read"
-    return None if told == stored else "it is not what its events amount to"
+    if told != stored:
+        return "it is not what its events amount to"
+    changed = [row.number for row in rows if _differs(row)]
+    return f"its event {changed[0]} is not what was written: it does not fit its checksum" if changed else None
+
+
+def _differs(row: Row[*tuple[Any, ...]]) -> bool:
+    cells = (row.incident_id, row.number, to_us(row.recorded_at), row.actor, row.kind, row.body)
+    return bool(row.checksum != checksum_of(*cells))

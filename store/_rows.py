@@ -156,7 +156,8 @@ class IncidentEventRow(Row, table=True):
     """One change of an incident. Append-only: triggers refuse to change it, or to remove it before its incident.
 
     The foreign key is looked at when the transaction ends, so that retention can remove an incident first and its
-    events then.
+    events then. `checksum` is of all other columns but `id`; every event has one, the column allows NULL only because
+    it was added later.
     """
 
     __tablename__ = "incident_event"
@@ -172,6 +173,7 @@ class IncidentEventRow(Row, table=True):
     actor: str = line()
     kind: str = line()
     body: Mapping[str, Any] = json()
+    checksum: str | None = line(optional=True)
 
 
 class GapRow(Row, table=True):

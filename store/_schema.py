@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect, text
 
 from store._errors import StoreError, StoreForeign, StoreNewer
 
-HEAD: Final = "0006"
+HEAD: Final = "0007"
 REVISION_TABLE: Final = "store_revision"
 OUR_TABLES: Final = frozenset(
     {

@@ -14,6 +14,8 @@ from store._schema import HEAD, REVISION_TABLE
 from tests.store.made import AT, HOUR, opened
 from tests.store.older import make_first_revision
 
+ADDED = {("incident_event", "checksum")}
+"""Columns that later revisions add to tables of the first one."""
 FIRST_TABLES = ("project", "run", "measurement", "check_state", "incident", "episode", "incident_event", "gap")
 
 
@@ -24,7 +26,11 @@ def _hashes(url: str) -> Mapping[str, tuple[int, str]]:
         with engine.begin() as connection:
             found = {}
             for table in FIRST_TABLES:
-                rows = sorted(map(repr, map(tuple, connection.execute(text(f"SELECT * FROM {table}")))))
+                cells = (
+                    [cell for name, cell in row.items() if (table, name) not in ADDED]
+                    for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()
+                )
+                rows = sorted(map(repr, map(tuple, cells)))
                 found[table] = (len(rows), hashlib.sha256("\n".join(rows).encode()).hexdigest())
             return found
     finally:
