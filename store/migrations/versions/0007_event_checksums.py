@@ -18,8 +18,8 @@ def upgrade() -> None:
     op.add_column("incident_event", sa.Column("checksum", sa.Text(), nullable=True))
     bind = op.get_bind()
     if bind.dialect.name == "sqlite":
-        guard = "type = 'trigger' AND name = 'incident_event_no_update'"
-        text = bind.exec_driver_sql(f"SELECT sql FROM sqlite_schema WHERE {guard}").scalar()  # noqa: S608 - our own constant
+        guard = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = 'incident_event_no_update'"
+        text = bind.exec_driver_sql(guard).scalar()
         bind.exec_driver_sql("DROP TRIGGER incident_event_no_update")
         _fill(bind)
         bind.exec_driver_sql(str(text))
