@@ -198,9 +198,13 @@ def test_the_doctor_looks_at_the_ledger(terminal: Terminal) -> None:
 
 def test_without_budgets_nothing_is_said_of_them(terminal: Terminal) -> None:
     """Who has no budget hears of none: neither from the doctor, nor with a backup."""
-    assert "budgets" not in terminal("doctor").out
+
+    def doctor() -> str:
+        return terminal("doctor").out.replace(terminal.folder.name, "")  # the folder is named after this test
+
+    assert "budgets" not in doctor()
     terminal("check")
-    assert "budgets" not in terminal("doctor").out
+    assert "budgets" not in doctor()
     said = terminal("backup", "copy.db")
     assert (said.code, said.err) == (0, "")
     said = terminal("restore", "copy.db")

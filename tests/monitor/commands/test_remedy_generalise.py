@@ -430,7 +430,7 @@ def test_a_link_to_nothing_is_not_replaced(here: Path, capsys: pytest.CaptureFix
     (here / "safe.csv").symlink_to(here / "elsewhere.csv")
     for force in ((), ("--force",)):
         code, (error,) = _problems("people.csv", "safe.csv", *COMMON, *force, capsys=capsys)
-        assert (code, error["message"]) == (2, "'safe.csv' is a link to a file that does not exist")
+        assert (code, error["message"]) == (2, "'safe.csv' is a symbolic link, not a file that can be replaced")
     assert (here / "safe.csv").is_symlink()
 
 

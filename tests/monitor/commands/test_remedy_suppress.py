@@ -183,7 +183,7 @@ def test_a_file_that_is_read_is_never_replaced(
     (here / "tablewatch.yaml").write_text(CONFIG.format(source="files: people.csv"), encoding="utf-8")
     before = (here / "people.csv").read_bytes()
     code, message = _problem(words[0], given, "people.csv", *words[1:], "--force", capsys=capsys)
-    assert (code, message) == (2, "'people.csv' is a file that is read")
+    assert (code, message) == (2, "'people.csv' is a file that is read by source 'lake'")
     assert (here / "people.csv").read_bytes() == before
 
 
