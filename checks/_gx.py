@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from time import monotonic
 from typing import Any, Final, Literal, Self
 
 import ibis.expr.operations as ops
@@ -94,20 +95,34 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
     return _ask(request, frame, deadline)
 
 
-def validate(declared: Sequence[Declared]) -> Sequence[str | None]:
+def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -> Sequence[str | None]:
     """Say, for each expectation, what is wrong with it before any table is read; None where nothing is.
 
-    Wrong are: an unknown name, arguments that do not fit it, no implementation for its route.
+    Wrong are: an unknown name, arguments that do not fit it, no implementation for its route. `within`: the most time
+    for all of them, beside the start of the worker; by default a minute for each.
 
     Raises:
         ChildProcessError, TimeoutError: Great Expectations could not be asked.
     """
-    return [_problem_of(one) for one in declared]
+    if within is None:
+        return [_problem_of(one, _VALIDATE_WITHIN) for one in declared]
+    answers: list[str | None] = []
+    for one in declared:
+        began = monotonic()
+        answers.append(_problem_of(one, within))
+        if answers[1:]:  # the first call starts the worker
+            within -= timedelta(seconds=monotonic() - began)
+        if within <= timedelta():
+            raise TimeoutError("it takes too long for so many")
+    return answers
 
 
-def _problem_of(one: Declared) -> str | None:
-    kwargs = runnable(one.kwargs)
-    answer = _WORKER.call(_problem, one.expectation, kwargs, one.route, deadline=_VALIDATE_WITHIN)
+def _problem_of(one: Declared, within: timedelta) -> str | None:
+    try:
+        kwargs = runnable(one.kwargs)
+    except Misconfigured as error:
+        return str(error)
+    answer = _WORKER.call(_problem, one.expectation, kwargs, one.route, deadline=within)
     if isinstance(answer, Raised):
         return f"Great Expectations could not make {one.expectation} ({answer.classes[0]})"
     return None if answer is None else str(answer)

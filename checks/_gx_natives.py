@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor, isfinite
+from string import Formatter
 from typing import Any, Final
 
 from checks._gx_arguments import QUERY_ARGUMENT
@@ -22,6 +23,8 @@ _TYPES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Great Expectations' names of types, whatever the backend, and what a `schema` check calls them."""
 
+_BATCH: Final = ("batch", "", None)
+"""How the name of the table stands in a query: without width and conversion."""
 _AGGREGATES: Final = {
     "expect_column_max_to_be_between": "max",
     "expect_column_mean_to_be_between": "mean",
@@ -177,9 +180,12 @@ def _sql(kwargs: Mapping[str, Any], table: str) -> Native | None:
         return None
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
     try:
-        text = query.format(batch=quoted)
-    except (AttributeError, IndexError, KeyError, ValueError):
+        pieces = [*Formatter().parse(query)]
+    except ValueError:
         return None
+    if not {(name, spec, conversion) for _, name, spec, conversion in pieces} <= {_BATCH, (None, None, None)}:
+        return None  # another name, or a width: `{batch:>999999999}` would be a gigabyte
+    text = "".join(piece + (quoted if name is not None else "") for piece, name, _, _ in pieces)
     return Native({"type": "sql", "query": text})
 
 

@@ -7,6 +7,7 @@ long as nobody changed them, reading it gives the same checks again.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -25,6 +26,10 @@ _MARK: Final = "tablewatch"
 _TO_GX: Final = {Severity.INFO: "info", Severity.WARNING: "warning"}
 """The others become `critical`, which is Great Expectations' default; read back, it says nothing."""
 _FROM_GX: Final = {"info": "info", "warning": "warning"}
+MOST_EXPECTATIONS: Final = 5_000
+"""More than a table has columns; a suite of more is no work of a person."""
+_MOST_LEVELS: Final = 50
+_MOST_VALUES: Final = 100_000
 _RUN_OPTIONS: Final = frozenset(
     {"auto", "batch_id", "catch_exceptions", "include_config", "meta", "profiler_config", "result_format"}
 )
@@ -137,8 +142,12 @@ def to_checks(suite: object, *, table: str) -> Imported:
         raise NotASuiteError(
             "expected a suite as Great Expectations saves it: a JSON object with 'expectations', a list"
         )
+    if len(expectations) > MOST_EXPECTATIONS:
+        seen = f"{len(expectations):,} expectations"
+        raise NotASuiteError(f"expected at most {MOST_EXPECTATIONS:,} expectations, seen {seen}; split the suite")
+    _check_size(expectations)
     imported = Imported()
-    own, others = _split(expectations)
+    own, others = _split(list(_well_formed(expectations, imported)))
     for check in own:
         _keep(imported, check, name=str(check["type"]))
     for one in others:
@@ -147,15 +156,51 @@ def to_checks(suite: object, *, table: str) -> Imported:
     return imported
 
 
+def _check_size(value: Any) -> None:
+    """Check that values are no deeper nested, and no more, than the functions that follow them can go.
+
+    Raises:
+        NotASuiteError: they are.
+    """
+    level, number = [value], 0
+    for _ in range(_MOST_LEVELS):
+        inner = [one for outer in level for one in (outer.values() if isinstance(outer, Mapping) else outer)]
+        number += len(inner)
+        level = [one for one in inner if isinstance(one, Mapping | list)]
+        if number > _MOST_VALUES:
+            raise NotASuiteError(f"expected at most {_MOST_VALUES:,} values in all expectations; split the suite")
+    if level:
+        raise NotASuiteError(f"expected values nested at most {_MOST_LEVELS} levels deep")
+
+
+def _well_formed(expectations: Sequence[Mapping[str, Any]], imported: Imported) -> Iterator[Mapping[str, Any]]:
+    """Yield the expectations with a name and arguments; what else stands there is noted, and other metadata dropped."""
+    for one in expectations:
+        kind = one.get("type") or one.get("expectation_type")
+        if not isinstance(kind, str):
+            imported.left_out.append(Note("an expectation", "expected 'type', the name of an expectation, as text"))
+        elif not isinstance(one.get("kwargs") or {}, Mapping):
+            imported.left_out.append(Note(kind, "expected 'kwargs', its arguments, as an object"))
+        else:
+            meta = one.get("meta")
+            yield one if isinstance(meta, Mapping) else {**one, "meta": None}
+
+
+def _is_own(mark: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
+    """Check whether an expectation was written here and has the arguments with which it was written."""
+    if mark.get("arguments") != _digest(str(one.get("type")), one.get("kwargs") or {}):
+        return False
+    check = mark.get("check")
+    return isinstance(check, Mapping) and isinstance(check.get("type"), str) and isinstance(mark.get("of"), int)
+
+
 def _split(expectations: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Mapping[str, Any]]]:
     """Give the checks that all their expectations still speak for, and the expectations of no such check."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     others = []
     for one in expectations:
         mark = (one.get("meta") or {}).get(_MARK)
-        if isinstance(mark, Mapping) and mark.get("arguments") == _digest(
-            str(one.get("type")), one.get("kwargs") or {}
-        ):
+        if isinstance(mark, Mapping) and _is_own(mark, one):
             parts.setdefault(json.dumps(mark["check"], sort_keys=True), []).append(one)
         else:
             others.append(one)
@@ -174,7 +219,10 @@ def _translate(imported: Imported, one: Mapping[str, Any], table: str) -> None:
     kwargs = {name: value for name, value in given.items() if value is not None and name not in _RUN_OPTIONS}
     if kwargs.get("mostly") == 1:
         del kwargs["mostly"]
-    native = native_of(kind, kwargs, table=table)
+    try:
+        native = native_of(kind, kwargs, table=table)
+    except (TypeError, ValueError, ArithmeticError):  # arguments of another kind than the expectation takes
+        native = None
     check = {"type": "expectation", "expectation": kind, "kwargs": kwargs} if native is None else dict(native.check)
     if _keep(imported, {**check, **_attributes(one)}, name=kind) and native is not None and native.remark:
         imported.remarks.append(Note(kind, native.remark))
@@ -223,19 +271,18 @@ def _merged(checks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give an id to each check whose type alone would not tell it apart."""
-    types = [check["type"] for check in checks if "id" not in check]
+    types = Counter(check["type"] for check in checks if "id" not in check)
+    numbers: Counter[str] = Counter()
     taken = {check["id"] for check in checks if "id" in check}
     named = []
     for check in checks:
-        if "id" in check or (types.count(check["type"]) == 1 and check["type"].replace("_", "-") not in taken):
+        if "id" in check or (types[check["type"]] == 1 and check["type"].replace("_", "-") not in taken):
             named.append(check)
             continue
-        wanted = _slug(check)
-        free = next(
-            name
-            for name in (wanted, *(f"{wanted}-{number}" for number in range(2, len(checks) + 2)))
-            if name not in taken
-        )
+        free = wanted = _slug(check)
+        while free in taken:
+            numbers[wanted] += 1
+            free = f"{wanted}-{numbers[wanted] + 1}"
         taken.add(free)
         named.append({"id": free, **check})
     return named

@@ -15,6 +15,8 @@ import typer.core
 import typer.main
 
 from monitor.commands import command_files, load_command, sum_up_command
+from monitor.frame.bounds import check_bounds
+from monitor.frame.console import StdoutLost, discard_stdout, guard_streams
 from monitor.frame.crash import crash_hook
 from monitor.frame.discreet import be_discreet
 from monitor.frame.output import Format, Invocation, remember_config, remember_format
@@ -63,7 +65,25 @@ def _with_shared_options(command: Any) -> Any:
     command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
     for parameter in command.params:
         parameter.show_envvar = False  # the twins follow one rule, said in the docs; listing them doubles every page
+        _bound(parameter)
     return command
+
+
+def _bound(parameter: Any) -> None:
+    """Let a parameter take nothing but values within `frame.bounds`; once, also where commands share it."""
+    process = parameter.process_value
+    if getattr(process, "is_bounded", False):
+        return
+    name = max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.name.upper()
+
+    def bounded(ctx: Any, value: Any) -> Any:
+        check_bounds(name, value if not isinstance(value, list | tuple) else list(value))
+        result = process(ctx, value)
+        check_bounds(name, result)
+        return result
+
+    bounded.is_bounded = True  # type: ignore[attr-defined]  # a mark of our own
+    parameter.process_value = bounded
 
 
 @cache
@@ -158,6 +178,10 @@ def run(arguments: Sequence[str], invocation: Invocation) -> int:
     """Run one command and give its exit code. An error that nobody expected is not caught."""
     try:
         code = _build_root().main(list(arguments), prog_name="tablewatch", standalone_mode=False, obj=invocation)
+    except StdoutLost as stop:
+        invocation.format = Format.HUMAN  # on standard error: the other stream is gone
+        invocation.show(stop.problems)
+        return int(stop.code)
     except Stop as stop:
         if stop.problems:
             invocation.show(stop.problems)
@@ -227,6 +251,16 @@ def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
 def main() -> None:
     """Run the command line; the entry point of `tablewatch`."""
     be_discreet()
+    guard_streams()
     invocation = Invocation()
     sys.excepthook = crash_hook(invocation)
-    sys.exit(run(sys.argv[1:], invocation))
+    code = run(sys.argv[1:], invocation)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+    except StdoutLost as stop:
+        invocation.format = Format.HUMAN
+        invocation.show(stop.problems)
+        code = int(stop.code)
+    sys.exit(code)

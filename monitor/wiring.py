@@ -230,9 +230,9 @@ def protected_files(invocation: Invocation) -> ProtectedFiles:
     path = invocation.config_path
     try:
         path = path or find(Path.cwd())
+        return ProtectedFiles(dict.fromkeys(files_of(path), _CONFIGURATION), _patterns_of(path))
     except ConfigError:
         return ProtectedFiles(patterns=_patterns_of(Path()))
-    return ProtectedFiles(dict.fromkeys(files_of(path), _CONFIGURATION), _patterns_of(path))
 
 
 def _patterns_of(path: Path) -> dict[str, str]:

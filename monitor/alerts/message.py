@@ -20,6 +20,7 @@ from incidents import Incident
 from monitor.alerts.group import Item, Parcel
 from monitor.alerts.suppress import Circumstances
 from monitor.alerts.wording import check_of, facts, headline, is_over, title_of
+from monitor.frame.plain_text import visible
 from monitor.pages.incident import Figures, episode_as_json, figures_of, incident_as_json
 from monitor.reports.filters import texts
 from monitor.voice import BabelVoice
@@ -170,7 +171,7 @@ def _counts(items: Sequence[Item]) -> Mapping[str, Any]:
 
 
 def _cut(title: str) -> str:
-    line = " ".join(title.split())
+    line = visible(" ".join(title.split()), keep="\N{WORD JOINER}")  # the one that `plain` puts into mentions
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 

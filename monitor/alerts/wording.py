@@ -16,7 +16,7 @@ from checks import Kind, Message, Voice
 from incidents import Durations, Incident, State, to_us
 from monitor.alerts.decide import Reason
 from monitor.alerts.group import Item
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.pages.incident import Figures, is_downtime
 from monitor.reports.filters import say_title
 from monitor.reports.sentences import length, some

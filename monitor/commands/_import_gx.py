@@ -1,6 +1,9 @@
 """`tablewatch import gx`: the checks of a Great Expectations suite, in the words of the configuration."""
 
+import errno
 import json
+from datetime import timedelta
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from checks._gx_suite import Imported
 
 _LARGEST = 20_000_000
+_ASK_WITHIN = timedelta(seconds=8)
 
 
 def import_gx(
@@ -52,11 +56,19 @@ def import_gx(
 
 
 def _read(path: Path) -> Any:
+    from monitor.frame.given_file import read_text
+
     try:
-        if path.stat().st_size > _LARGEST:
-            raise Stop(ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path)))
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_float=parse_written)
+        return json.loads(
+            read_text(path, most=_LARGEST),
+            parse_constant=_finite,
+            parse_float=lambda text: parse_written(_finite(text)),
+        )
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise Stop(
+                ExitCode.USAGE, Problem("gx.too_large", "a suite of at most 20 MB is read", file=str(path))
+            ) from None
         problem = not_read("gx.not_read", path, error)
     except UnicodeDecodeError:
         problem = Problem("gx.not_read", f"{path} is not UTF-8 text")
@@ -64,7 +76,21 @@ def _read(path: Path) -> Any:
         problem = Problem(
             "gx.not_json", f"not JSON: {error.msg.lower()}", file=str(path), line=error.lineno, column=error.colno
         )
+    except (ValueError, RecursionError) as error:
+        why = "values are nested too deeply" if isinstance(error, RecursionError) else "it holds a number out of range"
+        problem = Problem("gx.not_json", f"not JSON that can be read: {why}", file=str(path))
     raise Stop(ExitCode.USAGE, problem)
+
+
+def _finite(text: str) -> str:
+    """Return a number of JSON as it is written.
+
+    Raises:
+        ValueError: it is not finite, such as NaN or 1e400.
+    """
+    if not isfinite(float(text)):
+        raise ValueError
+    return text
 
 
 def _say_unknown(table: str, invocation: Invocation) -> None:
@@ -92,7 +118,7 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
     from checks._gx_suite import Note
 
     try:
-        answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked])
+        answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN)
     except (ChildProcessError, TimeoutError) as error:
         invocation.note(f"note: Great Expectations could not be asked about the expectations: {error}")
         return
@@ -114,4 +140,6 @@ def _say_notes(imported: "Imported", invocation: Invocation) -> None:
 def _print_yaml(console: "Console", values: Any) -> None:
     import yaml
 
-    console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")
+    from monitor.frame.console import print_plain
+
+    print_plain(console, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))

@@ -167,6 +167,9 @@ def _zone(project: "Project", named: str | None) -> str:
 
 
 def _read(reader: "TicketReader", file: Path) -> "Tickets":
+    from monitor.frame.given_file import check_regular
+
+    check_regular(file)
     with file.open("rb") as raw:
         lines = sum(block.count(b"\n") for block in iter(lambda: raw.read(1 << 20), b""))
     with progress("reading rows", lines) as advance:

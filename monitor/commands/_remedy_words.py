@@ -135,7 +135,7 @@ def with_uniqueness(
     `out` is read once more, by DuckDB; what is found is also said to a person.
     """
     from monitor.disclosure.uniqueness import find_uniqueness
-    from monitor.frame.console import visible
+    from monitor.frame.plain_text import visible
     from monitor.treatment.given import columns_in
     from monitor.treatment.proved import Written
 

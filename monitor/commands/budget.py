@@ -36,11 +36,15 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
     """
     from monitor.private.ask import check_alone, check_columns
     from monitor.private.data_set import DataSet
+    from monitor.setup.deep import unclear_domains
     from sources import SourceError
 
     invocation: Invocation = ctx.obj
     with counter(invocation, by) as at:
         data_set = DataSet.of(at.project, table)
+        unclear = list(unclear_domains(at.project.loaded, ("budgets", table, "domain")))
+        if unclear:  # before it is fixed: what is spent by a wrong domain stays spent
+            raise Stop(ExitCode.USAGE, *unclear)
         try:
             check_alone(data_set, at.project)
             check_columns(data_set)

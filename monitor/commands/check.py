@@ -11,6 +11,8 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
 app = typer.Typer(rich_help_panel="Watch")
@@ -45,6 +47,11 @@ def check(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     selection = select(selector or [], project.config)
+    unchecked = [name for name, names in selection.tables.items() if not names]
+    if len(unchecked) == len(selection):
+        raise Stop(ExitCode.NOTHING_SELECTED, _no_checks(unchecked))
+    if unchecked and selector:
+        invocation.note(f"note: nothing was checked in {', '.join(unchecked)}: no checks are configured there")
     store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, progress("checking", len(selection)) as advance:
         report = look(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
@@ -64,3 +71,9 @@ def check(
     if show_rows and (invocation.as_json or not out().is_terminal):
         invocation.note("--show-rows shows keys on a terminal only, and this output is none: they were left out")
     raise Stop(ExitCode(report.exit_code))
+
+
+def _no_checks(tables: "Sequence[str]") -> Problem:
+    where = f"table '{tables[0]}' has no checks" if len(tables) == 1 else f"none of {len(tables)} tables has a check"
+    hint = "add some under 'checks' of a table, such as {type: not_null, columns: [id]}"
+    return Problem("check.no_checks", f"{where}, so nothing was checked", hint=hint)

@@ -28,7 +28,7 @@ def check(ctx: typer.Context) -> None:
 
     Example: tablewatch config check -c tablewatch.yaml
     """
-    from monitor.setup.deep import NOT_CHECKED, deep_problems
+    from monitor.setup.deep import NOT_CHECKED, deep_problems, unchecked_tables
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -36,7 +36,8 @@ def check(ctx: typer.Context) -> None:
     if problems:
         unsure = all(problem.code == NOT_CHECKED for problem in problems)
         raise Stop(ExitCode.NOT_EVALUATED if unsure else ExitCode.USAGE, *problems)
-    for note in loaded.notes:
+    notes = [*loaded.notes, *unchecked_tables(loaded.config)]
+    for note in notes:
         invocation.note(f"note: {_say(note)}")
     result = {
         "schema": "tablewatch.config-check/1",
@@ -46,7 +47,7 @@ def check(ctx: typer.Context) -> None:
         "digest": loaded.digest,
         "tables": len(loaded.config.tables),
         "checks": sum(len(table.checks) for table in loaded.config.tables),
-        "notes": [note.as_json() for note in loaded.notes],
+        "notes": [note.as_json() for note in notes],
     }
     invocation.emit(result, lambda console: console.print(_summary(result)))
 
@@ -149,4 +150,6 @@ def _lay_over(whole: Any, masked: Any) -> Any:
 def _print_yaml(console: "Console", values: Any) -> None:
     import yaml
 
-    console.print(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110), end="")
+    from monitor.frame.console import print_plain
+
+    print_plain(console, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))

@@ -1,6 +1,5 @@
 """`tablewatch export`: hand what is known to other tools."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -9,6 +8,7 @@ import typer
 
 from monitor.commands._pages import Force
 from monitor.frame.output import Invocation
+from monitor.frame.plain_text import json_text
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
@@ -113,6 +113,6 @@ def _write(
     for path in paths.values():
         check_target(path, protected=protected, force=force, make_folder=True)
     for name, path in paths.items():
-        text = json.dumps(suites[name], ensure_ascii=False, indent=2) + "\n"
+        text = json_text(suites[name]) + "\n"
         write_text(path, text, protected=protected, force=force)
     return list(paths.values())

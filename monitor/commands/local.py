@@ -231,9 +231,10 @@ def _text(place: str) -> str:
         Stop: it cannot be read.
     """
     from monitor.commands._words import not_read
+    from monitor.frame.given_file import read_text
 
     try:
-        return sys.stdin.read() if place == _STDIN else Path(place).read_text(encoding="utf-8")
+        return sys.stdin.read() if place == _STDIN else read_text(Path(place))
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("local.not_read", Path(place), error)) from None
     except UnicodeDecodeError:

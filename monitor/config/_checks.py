@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from checks import Check, did_you_mean
+from checks import Check
 from checks._catalog import load_catalog
-from monitor.config._messages import problem_at, suggest, word_errors
+from monitor.config._messages import nearest, problem_at, suggest, word_errors
 from monitor.config._yaml import Node, plain_data
 from monitor.frame.problem import Problem
 
@@ -79,7 +79,7 @@ def _build(node: Node) -> Check | list[Problem]:
             code, message = "config.value", "a check is a mapping with a 'type'"
         return [problem_at(node.place, code, message, suggest("", catalogue, show=40))]
     if not isinstance(kind.value, str) or kind.value not in catalogue:
-        meant = did_you_mean(str(kind.value), catalogue).removeprefix("; ")
+        meant = nearest(str(kind.value), catalogue).removeprefix("; ")
         hint = f"{meant} known: {', '.join(catalogue)}".lstrip()
         return [problem_at(kind.place, "config.unknown_check", f"unknown check type '{kind.value}'", hint)]
     model: Any = catalogue[kind.value]

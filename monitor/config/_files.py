@@ -4,6 +4,7 @@ A folder is read with everything below it (`*.yaml`, `*.yml`, in the order of th
 left out). Mappings merge, lists append, and a scalar that two files give is an error that names both.
 """
 
+import errno
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -14,11 +15,13 @@ from pathlib import Path
 from monitor.config._errors import ConfigError
 from monitor.config._substitute import Substitution
 from monitor.config._yaml import MAX_BYTES, Node, Unreadable, read_yaml
+from monitor.frame.given_file import read_bytes
 from monitor.frame.problem import Problem
 
 NAMES = ("tablewatch.yaml", "tablewatch.yml")
 FOLDER = "tablewatch"
 _TOP_LEVEL = re.compile(r"^(?=[^\s#])", re.MULTILINE)
+_MOST_FOLDERS = 2_000
 _SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -43,12 +46,12 @@ def find(folder: Path) -> Path:
 
 def files_of(path: Path) -> Sequence[Path]:
     """Give the files that a configuration is read from, in order: those of a folder, or the file itself."""
-    return sorted(_yaml_files(path)) if path.is_dir() else [path]
+    return sorted(_yaml_files(path)) if _is_folder(path) else [path]
 
 
 def patterns_of(path: Path) -> Sequence[str]:
     """Return absolute globs of what is read as a part of a configuration, or would make it ambiguous."""
-    folders = [] if not path.is_dir() or path == Path() else [os.path.realpath(path)]
+    folders = [] if not _is_folder(path) or path == Path() else [os.path.realpath(path)]
     beside = dict.fromkeys(os.path.realpath(one) for one in (path.parent, Path()))
     names = [f"{escape(folder)}{os.sep}{name}" for folder in beside for name in NAMES]
     return names + [f"{escape(folder)}{os.sep}**{os.sep}*{end}" for folder in folders for end in sorted(_SUFFIXES)]
@@ -139,8 +142,25 @@ class Files:
         return replace(problem, excerpt=lines[problem.line - 1].rstrip("\r") if inside else None)
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # such as a name that is too long
+        return False
+
+
 def _yaml_files(folder: Path) -> Iterator[Path]:
-    for where, folders, names in os.walk(folder):
+    """Yield the files of a folder, in any order.
+
+    Raises:
+        ConfigError: it has so many folders that it is none of a configuration, such as `/`.
+    """
+    for number, (where, folders, names) in enumerate(os.walk(folder)):
+        if number >= _MOST_FOLDERS:
+            message = f"{folder} has more than {_MOST_FOLDERS:,} folders, so it is no folder of a configuration"
+            raise ConfigError(
+                [Problem("config.too_large", message, str(folder), hint="name a file, or a folder of its own")]
+            )
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             if Path(name).suffix in _SUFFIXES and not name.startswith("."):
@@ -154,20 +174,16 @@ def _text_of(path: Path) -> str:
         Unreadable: missing, too large, or not UTF-8.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_bytes(path, most=MAX_BYTES, pipes=False)
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        problem = Problem(
-            "config.not_found" if missing else "config.unreadable",
-            f"{path} does not exist" if missing else f"{path} cannot be read ({type(error).__name__})",
-            str(path),
-            hint="write one with 'tablewatch init'" if missing else None,
-        )
-        raise Unreadable(problem) from None
-    if len(content) > MAX_BYTES:
-        hint = "make it a folder of several files, or generate fewer tables"
-        raise Unreadable(Problem("config.too_large", f"{path} is larger than 1 MB", str(path), hint=hint))
+        if error.errno == errno.EFBIG:
+            hint = "make it a folder of several files, or generate fewer tables"
+            raise Unreadable(Problem("config.too_large", f"{path} is larger than 1 MB", str(path), hint=hint)) from None
+        if isinstance(error, FileNotFoundError):
+            hint = "write one with 'tablewatch init'"
+            raise Unreadable(Problem("config.not_found", f"{path} does not exist", str(path), hint=hint)) from None
+        why = (error.strerror or type(error).__name__).lower()
+        raise Unreadable(Problem("config.unreadable", f"{path} cannot be read ({why})", str(path))) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

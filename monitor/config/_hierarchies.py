@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from checks import did_you_mean
 from monitor.config._checks import child, entries, items, text
-from monitor.config._messages import problem_at, suggest, word_errors
+from monitor.config._messages import nearest, problem_at, suggest, word_errors
 from monitor.config._yaml import Node, plain_data
 from monitor.frame.problem import Problem
 
@@ -84,7 +83,7 @@ def _build(node: Node) -> HierarchySpec | list[Problem]:
         code = "config.missing_key" if is_mapping else "config.value"
         return [problem_at(node.place, code, message, f"known: {', '.join(SPECS)}")]
     if not isinstance(kind.value, str) or kind.value not in SPECS:
-        meant = did_you_mean(str(kind.value), SPECS).removeprefix("; ")
+        meant = nearest(str(kind.value), SPECS).removeprefix("; ")
         hint = f"{meant} known: {', '.join(SPECS)}".lstrip()
         return [problem_at(kind.place, "config.value", f"unknown type of hierarchy '{kind.value}'", hint)]
     model = SPECS[kind.value]

@@ -16,7 +16,7 @@ from monitor.config._checks import Workshop, build_checks, child, entries, items
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
-from monitor.config._messages import find_node, word_errors
+from monitor.config._messages import find_node, limited_suggestions, word_errors
 from monitor.config._model import Config
 from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
 from monitor.config._releases import (
@@ -81,6 +81,11 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> L
     Raises:
         ConfigError: it is missing or wrong; all problems at once, in the order of their places.
     """
+    with limited_suggestions():
+        return _load(path, environment)
+
+
+def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
     files, substitution = Files(), Substitution(os.environ if environment is None else environment)
     tree = files.read(Path(path), substitution)
     problems = [*files.problems, *substitution.problems]

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -52,6 +54,9 @@ _EXPECTED: Mapping[str, str] = {
     "less_than": "less than {lt}",
     "string_pattern_mismatch": "a text of the form {pattern}",
 }
+_MOST_COMPARED: Final = 50_000
+_LEFT: ContextVar[list[int] | None] = ContextVar("suggestions", default=None)
+"""How many names may still be compared, in the one item of a list."""
 _TAKES = ("a ", "an ", "at ", "one of ", "weekdays ", "exactly ")
 """How the messages of our own value types begin when they say what would be right."""
 
@@ -91,11 +96,34 @@ def problem_at(place: Place, code: str, message: str, hint: str | None = None) -
     return Problem(code, message, place.file, place.line, place.column, hint)
 
 
+@contextmanager
+def limited_suggestions() -> Iterator[None]:
+    """Compare at most so many names inside the block; problems beyond that have no suggestion.
+
+    Each unknown name is compared to every known one: a generated file with 30,000 mistakes would take minutes.
+    """
+    token = _LEFT.set([_MOST_COMPARED])
+    try:
+        yield
+    finally:
+        _LEFT.reset(token)
+
+
+def nearest(seen: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'email'?`, as `checks.did_you_mean`, or an empty text where too many were compared."""
+    names = list(known)
+    left = _LEFT.get()
+    if left is None:
+        return did_you_mean(seen, names)
+    left[0] -= len(names) * (1 + len(seen) // 20)
+    return did_you_mean(seen, names) if left[0] > 0 else ""
+
+
 def suggest(seen: str, known: Iterable[str], *, show: int = 12) -> str | None:
     """Give `did you mean 'email'?`, else the known names if they are at most `show`."""
     names = sorted(known)
     listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
-    return did_you_mean(seen, names).removeprefix("; ") or listed
+    return nearest(seen, names).removeprefix("; ") or listed
 
 
 def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:

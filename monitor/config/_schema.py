@@ -1,6 +1,5 @@
 """The JSON Schema of the configuration, generated from the models and the catalogue of checks, for editors."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from checks._catalog import load_catalog
 from monitor.config._model import Config
 from monitor.config._scalars import SchemaOfText
+from monitor.frame.plain_text import json_text
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SUBSTITUTION = {"type": "string", "pattern": r"^\$\{.+\}$", "description": "A value of the environment or a file."}
@@ -49,7 +49,7 @@ def json_schema() -> dict[str, Any]:
 
 def schema_text() -> str:
     """Return the schema as the text of a file."""
-    return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
+    return json_text(json_schema()) + "\n"
 
 
 def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:

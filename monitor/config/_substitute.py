@@ -8,6 +8,7 @@ substitution and nothing else, the outcome is read as a plain YAML scalar, so th
 or as a part of a text, it stays text.
 """
 
+import errno
 import glob
 import re
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from checks import did_you_mean
 from monitor.config._yaml import Node, resolve
+from monitor.frame.given_file import read_bytes
 from monitor.frame.problem import Problem
 from monitor.frame.redact import MASK
 from sources import path_in_url
@@ -22,6 +24,7 @@ from sources import path_in_url
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})
 """Codes of the problems that leave a value unfilled."""
 _MAX_SECRET_FILE = 65_536
+_MOST_COMPARED = 200
 _GLOB_KEY = "files"
 _PIECE = re.compile(r"\$\$|\$\{(?P<body>[^{}]*)\}|\$\{.*", re.DOTALL)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(:-(?P<default>.*))?", re.DOTALL)
@@ -38,6 +41,7 @@ class Substitution:
         """The files that were read, whose content is secret."""
         self._environment = environment
         self._seen: set[int] = set()
+        self._compared = 0
 
     def fill(self, node: Node, folder: Path, *, key: str | None = None) -> None:
         """Fill in a tree in place, which stands under a key; an aliased node is filled in once."""
@@ -91,17 +95,21 @@ class Substitution:
             return match["default"], False
         if value is None:
             name = match["name"]
-            hint = f"set it, or write ${{{name}:-default}} to give a default{did_you_mean(name, self._environment)}"
+            hint = f"set it, or write ${{{name}:-default}} to give a default{self._nearest(name)}"
             self._add("config.missing_variable", f"environment variable {name} is not set", node, hint)
             return "", False
         return self._remember(value)
+
+    def _nearest(self, name: str) -> str:
+        self._compared += 1
+        return did_you_mean(name, self._environment) if self._compared <= _MOST_COMPARED else ""
 
     def _from_file(self, name: str, node: Node, folder: Path) -> tuple[str, bool]:
         path = folder / name
         self.files.append(path)
         try:
-            with path.open(encoding="utf-8") as file:
-                text = file.read(_MAX_SECRET_FILE + 1)
+            text = read_bytes(path, most=4 * _MAX_SECRET_FILE, pipes=False).decode("utf-8")
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         except (OSError, ValueError) as error:
             why = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
             self._add("config.missing_file", f"file '{name}' {why}", node, "the path is relative to this file's folder")
@@ -131,5 +139,9 @@ def _reason(error: Exception) -> str:
             return "may not be read"
         case IsADirectoryError():
             return "is a folder"
+        case OSError(errno=errno.EINVAL):
+            return "is not a regular file"
+        case OSError(errno=errno.EFBIG):
+            return f"is longer than {_MAX_SECRET_FILE:,} characters"
         case _:
             return "cannot be read"

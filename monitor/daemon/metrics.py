@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from incidents import Incident
 from monitor.conclude import CheckResult
+from monitor.frame.plain_text import visible
 from monitor.workers import PoolState
 from store import DeliveryState
 
@@ -147,5 +148,5 @@ def _gauge(
 ) -> GaugeMetricFamily:
     gauge = GaugeMetricFamily(name, text, labels=labels)
     for values, number in samples:
-        gauge.add_metric(values, float(number))
+        gauge.add_metric([visible(value) for value in values], float(number))
     return gauge

@@ -1,14 +1,14 @@
 """Where text goes: the terminal, pipes and files behind the two standard streams, masked on the way out."""
 
-import json
+import io
 import os
 import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
-from monitor.frame.problem import Problem
+from monitor.frame.plain_text import json_text, visible
+from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.redact import Redactor
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 160
 _MOST_SHOWN = 140
 _BEFORE_CARET = 60
-
-_HARMLESS = "\t\u200c\u200d"
-"""A tab, and the two marks that shape letters (Persian, Hindi) and join emoji."""
 
 
 class _Masked:
@@ -64,18 +61,6 @@ def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
     return console
 
 
-def visible(text: str, *, keep: str = "") -> str:
-    r"""Show control characters as escapes (`\x1b`): text must not move the cursor, turn its direction or recolour."""
-    if text.isprintable():
-        return text
-    kept = keep + _HARMLESS
-    return "".join(one if one.isprintable() or one in kept or category(one) == "Zs" else _escape(one) for one in text)
-
-
-def _escape(character: str) -> str:
-    return ascii(character)[1:-1]
-
-
 @cache
 def out() -> "Console":
     """Give a console of standard output, to ask what it is; results are shown by `Invocation.emit`."""
@@ -89,12 +74,66 @@ def err() -> "Console":
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value to standard output."""
+    """Write one JSON value to standard output, in whatever characters that can take."""
     try:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+        sys.stdout.write(json_text(value, ascii_only=(sys.stdout.encoding or "utf-8").lower() != "utf-8") + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         discard_stdout()
+
+
+def print_plain(console: "Console", text: str) -> None:
+    """Write a long text without styles: laying out megabytes takes the console minutes."""
+    try:
+        console.file.write(visible(text, keep="\n"))
+        console.file.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def guard_streams() -> None:
+    """Let a full disk behind the two standard streams end the command in words, not as a bug.
+
+    What cannot be encoded is written as escapes: a file name may hold bytes that are no text.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.flush()
+            guarded = io.TextIOWrapper(
+                io.BufferedWriter(_Stream(stream.fileno(), name)),
+                stream.encoding,
+                "backslashreplace",
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
+            setattr(sys, name, guarded)
+
+
+class _Stream(io.FileIO):
+    """One of the standard streams; what is written to it is lost, or the command ends, once it takes no more."""
+
+    def __init__(self, number: int, name: str) -> None:
+        super().__init__(number, "wb", closefd=False)
+        self._is_data = name == "stdout"
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if not self._is_data:
+                return len(data)  # what nobody can read is no reason to leave a thing undone
+            discard_stdout()
+            from monitor.frame.written_file import reason
+
+            message = f"standard output cannot be written: {reason(error)}"
+            raise StdoutLost(ExitCode.USAGE, Problem("stdout", message)) from None
+
+
+class StdoutLost(Stop):
+    """Standard output takes no more: what the command found could not be told."""
 
 
 def discard_stdout() -> None:

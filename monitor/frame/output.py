@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from monitor.config import Loaded
+
+
+_SHOWN: Final = 20
+"""Problems that a person is shown at once."""
 
 
 class Format(StrEnum):
@@ -88,8 +92,11 @@ class Invocation:
         if self.as_json:
             print_json(self.redactor.value(envelope(problems)))
             return
-        for problem in problems:
-            draw_problem(self._console(stderr=True), problem, self.redactor)
+        console = self._console(stderr=True)
+        for problem in problems[:_SHOWN]:
+            draw_problem(console, problem, self.redactor)
+        if len(problems) > _SHOWN:
+            console.print(f"and {len(problems) - _SHOWN:,} more; --format json has all of them")
 
     def _console(self, *, stderr: bool) -> "Console":
         return make_console(self.redactor, stderr=stderr)

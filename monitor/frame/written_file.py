@@ -60,7 +60,7 @@ class ProtectedFiles:
     def reading(self, *paths: Path | str | None, use: str = "a file that this command reads") -> "ProtectedFiles":
         """Return the same, with files that a command was given to read; of a folder, all that lie in it."""
         files = {Path(path): use for path in paths if path is not None}
-        folders = {f"{glob.escape(os.path.realpath(path))}{os.sep}*": use for path in files if path.is_dir()}
+        folders = {f"{glob.escape(os.path.realpath(path))}{os.sep}*": use for path in files if _is_folder(path)}
         return ProtectedFiles({**self.files, **files}, {**self.patterns, **folders})
 
     def use_of(self, path: Path) -> str | None:
@@ -197,6 +197,12 @@ def _parts_match(pattern: Sequence[str], path: Sequence[str]) -> bool:
     if pattern[0] == "**":
         return _parts_match(pattern[1:], path) or _parts_match(pattern, path[1:])
     return fnmatchcase(path[0], pattern[0]) and _parts_match(pattern[1:], path[1:])
+
+
+def _is_folder(path: Path) -> bool:
+    with suppress(OSError):  # such as a name that is too long
+        return path.is_dir()
+    return False
 
 
 def _real(path: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.private.ask import Told
 from monitor.private.standing import People, loss_word, sentence_of

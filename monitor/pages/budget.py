@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.private.standing import People, loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.disclosure.compared import cost_of, labels, linear_retention
-from monitor.frame.console import visible
 from monitor.frame.output import count
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 
 if TYPE_CHECKING:

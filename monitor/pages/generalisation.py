@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from rich.console import Console
 from rich.text import Text
 
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from remedies import Bill
 

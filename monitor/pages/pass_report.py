@@ -12,7 +12,7 @@ from checks import Kind, Severity, Status, UnknownReason
 from monitor.conclude import CheckResult
 from monitor.frame.output import count
 
-OK, FAILED, NOT_EVALUATED = 0, 1, 3
+OK, FAILED, NOT_EVALUATED, NOTHING_SELECTED = 0, 1, 3, 5
 
 _INDENT = " " * 8
 _STYLES = {Status.PASS: "green", Status.WARN: "yellow", Status.FAIL: "bold red", Status.UNKNOWN: "magenta"}
@@ -35,7 +35,9 @@ class PassReport:
 
     @property
     def exit_code(self) -> int:
-        """Give 1 when a check failed, 3 when none did but one could not be evaluated or remembered, else 0."""
+        """Return 5 without checks, 1 when one failed, 3 when one could not be evaluated or remembered, else 0."""
+        if not self.results:
+            return NOTHING_SELECTED
         if any(
             one.outcome.status is Status.FAIL and one.check.severity.rank >= self.fail_on.rank for one in self.results
         ):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.frame.console import visible
 from monitor.frame.output import count
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.generalisation import draw_order
 from remedies import Bill

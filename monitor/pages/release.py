@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.disclosure.assess import Assessment
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.risk import draw_assessment
 from monitor.releasing.compare import ANSWERS, LABEL, Comparison, Tried

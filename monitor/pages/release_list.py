@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.figures.releases import ReleaseState, ReleaseWord
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.incident import iso
 from monitor.releasing.record import export_as_json

@@ -11,7 +11,7 @@ from checks import PlainEnglish, Status
 from checks.risk._k_anonymity import STEPS
 from monitor.conclude import CheckResult
 from monitor.disclosure.assess import Assessment
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 
 _VERDICTS: Final = {

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from checks import Misconfigured, Status
 from monitor.conclude import CheckResult
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.holes import Literals
 from monitor.planner import offending_keys
 from monitor.wiring import Project

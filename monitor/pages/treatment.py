@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.frame.console import visible
+from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.generalisation import draw_k, draw_order
 from remedies import Bill

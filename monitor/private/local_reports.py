@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from checks import did_you_mean
+from monitor.frame.plain_text import json_text
 from monitor.treatment.spreadsheet import escape_text, originals
 from remedies import Misfit
 from remedies.differential_privacy import Oracle, choose_oracle, oracles
@@ -108,7 +109,7 @@ def written(reports: Sequence[Any], end: str) -> str:
         originals({one for one in reports if isinstance(one, str)}, column=_NAME)
         rows.writerows(one if isinstance(one, list) else [_cell(one)] for one in reports)
         return text.getvalue()
-    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in reports)
+    return "".join(f"{json_text(one, indent=None)}\n" for one in reports)
 
 
 def _cell(report: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from monitor.frame.plain_text import one_line, visible
 from monitor.reports.cards import with_cards
 from monitor.reports.filters import filters, texts
 from monitor.reports.value import WeeklyReport
@@ -62,15 +63,15 @@ def as_markdown(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[st
 
 def escape_markdown(value: str) -> Markup:
     """Escape what Markdown or HTML would read as more than text; one line, whatever the value holds."""
-    signs_escaped = _MARKDOWN_SIGNS.sub(r"\\\1", " ".join(value.split()))
+    signs_escaped = _MARKDOWN_SIGNS.sub(r"\\\1", one_line(value))
     return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
 
 
 def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
-    """Give what an environment does to each value before it is written: mask what is secret in a text."""
+    """Return what an environment does to each value before it is written: mask secrets, show control characters."""
 
     def finalize(value: Any) -> Any:
-        return redact(value) if type(value) is str else value
+        return visible(redact(value), keep="\n") if type(value) is str else value
 
     return finalize
 

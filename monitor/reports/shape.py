@@ -4,7 +4,6 @@ Lengths of time are hours, times are ISO 8601 in UTC, money is a number with the
 is not known is null, never 0.
 """
 
-import json
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -13,6 +12,7 @@ from checks import Voice
 from incidents.downtime import HOUR_US
 from monitor.figures.ranking import Advice
 from monitor.figures.rates import Currency
+from monitor.frame.plain_text import json_text
 from monitor.reports import sentences
 from monitor.reports.filters import say_title
 from monitor.reports.value import (
@@ -35,7 +35,7 @@ SCHEMA: Final = "tablewatch.weekly/1"
 
 def as_text(value: Mapping[str, Any]) -> str:
     """Write a JSON value down."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return json_text(value) + "\n"
 
 
 def as_json(report: WeeklyReport, voice: BabelVoice) -> dict[str, Any]:

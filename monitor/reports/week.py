@@ -11,6 +11,10 @@ from monitor.figures.rates import midnight
 _NAME: Final = re.compile(r"(\d{4})-W(\d{2})")
 
 
+_FIRST_YEAR: Final = 1970
+"""Reports look back some weeks, and times before it are none that a store holds."""
+
+
 class WeekError(ValueError):
     """A week that cannot be read or that does not exist."""
 
@@ -42,6 +46,8 @@ class Week:
         if match is None:
             raise WeekError(f"week '{name}' not understood; write year and ISO week such as 2026-W46")
         year, number = int(match[1]), int(match[2])
+        if 0 < year < _FIRST_YEAR:
+            raise WeekError(f"week '{name}' is too long ago; the first year of a report is {_FIRST_YEAR}")
         try:
             return cls(date.fromisocalendar(year, number, 1), zone)
         except ValueError:

@@ -3,11 +3,14 @@
 Each deep check is a function from a loaded configuration to problems; add one to `DEEP_CHECKS`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from monitor.config._checks import entries
 from monitor.config._load import Loaded
-from monitor.config._model import Source
+from monitor.config._messages import find_node
+from monitor.config._model import Config, Source
+from monitor.config._yaml import plain_data
 from monitor.frame.problem import Problem
 from monitor.wiring import Project
 from sources import SourceError, SourceSpec, open_source
@@ -113,10 +116,57 @@ def releases_fit(loaded: Loaded) -> Iterator[Problem]:
         yield from unfit_releases(loaded, NOT_CHECKED)
 
 
+def unchecked_tables(config: Config) -> Iterator[Problem]:
+    """Find tables without checks: nothing is ever wrong with them."""
+    names = [table.name for table in config.tables if not table.checks]
+    if not names:
+        return
+    hint = "add some under 'checks' of the table"
+    if len(names) == len(config.tables):
+        yield Problem("config.no_checks", "no table has a check, so nothing is watched", hint=hint)
+        return
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    has = "has" if len(names) == 1 else "have"
+    yield Problem("config.no_checks", f"{shown} {has} no checks, so nothing is watched there", hint=hint)
+
+
+def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
+    """Ask what two numbers in the domain of a column mean: all its values, or its limits."""
+    for table in loaded.config.budgets:
+        yield from unclear_domains(loaded, ("budgets", table, "domain"))
+    for name, release in loaded.config.releases.items():
+        for index in range(len(release.remedies)):
+            yield from unclear_domains(loaded, ("releases", name, "remedies", index, "domain"))
+
+
+def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Problem]:
+    """Yield a problem for each column that is declared as a list of two numbers that do not follow each other.
+
+    Only the configuration is read: neither the type of the column nor its values tell what was meant. `path`: of the
+    mapping from columns to domains.
+    """
+    node, taken = find_node(loaded.tree, path)
+    for column, declared in entries(node).items() if len(taken) == len(path) else ():
+        values = plain_data(declared)
+        numbers = isinstance(values, list) and [
+            one for one in values if isinstance(one, int | float) and not isinstance(one, bool)
+        ]
+        if not numbers or len(numbers) != 2 or len(values) != 2 or abs(numbers[1] - numbers[0]) <= 1:
+            continue
+        low, high = sorted(numbers)
+        message = f"domain of '{column}': does [{numbers[0]}, {numbers[1]}] mean all its values, or its limits?"
+        whole = isinstance(low, int) and isinstance(high, int)
+        cells = f"; its whole numbers from {low} to {high}, to count by: {{range: [{low}, {high}]}}" if whole else ""
+        limits = f"; its limits, to sum and average within: {{low: {low}, high: {high}}}"
+        hint = f"write, for these two values only: {{values: [{numbers[0]}, {numbers[1]}]}}{cells}{limits}"
+        yield loaded.problem((*path, column), "config.unclear_domain", message, hint)
+
+
 DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
     signatures_have_a_key,
     sql_can_be_read,
     channels_are_understood,
     releases_fit,
+    domains_are_clear,
     expectations_exist,
 )

@@ -157,7 +157,7 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
             message = f"the disk of {folder} ({what}) is almost full: {free / 1e6:.0f} MB are free"
             yield Finding("disk", Verdict.WARNING, message, "make room")
         else:
-            yield Finding("disk", Verdict.OK, f"{free / 1e9:.1f} GB are free in {folder} ({what})")
+            yield Finding("disk", Verdict.OK, f"{free / 1e9:.1f} GB are free for {what}")
 
 
 def examine_sources(loaded: Loaded) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from monitor.disclosure.place import Place
+from monitor.frame.given_file import read_text
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import count
 from monitor.treatment.proved import count_name, is_csv
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST: Final = 1_000_000
+
+_LARGEST: Final = 64_000_000
+"""Bytes of a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def read_record(path: Path) -> Mechanism:
     from monitor.commands._words import not_read
 
     try:
-        said: Any = json.loads(path.read_text(encoding="utf-8"))
+        said: Any = json.loads(read_text(path, most=_LARGEST))
     except OSError as error:
         raise Stop(ExitCode.USAGE, not_read("remedy.record", path, error)) from None
     except (ValueError, RecursionError):

@@ -184,7 +184,8 @@ def test_an_owner_who_would_hear_nothing_is_named(here: Path, capsys: pytest.Cap
 def _watch_alone(here: Path, alerts: str) -> None:
     text = (
         "version: 1\nproject: p\nsources: {files: {files: '*.csv'}}\n"
-        "owners: {desk: {channel: ops}}\ntables: [{name: orders, source: files, owner: desk}]\n"
+        "owners: {desk: {channel: ops}}\ntables:\n"
+        "  - {name: orders, source: files, owner: desk, checks: [{type: not_null, columns: [id]}]}\n"
     )
     (here / "orders.csv").write_text("id\n1\n", encoding="utf-8")
     (here / "tablewatch.yaml").write_text(f"{text}{alerts}\n", encoding="utf-8")

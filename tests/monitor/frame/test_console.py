@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 import monitor
-from monitor.frame.console import draw_problem, make_console, visible
+from monitor.frame.console import draw_problem, make_console
 from monitor.frame.output import Invocation
+from monitor.frame.plain_text import visible
 from monitor.frame.problem import Problem
 from monitor.frame.redact import Redactor
 

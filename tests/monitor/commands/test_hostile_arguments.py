@@ -1,0 +1,189 @@
+"""Every option and argument of every command takes whatever a shell can hand over, and never leaves as a bug.
+
+The commands, their options and arguments are found by walking; `VALID` says how each command is called validly, and a
+command that is missing there fails the test. Then each value of each is replaced by hostile ones, one at a time.
+"""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.cli import _build_root, run
+from monitor.commands import command_files
+from monitor.frame.output import Invocation
+from tests.monitor.commands.terminal import CONFIG, Terminal
+
+_MORE = """\
+releases:
+  survey:
+    table: people
+    audience: partners
+    columns: {age: quasi-identifier, zip: quasi-identifier, spends: sensitive}
+    limits: {k: 2}
+budgets:
+  refunds: {unit: row, total: 3, domain: {id: [1, 2, 3]}}
+alerts:
+  channels: {hook: {webhook: {url: "http://127.0.0.1:9/hook"}}}
+"""
+_ID, _OUT = "1", "folder/out.csv"
+VALID: dict[str, Sequence[str]] = {
+    "alert enable": ["hook"],
+    "alert log": [],
+    "alert resend": ["msg_1"],
+    "alert route": ["--table", "orders"],
+    "alert test": ["nobody"],
+    "answer count": ["refunds", "--dry-run"],
+    "answer histogram": ["refunds", "--by", "id", "--dry-run"],
+    "answer list": ["refunds"],
+    "answer mean": ["refunds", "id", "--dry-run"],
+    "answer quantile": ["refunds", "id", "--dry-run"],
+    "answer sum": ["refunds", "id", "--dry-run"],
+    "backup": ["copy.db", "--force"],
+    "budget change": ["refunds", "--total", "3", "--reason", "x"],
+    "budget create": ["refunds"],
+    "budget resume": ["--reason", "x"],
+    "budget show": [],
+    "budget verify": [],
+    "check": ["refunds"],
+    "config adopt-store": [],
+    "config check": [],
+    "config schema": [],
+    "config show": [],
+    "demo": ["--dir", "people.csv"],
+    "disclosure compare": ["people.csv", "--by", "age"],
+    "doctor": [],
+    "downtime": [],
+    "downtime estimate": ["--tables", "10"],
+    "export gx": ["--table", "orders"],
+    "import gx": ["suite.json", "--table", "orders"],
+    "import incidents": ["tickets.csv", "--dry-run"],
+    "incident ack": [_ID],
+    "incident assign": [_ID, "ann"],
+    "incident comment": [_ID, "x"],
+    "incident correct": [_ID],
+    "incident list": [],
+    "incident merge": [_ID, "2"],
+    "incident open": ["--table", "orders", "--title", "x"],
+    "incident reopen": [_ID],
+    "incident resolve": [_ID, "--as", "fixed"],
+    "incident root": [_ID, "2"],
+    "incident show": [_ID],
+    "incident snooze": [_ID, "--for", "1h"],
+    "init": ["folder"],
+    "local choose": ["--epsilon", "1", "--domain", "yes,no"],
+    "local estimate": ["reports.jsonl", "--epsilon", "1", "--domain", "yes,no"],
+    "local perturb": ["yes", "--epsilon", "1", "--domain", "yes,no"],
+}
+_SLOW = ("release", "remedy", "risk")
+"""Groups whose commands treat or measure tables: their options are read after the table, so they take longer."""
+_RARE: dict[str, Sequence[str]] = {
+    "restore": ["copy.db"],
+    "run": ["--once"],
+    "status": [],
+    "report weekly": [],
+}
+HOSTILE = (
+    "99999999999999999999999", "-1", "0", "nan", "-inf", "1e400", "0001-01-01", "0001-W01", "9999-W53",
+    "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "2026-02-30", "", "x" * 70_000, "\udcff\udc00",
+    "\u202eevil\x1b[31m", "/proc/x", "/dev/full", "folder", "pipe", "=", "a=inf", "99999999999999d", "1/0", "9" * 5000,
+    "%s", "..",
+)  # fmt: skip
+_IMPOSSIBLE = ("x" * 70_000, "/proc/x", "/dev/full", "pipe", "people.csv")
+"""Folders in which no demo can be built: to build one takes long."""
+_LONGEST_S = 60
+
+
+def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None or (words and getattr(command, "invoke_without_command", False)):
+        yield " ".join(words), command
+    for name in command_files() if not words else inner or ():
+        below = inner[name] if words and inner else command.get_command(None, name)
+        yield from _leaves(below, (*words, name))
+
+
+COMMANDS = dict(_leaves(_build_root(), ()))
+
+
+@contextmanager
+def _deadline() -> Iterator[None]:
+    """End what hangs: a pipe that nobody writes to, a file without an end."""
+
+    def ring(*_: object) -> None:
+        raise TimeoutError(f"no answer within {_LONGEST_S} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(_LONGEST_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _cases(name: str, words: Sequence[str]) -> Iterator[list[str]]:
+    """Give the calls of a command in which one value is a hostile one."""
+    parameters = [one for one in COMMANDS[name].params if not getattr(one, "is_flag", False)]
+    arguments = [one for one in parameters if one.param_type_name == "argument"]
+    for parameter in parameters:
+        shared = parameter.name in {"config", "format", "help"}
+        if shared and name != "config show":
+            continue  # every command reads them alike
+        for value in _IMPOSSIBLE if name == "demo" else HOSTILE:
+            given = list(words)
+            if parameter.param_type_name == "argument":
+                at = arguments.index(parameter)
+                yield [*given[:at], value, *given[at + 1 :]]
+                continue
+            option = max(parameter.opts, key=len)
+            if option in given:
+                del given[given.index(option) : given.index(option) + 2]
+            yield [*given, f"{option}={value}"]
+
+
+@pytest.fixture
+def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder with everything that the valid calls name, and with a pipe that nobody writes to."""
+    sources = 'sources:\n  shop: {url: "sqlite:///shop.sqlite", timezone: UTC}\n  files: {files: people.csv}'
+    text = CONFIG.replace('sources: {shop: {url: "sqlite:///shop.sqlite", timezone: UTC}}', sources)
+    text = text.replace("  - name: totals", "  - name: people\n    source: files\n  - name: totals")
+    Path("tablewatch.yaml").write_text(text + _MORE, encoding="utf-8")
+    Path("people.csv").write_text("age,zip,spends\n" + "".join(f"{20 + n % 5},{n % 3},{n % 4}\n" for n in range(40)))
+    Path("tickets.csv").write_text("id,table,title,occurred,detected\n1,orders,x,2026-11-01 10:00,2026-11-01 11:00\n")
+    Path("suite.json").write_text('{"expectations": []}')
+    Path("reports.jsonl").write_text("")
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    return terminal.folder
+
+
+def _left(words: Sequence[str]) -> int:
+    try:
+        with _deadline():
+            return run(words, Invocation())
+    except SystemExit as left:
+        return int(left.code or 0)
+
+
+def test_every_command_is_tried() -> None:
+    """Whoever adds a command says here how it is called."""
+    untried = {name for name in COMMANDS if name not in {**VALID, **_RARE} and not name.startswith(_SLOW)}
+    assert untried <= {name for name in COMMANDS if name.split()[0] in {"silence", "table"}}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", [*VALID, *_RARE])
+def test_no_value_is_taken_for_a_bug(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Exit code 70 is for bugs, and whatever is typed is none."""
+    for words in _cases(name, {**VALID, **_RARE}[name]):
+        code = _left([*name.split(), *words])
+        assert code in {0, 1, 2, 3, 5}, words
+        capsys.readouterr()
