@@ -62,7 +62,7 @@ def _read(path: Path) -> Any:
         return json.loads(
             read_text(path, most=_LARGEST),
             parse_constant=_finite,
-            parse_float=lambda text: parse_written(_finite(text)),
+            parse_float=_number,
         )
     except OSError as error:
         if error.errno == errno.EFBIG:
@@ -91,6 +91,10 @@ def _finite(text: str) -> str:
     if not isfinite(float(text)):
         raise ValueError
     return text
+
+
+def _number(text: str) -> Any:
+    return parse_written(_finite(text))
 
 
 def _say_unknown(table: str, invocation: Invocation) -> None:
