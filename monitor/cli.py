@@ -82,7 +82,7 @@ def _bound(parameter: Any) -> None:
         check_bounds(name, result)
         return result
 
-    bounded.is_bounded = True  # type: ignore[attr-defined]  # a mark of our own
+    vars(bounded)["is_bounded"] = True
     parameter.process_value = bounded
 
 

@@ -1,6 +1,5 @@
 """Put the rooms together: from a loaded configuration to targets, a store, a policy and prices."""
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -116,7 +115,7 @@ class Project:
         files |= dict.fromkeys(loaded.read_beside, "a file that the configuration reads")
         files |= self._files_of_store() | self._databases()
         patterns = {
-            os.path.join(os.path.realpath(loaded.folder(name)), source.files): f"a file that is read by source '{name}'"  # noqa: PTH118 - a glob
+            str(loaded.folder(name).absolute() / source.files): f"a file that is read by source '{name}'"
             for name, source in self.config.sources.items()
             if source.files is not None
         }
