@@ -206,7 +206,7 @@ def test_commands_at_once_spend_no_more_than_there_is(asked: Terminal) -> None:
     assert spent(asked) == "8"
     assert len(asked.json("answer", "list", "customers")["answers"]) == 2
     audit = asked.json("budget", "verify")
-    assert (audit["entries"], audit["flaws"]) == (2 + 2 + 2, [])  # the budget and its table's identity; charges; answers
+    assert (audit["entries"], audit["flaws"]) == (2 + 2 + 2, [])  # budget and table; charges; answers
 
 
 def test_a_mean_of_nobody_is_withheld(asked: Terminal) -> None:
