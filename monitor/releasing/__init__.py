@@ -1,1 +1,1 @@
-"""Releases: from the finding that a table is at risk to a file that is proved safe, and a record of who let it go."""
+"""Releases: from a table at risk to a file that passed its limits, and a record of who approved it."""

@@ -21,7 +21,7 @@ CLASSES: Final[Mapping[ColumnClass, Message]] = {
     ColumnClass.OTHER: Message("other"),
 }
 KINDS: Final[Mapping[Kind, Message]] = {
-    Kind.TABLE: Message("a table, proved by grouping it"),
+    Kind.TABLE: Message("a table, checked by grouping the file"),
     Kind.RANDOMISED: Message("a randomised table, judged by the mechanism that made it"),
     Kind.ANSWERS: Message("noisy statistics in the place of records, judged by their noise"),
 }
