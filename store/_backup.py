@@ -115,7 +115,9 @@ def copy_state(original: Path, copy: Path, *, mode: str = "rw") -> Mapping[str, 
         counts = _count_rows(source)  # begins to read, and what is copied then is the same state
         with closing(connect(copy, "rw")) as target:
             source.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")  # one file, which needs no log
+            (journal,) = target.execute("PRAGMA journal_mode = DELETE").fetchone()  # one file, which needs no log
+    if journal != "delete":  # SQLite does not fail where it could not write that
+        raise StoreUnavailable(f"a copy of {original} cannot be written; nothing was changed")
     return counts
 
 
