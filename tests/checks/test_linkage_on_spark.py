@@ -73,7 +73,7 @@ class Place:
 def here(spark_session: Any, tmp_path: Path) -> Iterator[Place]:
     """Give Spark with the tables `t` and `b`."""
     for name, made in (("t", rows(1, 23)), ("b", rows(2, 17))):
-        spark_session.createDataFrame(list(made), TYPES).write.saveAsTable(name)
+        spark_session.createDataFrame(list(made), TYPES).write.mode("overwrite").saveAsTable(name)
     with open_source(SourceSpec("s", tmp_path, spark="local[2]")) as source:
         yield Place(source)
     for name in "tb":

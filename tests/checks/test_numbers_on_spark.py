@@ -48,7 +48,7 @@ class Place:
 @pytest.fixture
 def here(spark_session: Any, tmp_path: Path) -> Iterator[Any]:
     """Return Spark with the table `t`."""
-    spark_session.createDataFrame(ROWS, TYPES).write.saveAsTable("t")
+    spark_session.createDataFrame(ROWS, TYPES).write.mode("overwrite").saveAsTable("t")
     with open_source(SourceSpec("s", tmp_path, spark="local[2]")) as source:
         yield Place(source)
     spark_session.sql("DROP TABLE t")
