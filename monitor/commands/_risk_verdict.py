@@ -36,12 +36,12 @@ def conclude(
     invocation: Invocation, found: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
 ) -> None:
     """Show what one check found, and leave with its exit code."""
-    from checks import Status, UnknownReason
+    from checks import Status
 
     code = _code(found.outcome)
     if found.outcome.status is Status.UNKNOWN:
-        misfit = found.outcome.reason is UnknownReason.MISCONFIGURED
-        hint = f"'tablewatch risk suggest {found.table}' lists the columns of the table" if misfit else None
+        unasked = _could_not_be_asked(found)
+        hint = f"'tablewatch risk suggest {found.table}' lists the columns of the table" if unasked else None
         raise Stop(code, Problem("risk.unknown", str(found.outcome.message), hint=hint))
     result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": found.table}
     invocation.emit({**result, **_as_json(found)}, lambda console: draw(console, found))
@@ -50,13 +50,12 @@ def conclude(
 
 def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
     """Show what several checks found, and leave with the exit code of the worst."""
-    from checks import UnknownReason
     from monitor.pages.risk import draw_assessment
 
     code = _code(found.results[0].outcome)
-    unfit = dict.fromkeys(
-        str(one.outcome.message) for one in found.results if one.outcome.reason is UnknownReason.MISCONFIGURED
-    )
+    unfit = dict.fromkeys(str(one.outcome.message) for one in found.results if _could_not_be_asked(one))
+    if not unfit and code is ExitCode.USAGE:
+        unfit = {str(found.results[0].outcome.message): None}
     if unfit:
         hint = f"'tablewatch risk suggest {found.name}' lists the columns of the table"
         raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", one, hint=hint) for one in unfit))
@@ -75,6 +74,13 @@ def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
 
 
 @contextmanager
+def _could_not_be_asked(result: "CheckResult") -> bool:
+    """Check whether a question did not fit the table, so that nothing was measured: a column that it does not have."""
+    from checks import UnknownReason
+
+    return result.outcome.reason is UnknownReason.MISCONFIGURED and not result.outcome.observed
+
+
 def limits_in_words(together: str = "limits: ") -> Iterator[None]:
     """Turn what pydantic says of a limit into a problem. `together`: stands before what it says of several of them.
 

@@ -163,7 +163,7 @@ def _changing() -> list[tuple[str, list[str]]]:
         ("import-gx", ["import", "gx", "suites/sqlite.people.json", "--table", "sqlite.people"]),
         ("estimate", ["downtime", "estimate", "--tables", "9"]),
         ("adopt", ["config", "adopt-store"]),
-        ("report-over", ["report", "weekly", "--week", WEEK, "--out", SHARED]),
+        ("report-over", ["report", "weekly", "--week", WEEK, "--out", SHARED, "--force"]),
         ("schema", ["config", "schema", "--write", "made/schema.json"]),
         ("init-sqlite", ["init", "first/sqlite", "--source", "sqlite:///../data/sqlite/planted.sqlite"]),
         ("init-csv", ["init", "first/csv", "--source", "../data/csv/*.csv"]),

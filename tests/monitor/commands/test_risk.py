@@ -370,3 +370,12 @@ def test_what_is_no_table_says_what_is_wrong_and_what_to_do(
     (error,) = terminal.refused("risk", name, "--quasi-identifiers", "age", *words)
     assert message in error["message"]
     assert hint in error["hint"]
+
+
+def test_a_model_that_settles_nothing_hides_no_risk(terminal: Terminal) -> None:
+    """A population model that cannot be fitted is told beside what was measured, and does not take its place."""
+    rows = "".join(f"{number},{number}\n" for number in range(8))
+    (terminal.folder / "unique.csv").write_text("age,zip\n" + rows, encoding="utf-8")
+    words = ("risk", "unique.csv", "-q", "age,zip", "--k", "2", "--sampling-fraction", "0.1", "--format", "json")
+    left = terminal(*words)
+    assert (left.code, '"status": "fail"' in left.out) == (1, True)
