@@ -73,7 +73,6 @@ def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
     raise Stop(code)
 
 
-@contextmanager
 def _could_not_be_asked(result: "CheckResult") -> bool:
     """Check whether a question did not fit the table, so that nothing was measured: a column that it does not have."""
     from checks import UnknownReason
@@ -81,6 +80,7 @@ def _could_not_be_asked(result: "CheckResult") -> bool:
     return result.outcome.reason is UnknownReason.MISCONFIGURED and not result.outcome.observed
 
 
+@contextmanager
 def limits_in_words(together: str = "limits: ") -> Iterator[None]:
     """Turn what pydantic says of a limit into a problem. `together`: stands before what it says of several of them.
 
