@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from checks._numbers import parse_written
 from monitor.commands._words import not_read
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import ExitCode, Problem, Stop
@@ -94,6 +93,8 @@ def _finite(text: str) -> str:
 
 
 def _number(text: str) -> Any:
+    from checks._numbers import parse_written
+
     return parse_written(_finite(text))
 
 

@@ -126,3 +126,24 @@ class Remains:
         """Claim that the incidents that are open are those of the tables that are bad now."""
         open_now = "SELECT table_name FROM incident WHERE state <> 'resolved' AND check_id LIKE '%primary-key'"
         assert {name for (name,) in self.ask(open_now)} == {name for name, is_bad in bad.items() if is_bad}
+
+
+def columns_of(file):
+    """Return the columns of every table but the revision: a migration may add others."""
+    with closing(sqlite3.connect(file)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {
+            name: [column for (column,) in connection.execute(f"SELECT name FROM pragma_table_info('{name}')")]
+            for name in tables
+            if name != "store_revision"
+        }
+
+
+def rows_of(file, columns=None):
+    """Return the rows of every table as texts in order; `columns`: of these tables and columns alone."""
+    columns = columns or {**columns_of(file), "store_revision": ["*"]}
+    with closing(sqlite3.connect(file)) as connection:
+        return {
+            name: sorted(map(repr, connection.execute(f"SELECT {', '.join(several)} FROM {name}")))
+            for name, several in columns.items()
+        }

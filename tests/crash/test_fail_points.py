@@ -1,8 +1,6 @@
 """Kill at each named point, start again: nothing is lost, nothing half done is left."""
 
 import re
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 from store import FailPoint, StoreCorrupt, backup, open_store
 from store._failpoint import _read
 from store._schema import HEAD
-from tests.crash.invariants import Remains, Seen
+from tests.crash.invariants import Remains, Seen, columns_of, rows_of
 from tests.crash.nursery import until
 from tests.crash.places import Endpoint, Place
 from tests.crash.settling import settle
@@ -98,27 +96,19 @@ def test_a_report_is_whole_or_not_there_and_is_sent_once(nursery, endpoint, tmp_
     assert Remains(place.store).number("SELECT count(*) FROM delivery WHERE subject = 'report'") == 1
 
 
-def _rows(file):
-    with closing(sqlite3.connect(file)) as connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in tables}
-
-
 def test_a_migration_that_is_cut_off_leaves_the_old_tables(nursery, tmp_path):
     """The next start finds the old revision with every row, and brings it up to date."""
     url = f"sqlite:///{tmp_path}/store.db"
     make_first_revision(url)
-    before = _rows(tmp_path / "store.db")
+    before, columns = rows_of(tmp_path / "store.db"), columns_of(tmp_path / "store.db")
     assert nursery.lead("upgrade", tmp_path, failpoint=FailPoint.IN_MIGRATION, url=url) == -9
     left = Remains(tmp_path / "store.db")
     assert left.ask("PRAGMA integrity_check") == [("ok",)]
-    assert _rows(left.file) == before
+    assert rows_of(left.file) == before
     assert nursery.lead("upgrade", tmp_path, url=url) == 0
-    after = _rows(tmp_path / "store.db")
-    assert after.pop("store_revision") == [f"('{HEAD}',)"]
-    assert {name: after[name] for name in before if name != "store_revision"} == {
-        name: rows for name, rows in before.items() if name != "store_revision"
-    }
+    assert rows_of(tmp_path / "store.db")["store_revision"] == [f"('{HEAD}',)"]
+    before.pop("store_revision")
+    assert rows_of(tmp_path / "store.db", columns) == before
 
 
 @pytest.fixture
@@ -142,20 +132,20 @@ def test_a_backup_that_is_cut_off_has_no_name(nursery, kept, tmp_path, force):
     assert nursery.lead("copy", tmp_path, failpoint=FailPoint.IN_BACKUP, **how) == -9
     assert (to.read_bytes() if to.exists() else None) == before
     assert nursery.lead("copy", tmp_path, **how) == 0
-    assert _rows(to) == _rows(kept.store)
+    assert rows_of(to) == rows_of(kept.store)
 
 
 def test_a_restore_that_is_cut_off_leaves_the_old_store(nursery, kept, tmp_path):
     """The store is as it was until the copy is in its place, whole; what was there is kept beside it."""
     how = {"url": kept.url, "file": str(tmp_path / "copy.db")}
-    before = _rows(kept.store)
+    before = rows_of(kept.store)
     assert nursery.lead("bring_back", tmp_path, failpoint=FailPoint.IN_RESTORE, **how) == -9
-    assert _rows(Remains(kept.store).file) == before
+    assert rows_of(Remains(kept.store).file) == before
     assert nursery.lead("bring_back", tmp_path, **how) == 0
-    assert _rows(kept.store) == _rows(tmp_path / "copy.db")
+    assert rows_of(kept.store) == rows_of(tmp_path / "copy.db")
     asides = [path for path in tmp_path.glob("store.db.before-restore-*") if not path.name.endswith(("-wal", "-shm"))]
     assert len(asides) == 2
-    assert all(_rows(path) == before for path in asides)
+    assert all(rows_of(path) == before for path in asides)
 
 
 def test_a_restore_over_a_broken_store_never_leaves_none(nursery, kept, tmp_path):
@@ -168,5 +158,5 @@ def test_a_restore_over_a_broken_store_never_leaves_none(nursery, kept, tmp_path
     with pytest.raises(StoreCorrupt):
         open_store(kept.url)
     assert nursery.lead("bring_back", tmp_path, **how) == 0
-    assert _rows(kept.store) == _rows(tmp_path / "copy.db")
+    assert rows_of(kept.store) == rows_of(tmp_path / "copy.db")
     assert [path.read_bytes() for path in sorted(tmp_path.glob("store.db.before-restore-*"))] == [broken, broken]

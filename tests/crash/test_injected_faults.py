@@ -5,8 +5,6 @@ By default one write in `_EVERY` fails, and one in `_KILLED` is killed; `make so
 
 import os
 import shutil
-import sqlite3
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 from store import backup, open_store
 from store._schema import HEAD
 from tests.crash import strace
-from tests.crash.invariants import Remains
+from tests.crash.invariants import Remains, columns_of, rows_of
 from tests.crash.places import Place
 from tests.crash.toil import REFUSED
 from tests.store.older import make_first_revision
@@ -95,31 +93,11 @@ def _all_is_well(remains, sent, *, failed):
     assert remains.number("SELECT count(*) FROM incident") in ({1} if failed else {0, 1})
 
 
-def _columns(file):
-    """Return the columns of every table but the revision: a migration may add others."""
-    with closing(sqlite3.connect(file)) as connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        return {
-            name: [column for (column,) in connection.execute(f"SELECT name FROM pragma_table_info('{name}')")]
-            for name in tables
-            if name != "store_revision"
-        }
-
-
-def _rows(file, columns=None):
-    columns = columns or {**_columns(file), "store_revision": ["*"]}
-    with closing(sqlite3.connect(file)) as connection:
-        return {
-            name: sorted(map(repr, connection.execute(f"SELECT {', '.join(several)} FROM {name}")))
-            for name, several in columns.items()
-        }
-
-
 def _sound_rows(store):
     remains = Remains(store)
     assert remains.ask("PRAGMA integrity_check") == [("ok",)]
     assert remains.ask("PRAGMA foreign_key_check") == []
-    return _rows(remains.file)
+    return rows_of(remains.file)
 
 
 @pytest.mark.parametrize("kind", [*_KILLS, *_SYNCS, "full once", "a disk that dies"])
@@ -127,8 +105,8 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
     """The tables are the old ones with every row, or the new ones, and never anything in between."""
     template, inject, faults = tmp_path / "template.db", {**_KILLS, **_SYNCS, **_FAILURES}[kind], 0
     make_first_revision(f"sqlite:///{template}")
-    columns = _columns(template)
-    old = _rows(template)
+    columns = columns_of(template)
+    old = rows_of(template)
     old_revision = old.pop("store_revision")
     for number in count(1, 1 if "sync" in kind else _EVERY):
         folder = tmp_path / str(number)
@@ -144,12 +122,12 @@ def test_a_fault_at_any_write_of_a_migration(nursery, tmp_path, kind):
             assert found == old, (number, life.said())
         else:
             assert revision == [f"('{HEAD}',)"], (number, life.said())
-            assert _rows(store, columns) == old, (number, life.said())
+            assert rows_of(store, columns) == old, (number, life.said())
         if not was_hit:
             break
         faults += 1
         open_store(f"sqlite:///{store}").close()
-        assert _rows(store)["store_revision"] == [f"('{HEAD}',)"]
+        assert rows_of(store)["store_revision"] == [f"('{HEAD}',)"]
         shutil.rmtree(folder)
     assert faults > 2
 
@@ -164,7 +142,7 @@ def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
         backup(f"sqlite:///{template}", kept)
         with store.writing() as book:
             book.name_project("later")
-    states = {"copy": _rows(template), "kept": _rows(kept)}
+    states = {"copy": rows_of(template), "kept": rows_of(kept)}
     for number in count(1, 1 if "sync" in kind else _EVERY):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -188,6 +166,6 @@ def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
         again = {**how, "force": True} if act == "copy" else how
         assert nursery.lead(act, folder, url=f"sqlite:///{store}", **again) == 0
         made = folder / "new.db" if act == "copy" else store
-        assert _rows(made) == states["copy" if act == "copy" else "kept"]
+        assert rows_of(made) == states["copy" if act == "copy" else "kept"]
         shutil.rmtree(folder)
     assert faults > 2

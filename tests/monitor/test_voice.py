@@ -93,9 +93,9 @@ def test_messages():
 
 def test_message_in_message():
     """A message may be a part of another one and is said in the same language."""
-    whole = Message("{what}: {change}.", {"what": Message("Cost"), "change": Message("about as much as last week")})
-    assert whole.render(JAPANESE) == "推定損失額\uff08先週とほぼ同じ\uff09。"
-    assert whole.render(ENGLISH) == "Cost: about as much as last week."
+    whole = Message("{label}: {said}", {"label": Message("Cost"), "said": Message("about as much as last week")})
+    assert whole.render(JAPANESE) == "推定損失額\uff1a先週とほぼ同じ"
+    assert whole.render(ENGLISH) == "Cost: about as much as last week"
 
 
 def test_fall_back():
