@@ -1,8 +1,9 @@
 """Find what a person means by a table: one that is configured, or a file."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -65,11 +66,11 @@ def place_of(said: str, invocation: Invocation) -> Place:
     known = [] if project is None else [table.name for table in project.config.tables]
     hint = f"name a table of the configuration, or a {_READABLE} file"
     path = Path(said)
-    if path.is_file():
+    if _exists(said):
         what = f"a {path.suffix} file" if path.suffix else "a file without an ending such as .csv"
         seen = f"{what} cannot be read as a table"
         hint = f"write the table as {_READABLE} first"
-    elif path.is_dir():
+    elif _exists(said, folder=True):
         seen, hint = "a folder is not a table", f"name one file of it, or a pattern in quotes such as '{said}/*.csv'"
     elif said.endswith(_ENDS):
         seen = f"there is no such file{_files_beside(path)}"
@@ -80,7 +81,9 @@ def place_of(said: str, invocation: Invocation) -> Place:
 
 def _files_beside(path: Path) -> str:
     """Suggest the file in the same folder that was probably meant."""
-    names = [one.name for one in path.parent.iterdir() if is_file(str(one))] if path.parent.is_dir() else []
+    names: list[str] = []
+    with suppress(OSError):
+        names = [one.name for one in path.parent.iterdir() if is_file(str(one))]
     return did_you_mean(path.name, names)
 
 
@@ -133,7 +136,12 @@ def project_of(invocation: Invocation) -> Project | None:
 
 def is_file(said: str) -> bool:
     """Say whether it is the path of a file that can be read as a table."""
-    return said.endswith(_ENDS) and Path(said).is_file()
+    return said.endswith(_ENDS) and _exists(said)
+
+
+def _exists(path: str, *, folder: bool = False) -> bool:
+    """Check whether there is such a file or folder; a name that is too long is none, where `Path` raises OSError."""
+    return os.path.isdir(path) if folder else os.path.isfile(path)  # noqa: PTH112, PTH113 - as said
 
 
 def _linked(folder: Path, name: str, said: str) -> str:
