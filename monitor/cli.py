@@ -15,7 +15,7 @@ import typer.core
 import typer.main
 
 from monitor.commands import command_files, load_command, sum_up_command
-from monitor.frame.bounds import check_bounds
+from monitor.frame.bounds import problem_of
 from monitor.frame.console import StdoutLost, discard_stdout, guard_streams
 from monitor.frame.crash import crash_hook
 from monitor.frame.discreet import be_discreet
@@ -74,12 +74,14 @@ def _bound(parameter: Any) -> None:
     process = parameter.process_value
     if getattr(process, "is_bounded", False):
         return
-    name = max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.name.upper()
 
     def bounded(ctx: Any, value: Any) -> Any:
-        check_bounds(name, value if not isinstance(value, list | tuple) else list(value))
-        result = process(ctx, value)
-        check_bounds(name, result)
+        problem = problem_of(value)
+        result = process(ctx, value) if problem is None else None
+        if problem is None:
+            problem = problem_of(result)
+        if problem is not None:
+            raise typer.BadParameter(problem, ctx=ctx, param=parameter)
         return result
 
     vars(bounded)["is_bounded"] = True

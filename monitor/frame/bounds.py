@@ -12,8 +12,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.frame.problem import ExitCode, Problem, Stop
-
 MOST: Final = 2**63 - 1
 """What SQLite and PostgreSQL hold."""
 LONGEST: Final = 100_000
@@ -23,19 +21,13 @@ _DIGITS: Final = re.compile(rf"[0-9]{{{_MOST_DIGITS + 1},}}")
 _SHOWN: Final = 40
 
 
-def check_bounds(name: str, value: Any) -> None:
-    """Check a value as it was read. `name`: of the option or argument, as it is typed.
-
-    Raises:
-        Stop: it is out of bounds.
-    """
+def problem_of(value: Any) -> str | None:
+    """Return what is wrong with a value as it was read; None if it is within bounds."""
     match value:
         case bool() | date() | None:
             problem = None
         case list() | tuple():
-            for one in value:
-                check_bounds(name, one)
-            problem = None
+            return next(filter(None, map(problem_of, value)), None)
         case int():
             problem = None if -MOST <= value <= MOST else f"expected a number from {-MOST} to {MOST}"
         case float():
@@ -46,10 +38,11 @@ def check_bounds(name: str, value: Any) -> None:
             problem = _problem_of_text(value)
         case _:
             problem = None
-    if problem is not None:
-        seen = str(value)
-        shown = seen if len(seen) <= _SHOWN else f"{seen[:_SHOWN]}... ({len(seen):,} characters)"
-        raise Stop(ExitCode.USAGE, Problem("usage", f"{name}: {problem}, not '{shown}'"))
+    if problem is None:
+        return None
+    seen = str(value)
+    shown = seen if len(seen) <= _SHOWN else f"{seen[:_SHOWN]}... ({len(seen):,} characters)"
+    return f"{problem}, not '{shown}'"
 
 
 def _problem_of_path(path: Path) -> str | None:
