@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,15 @@ def test_no_page_says_that_something_is_still_to_come(page: Path) -> None:
     assert [match[0] for match in STALE.finditer(text)] == []
 
 
-def _read_names() -> set[str]:
+@cache
+def _read_names() -> frozenset[str]:
     """Return the names of all attributes that the product reads."""
     names: set[str] = set()
     for room in ("monitor", "checks", "sources", "store", "remedies"):
         for path in (HOUSE / room).rglob("*.py"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return names
+    return frozenset(names)
 
 
 @pytest.mark.parametrize(
