@@ -87,7 +87,7 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
             f"{name} {_number(reached[name])}" for name in ("k", "highest_risk", "l", "t") if _number(reached.get(name))
         ]
         grouped = visible(", ".join(body["quasi_identifiers"]))
-        console.print(Text(f"read again and proved: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
+        console.print(Text(f"read again: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
     if body["columns_left_out"]:
         console.print(Text(f"left out: {visible(', '.join(body['columns_left_out']))}"))
     console.print(Text(f"sha256 {body['sha256']}", "dim"))
