@@ -210,20 +210,31 @@ class Limits(Declaration):
         return units * Fraction(self.grid)
 
 
-def _form(given: Any) -> str:
-    """Tell which of the three is meant."""
+_FORMS: Final = {"values": {"values"}, "range": {"range"}, "limits": {"low", "high"}}
+"""The forms of a domain, and the keys of which each has one."""
+
+
+def _form(given: Any) -> str | None:
+    """Return which of the three forms is meant; None if no key tells."""
     if isinstance(given, Declaration):
         return type(given).__name__.lower()
-    if isinstance(given, Mapping) and "range" in given:
-        return "range"
-    return "limits" if isinstance(given, Mapping) and {"low", "high"} & set(given) else "values"
+    if isinstance(given, list | tuple):
+        return "values"
+    if not isinstance(given, Mapping):
+        return None
+    return next((form for form, keys in _FORMS.items() if keys & set(given)), None)
 
 
 Cells: TypeAlias = Values | Range
 """A column by which rows can be counted."""
 Domain: TypeAlias = Annotated[
     Annotated[Values, Tag("values")] | Annotated[Range, Tag("range")] | Annotated[Limits, Tag("limits")],
-    Discriminator(_form),
+    Discriminator(
+        _form,
+        custom_error_type="domain",
+        custom_error_message="values such as [F, M] or {values: [F, M], other: F}, whole numbers in cells such as "
+        "{range: [0, 120], width: 10}, or limits such as {low: 0, high: 1000, grid: 0.01}",
+    ),
 ]
 """`[F, M]`, `{values: [F, M], other: F}`, `{range: [0, 120], width: 10}`, `{low: 0, high: 1000, grid: 0.01}`."""
 

@@ -120,3 +120,16 @@ def test_what_makes_no_sense_is_told_with_its_place(tmp_path: Path, old: str, ne
         _load(tmp_path, _TEXT.replace(old, new))
     assert any(said in f"{one.message} {one.hint}" for one in caught.value.problems), caught.value.problems
     assert all(one.line for one in caught.value.problems)
+
+
+@pytest.mark.parametrize("form", ["{min: 0, max: 9}", "{}", "7", "F, M", "null"])
+def test_a_domain_in_no_known_form_is_told_all_forms(tmp_path: Path, form: str) -> None:
+    """Whoever guesses the keys of a domain sees the three that there are, once."""
+    with pytest.raises(ConfigError) as caught:
+        _load(
+            tmp_path,
+            _TEXT.replace("{low: 0, high: 100, grid: 0.01, missing: 1}", f"{form!r}" if ", M" in form else form),
+        )
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("'amount' takes values such as [F, M]")
+    assert "limits such as {low: 0, high: 1000, grid: 0.01}" in problem.message
