@@ -48,18 +48,24 @@ def _die(folder: Path, point: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Terminal) -> None:
-    """Eight processes, one id, a budget of two answers: one charge, and the same answer for each."""
+    """Eight processes, one id, a budget of two answers: one charge; each has the same answer, or waited in vain for it.
+
+    On a busy machine the one that computes may take longer than the others wait: they are told so, at no charge.
+    """
     words = [sys.executable, "-m", "monitor", *_ASKED, "--format", "json"]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     eight = [
         subprocess.Popen(words, cwd=asked.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(8)
     ]
-    said = [process.communicate() for process in eight]
-    assert [process.returncode for process in eight] == [0] * 8, said
-    answers = [json.loads(output) for output, _ in said]
-    assert [one["answer"] for one in answers] == [answers[0]["answer"]] * 8
-    assert sorted(one["repeated"] for one in answers) == [False] + [True] * 7
+    outputs = [json.loads(process.communicate()[0]) for process in eight]
+    answers = [output for output in outputs if output.get("ok", True)]
+    refusals = [error["code"] for output in outputs if output not in answers for error in output["errors"]]
+    assert set(refusals) <= {"answer.in-progress"}, outputs
+    assert [one["answer"] for one in answers] == [answers[0]["answer"]] * (8 - len(refusals))
+    assert sorted(one["repeated"] for one in answers) == [False] + [True] * (7 - len(refusals))
+    later = asked.json(*_ASKED)
+    assert (later["repeated"], later["answer"]) == (True, answers[0]["answer"])
     assert asked.json("budget", "show")["budgets"][0]["spent"] == "1"
 
 
