@@ -71,6 +71,7 @@ def report(
     now: datetime,
     occurred_at: datetime | None = None,
     fingerprint: str | None = None,
+    found_by: FoundBy = FoundBy.PERSON,
 ) -> Opened:
     """Open an incident that a person found.
 
@@ -81,6 +82,7 @@ def report(
         occurred_at: when data went bad; by default when it was noticed.
         fingerprint: what a second report of the same thing shares; by default made of the table, the title and the time
             of detection, so that the same report sent twice is one incident.
+        found_by: who noticed it.
 
     Raises:
         ImpossibleOrder: it occurred after it was detected, or was detected in the future.
@@ -99,9 +101,18 @@ def report(
         severity=seen.severity,
         title=seen.title,
         title_values=seen.values,
-        found_by=FoundBy.PERSON,
+        found_by=found_by,
         episode=Episode(onset, detected_at),
     )
+
+
+def end_reported(opened: Opened, ending: "Ending", *, now: datetime) -> Resolved:
+    """End what was only just reported, as `resolve` ends the incident that it opens.
+
+    Raises:
+        ImpossibleOrder: it would end before it was detected, or in the future.
+    """
+    return _ended(opened.episode.detected_at, ending, now)
 
 
 def _fingerprint_of(seen: Report, detected_at: datetime) -> str:
@@ -163,13 +174,18 @@ def resolve(
         NotAllowed: its check still fails, and nobody forces it.
     """
     _allowed(incident, "resolve")
-    _not_after(("detected", incident.last.detected_at), ("resolved", ending.at))
-    _not_after(("resolved", ending.at), ("now", now))
+    resolved = _ended(incident.last.detected_at, ending, now)
     if check_still_fails and not force and incident.state is not State.RESOLVED:
         raise NotAllowed(
             f"incident #{incident.id}: its check {incident.check_id} still fails, so it would open again; "
             "snooze it, repair the data, or force it"
         )
+    return resolved
+
+
+def _ended(detected_at: datetime, ending: Ending, now: datetime) -> Resolved:
+    _not_after(("detected", detected_at), ("resolved", ending.at))
+    _not_after(("resolved", ending.at), ("now", now))
     return Resolved(ending.at, ending.resolution, ending.cause)
 
 

@@ -135,22 +135,22 @@ def import_incidents(
         "timezone": tickets.assumed_zone,
         "fixed": taken.assumed("resolution"),
         "person": taken.assumed("found_by"),
-        "open": sum(ticket.told.resolved_at is None for ticket in taken.new),
+        "open": taken.lasting,
     }
     result: dict[str, Any] = {
         "schema": "tablewatch.import/1",
         "file": str(file),
         "dry_run": dry_run,
         "rows": tickets.rows,
-        "imported": len(taken.new),
+        "imported": taken.new,
         "known": taken.known,
         "differ": [_difference_as_json(one) for one in taken.differ],
         "applicable": taken.applicable,
         "updated": taken.applicable if update and not dry_run else 0,
         "refused": [{"line": one.line, "reason": one.reason} for one in tickets.bad],
         "unknown_end": tickets.endless,
-        "first_id": taken.numbers[0] if taken.numbers else None,
-        "last_id": taken.numbers[-1] if taken.numbers else None,
+        "first_id": taken.first_id,
+        "last_id": taken.last_id,
         "assumed": assumed,
     }
     _say_assumed(invocation, assumed, times.zone)

@@ -9,25 +9,28 @@ from datetime import datetime
 from typing import Final
 
 from incidents import Incident
+from monitor.desk.ticket_batches import Ticket, TicketBatches
 from monitor.desk.ticket_changes import Comparison, compare
 from monitor.desk.ticket_past import importer
-from monitor.desk.tickets import Ticket
 from store import Book, History, Store, View
 
-_CHUNK: Final = 1000
+_ASSUMED: Final = frozenset({"resolution", "found_by"})
 
 
 @dataclass(slots=True)
 class Taken:
     """What an import found: the new tickets and their numbers, and the known ones, of which some differ.
 
-    In a dry run the new ones have no numbers.
+    In a dry run the new ones have no numbers. `lasting` are the new ones without an end.
     """
 
-    new: list[Ticket] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    new: int = 0
+    lasting: int = 0
+    first_id: int | None = None
+    last_id: int | None = None
     known: int = 0
     differ: list[Comparison] = field(default_factory=list)
+    _unsaid: dict[str, int] = field(default_factory=dict)
 
     @property
     def applicable(self) -> int:
@@ -36,10 +39,23 @@ class Taken:
 
     def assumed(self, name: str) -> int:
         """Count the new tickets that do not say this field of theirs; how it ended is one of ended ones only."""
-        return sum(
-            name not in ticket.said and (name != "resolution" or ticket.told.resolved_at is not None)
-            for ticket in self.new
-        )
+        return self._unsaid.get(name, 0)
+
+    def add(self, tickets: Sequence[Ticket]) -> None:
+        """Count new tickets."""
+        self.new += len(tickets)
+        for ticket in tickets:
+            lasts = ticket.told.resolved_at is None
+            self.lasting += lasts
+            for name in _ASSUMED - ticket.said:
+                if name != "resolution" or not lasts:
+                    self._unsaid[name] = self._unsaid.get(name, 0) + 1
+
+    def number(self, numbers: Sequence[int]) -> None:
+        """Remember the numbers that incidents were given; they go up."""
+        if numbers:
+            self.first_id = numbers[0] if self.first_id is None else self.first_id
+            self.last_id = numbers[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +68,12 @@ class Intake:
     actor: str
     update: bool = False
 
-    def look(self, tickets: Sequence[Ticket], on_ticket: Callable[[], None] = lambda: None) -> Taken:
+    def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> Taken:
         """Say what taking them in would do, and write nothing."""
         with self.store.reading() as view:
             return self._take(view, None, tickets, on_ticket)
 
-    def take(self, tickets: Sequence[Ticket], on_ticket: Callable[[], None] = lambda: None) -> Taken:
+    def take(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> Taken:
         """Take them in.
 
         Raises:
@@ -66,16 +82,15 @@ class Intake:
         with self.store.writing() as book:
             return self._take(book, book, tickets, on_ticket)
 
-    def _take(self, view: View, book: Book | None, tickets: Sequence[Ticket], on_ticket: Callable[[], None]) -> Taken:
+    def _take(self, view: View, book: Book | None, tickets: TicketBatches, on_ticket: Callable[[], None]) -> Taken:
         taken = Taken()
-        for start in range(0, len(tickets), _CHUNK):
-            chunk = tickets[start : start + _CHUNK]
+        for chunk in tickets.batches():
             there = _known(view, chunk)
             new = [ticket for ticket in chunk if ticket.line not in there]
             compared = list(self._compared(view, chunk, there, on_ticket))
             if book is not None:
-                taken.numbers += self._write(book, new, compared)
-            taken.new += new
+                taken.number(self._write(book, new, compared))
+            taken.add(new)
             taken.known += len(chunk) - len(new)
             taken.differ += [one for one in compared if one.differences]
         return taken
@@ -90,13 +105,13 @@ class Intake:
                 yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
             on_ticket()
 
-    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[Comparison]) -> list[int]:
+    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[Comparison]) -> Sequence[int]:
         actor = importer(self.actor)
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
             for one in compared:
                 book.append(one.incident, one.to_record, recorded_at=self.now, actor=actor, announce=False)
-        return [incident.id for incident in book.add_histories(histories)]
+        return book.add_past(histories)
 
 
 def _known(view: View, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:

@@ -74,6 +74,8 @@ class TimeReader:
             return Moment(self.now)
         if self.relative and words.lower().endswith(" ago"):
             return Moment(self._ago(words[:-4]))
+        if match := _TIME.fullmatch(words):
+            return self._read_iso(match, text)
         words = _with_hyphens(words)
         if _DAY.fullmatch(words):
             _parsed(words, text)
@@ -126,10 +128,10 @@ class TimeReader:
         if parsed.tzinfo is not None:
             return Moment(parsed.astimezone(UTC))
         zone = ZoneInfo(self.zone)
-        early, late = (parsed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-        if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != parsed:
-            raise UnreadableTime(text, f"does not exist in {self.zone}: its clocks skip it; give another time")
-        if early.utcoffset() != late.utcoffset():
+        early, late = parsed.replace(tzinfo=zone), parsed.replace(tzinfo=zone, fold=1)
+        if early.utcoffset() != late.utcoffset():  # PEP 495: the two differ where a time is skipped or happens twice
+            if early.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != parsed:
+                raise UnreadableTime(text, f"does not exist in {self.zone}: its clocks skip it; give another time")
             offsets = " or ".join(_offset(one) for one in (early, late))
             raise UnreadableTime(text, f"happens twice in {self.zone}; add the offset, {offsets}")
         return Moment(early.astimezone(UTC), assumed=True)

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
 from checks import Severity, did_you_mean
-from incidents import Change, Event, FoundBy, Incident, Resolution, apply
-from incidents.verbs import Ending, Report, report, resolve
+from incidents import Change, FoundBy, Incident, Resolution
+from incidents.verbs import Ending, Report, end_reported, report
 from monitor.config import Config
 from monitor.frame.problem import Problem
 
@@ -48,13 +48,23 @@ class Reported:
             now=now,
             occurred_at=self.occurred_at,
             fingerprint=self.fingerprint,
+            found_by=self.found_by,
         )
-        opened = replace(opened, found_by=self.found_by)
         if self.resolved_at is None:
             return (opened,)
-        incident = apply(None, Event(0, now, "", opened))
         ending = Ending(self.resolved_at, self.resolution, self.cause)
-        return opened, resolve(incident, ending, now=now)
+        return opened, end_reported(opened, ending, now=now)
+
+    def check_order(self, now: datetime) -> None:
+        """Check whether its times can follow one another, without making the changes.
+
+        Raises:
+            incidents.ImpossibleOrder: as `changes`.
+        """
+        begun = self.occurred_at is None or self.occurred_at <= self.detected_at
+        over = self.detected_at if self.resolved_at is None else self.resolved_at
+        if not (begun and self.detected_at <= over <= now):
+            self.changes(now)
 
 
 def tidy(text: str) -> str:

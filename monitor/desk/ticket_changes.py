@@ -29,8 +29,8 @@ from incidents import (
 from incidents.verbs import Ending
 from monitor.desk.refusals import in_zone
 from monitor.desk.reported import Reported
+from monitor.desk.ticket_batches import Ticket
 from monitor.desk.ticket_past import FIELDS, TABLE, Field, Past, as_text, importer, past_of
-from monitor.desk.tickets import Ticket
 
 _TIMES: Final = frozenset({"occurred", "detected", "resolved"})
 _ENDING: Final = frozenset({"resolved", "resolution"})

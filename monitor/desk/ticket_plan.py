@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, TypeVar
 
 from checks import Severity, did_you_mean
@@ -60,6 +61,7 @@ class UnknownWord(ValueError):
 def word_of(words: type[W]) -> Callable[[str], W]:
     """Give what reads one of our words, whatever its case; hyphens, underscores and spaces are alike."""
 
+    @lru_cache(maxsize=1000)  # a million rows share a few words
     def read(text: str) -> W:
         word = text.strip().lower().replace("_", "-").replace(" ", "-")
         if word not in list(words):
@@ -125,8 +127,10 @@ class Plan:
 
     def row(self, told: Mapping[str, str]) -> Mapping[str, str]:
         """Give a row in our words, with what is the same for all; how all ended holds for those that have ended."""
-        ours = {name: self.meanings.get(name, {}).get(_alike(text), text) for name, text in told.items()}
-        ours |= self.constants
+        ours = {**told, **self.constants}
+        for name, words in self.meanings.items():
+            if name in told and name not in self.constants:
+                ours[name] = words.get(_alike(told[name]), told[name])
         if "resolution" in self.constants and not ours.get("resolved"):
             del ours["resolution"]
         return ours

@@ -11,6 +11,7 @@ from monitor.config import Config
 from monitor.desk.moments import TimeReader, UnreadableTime
 from monitor.desk.refusals import without_times
 from monitor.desk.reported import Reported, former_fingerprint, ticket_fingerprint, tidy, unknown_table
+from monitor.desk.ticket_batches import Ticket, TicketBatches
 from monitor.desk.ticket_file import UTF_8, records
 from monitor.desk.ticket_plan import FIELDS, NEEDED, WORDS, Plan, UnknownWord, unreadable, word_of
 
@@ -18,27 +19,9 @@ T = TypeVar("T")
 
 _TIMES: Final = ("occurred", "detected", "resolved")
 _ENDING: Final = frozenset({"resolution", "cause"})
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A good row: its first line in the file, the incident it tells of, and the fields it says something about.
-
-    A ticket without an end says that it lasts, if the file has a column for the end: `resolved` is then among `said`.
-    `assumed_zone` counts its times without an offset. `former` is the fingerprint by which one with a key was known at
-    first.
-    """
-
-    line: int
-    told: Reported
-    said: frozenset[str]
-    assumed_zone: int = 0
-    former: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """Give what importing the same ticket again shares."""
-        return self.told.fingerprint or ""
+_RESOLUTION: Final = word_of(Resolution)
+_SEVERITY: Final = word_of(Severity)
+_FOUND_BY: Final = word_of(FoundBy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +36,16 @@ class Refusal:
 class Tickets:
     """What a file holds: good rows, bad rows with their reason, and the lines of rows whose end is not known."""
 
-    good: list[Ticket] = field(default_factory=list)
+    good: TicketBatches = field(default_factory=TicketBatches)
     bad: list[Refusal] = field(default_factory=list)
     endless: list[int] = field(default_factory=list)
+    assumed_zone: int = 0
+    """How many times of good rows had no offset."""
 
     @property
     def rows(self) -> int:
         """Count the rows."""
         return len(self.good) + len(self.bad) + len(self.endless)
-
-    @property
-    def assumed_zone(self) -> int:
-        """Count the times of good rows that had no offset."""
-        return sum(ticket.assumed_zone for ticket in self.good)
 
 
 @dataclass
@@ -112,6 +92,7 @@ class TicketReader:
                     found.endless.append(line)
                 else:
                     found.good.append(ticket)
+                    found.assumed_zone += ticket.assumed_zone
         return found
 
     def _ticket(self, row: Mapping[str, str], line: int) -> Ticket:
@@ -126,9 +107,9 @@ class TicketReader:
                 return None
 
         moments = {name: take(self.times.read, name) for name in _TIMES}
-        resolution = take(word_of(Resolution), "resolution")
-        severity = take(word_of(Severity), "severity")
-        found_by = take(word_of(FoundBy), "found_by")
+        resolution = take(_RESOLUTION, "resolution")
+        severity = take(_SEVERITY, "severity")
+        found_by = take(_FOUND_BY, "found_by")
         problems += self._missing(row)
         if row.get("resolution") and not row.get("resolved"):
             problems.append("resolution without a resolved time")
@@ -151,7 +132,7 @@ class TicketReader:
             ),
         )
         try:
-            told.changes(self.times.now)
+            told.check_order(self.times.now)
         except ImpossibleOrder as error:
             raise _Bad(without_times(str(error))) from None
         assumed = sum(moment is not None and moment.assumed for moment in moments.values())
