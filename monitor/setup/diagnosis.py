@@ -147,8 +147,12 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
         places |= {} if file is None else {"the store": file.absolute().parent}
     keep = loaded.config.report.weekly.keep
     places |= {} if keep is None else {"reports": Path(keep).absolute()}
+    disks: dict[int, tuple[Path, list[str]]] = {}
     for what, place in places.items():
         folder = next(one for one in (place, *place.parents) if one.exists())
+        disks.setdefault(folder.stat().st_dev, (folder, []))[1].append(what)
+    for folder, uses in disks.values():
+        what = ", ".join(uses)
         free = shutil.disk_usage(folder).free
         if free < _NO_ROOM:
             message = f"the disk of {folder} ({what}) is full: {free / 1e6:.1f} MB are free"

@@ -80,15 +80,37 @@ VALID: dict[str, Sequence[str]] = {
     "local choose": ["--epsilon", "1", "--domain", "yes,no"],
     "local estimate": ["reports.jsonl", "--epsilon", "1", "--domain", "yes,no"],
     "local perturb": ["yes", "--epsilon", "1", "--domain", "yes,no"],
+    "release approve": ["survey", "--remedy", "suppress", "--note", "x"],
+    "release assess": ["survey"],
+    "release export": ["survey", "--remedy", "suppress", "--out", _OUT],
+    "release hold": ["survey", "--note", "x"],
+    "release list": [],
+    "release record": ["survey"],
+    "remedy code": ["people.csv", _OUT, "--top", "age=22"],
+    "remedy generalise": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
+    "remedy lattice": ["people.csv", "--quasi-identifiers", "age,zip", "--k", "2"],
+    "remedy randomise": ["people.csv", _OUT, "--columns", "zip", "--epsilon", "1"],
+    "remedy reconstruct": ["people.csv", "--mechanism", "mechanism.json"],
+    "remedy suppress": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
+    "risk linkage": ["people", "people.csv", "--on", "age"],
+    "risk remember": ["people", "--as", "it"],
+    "risk subsets": ["people"],
+    "risk suggest": ["people"],
+    "risk table": ["people", "--quasi-identifiers", "age,zip"],
+    "silence add": ["--reason", "x", "--table", "orders", "--for", "1h"],
+    "silence end": ["1"],
+    "silence list": [],
+    "table list": [],
+    "table show": ["orders"],
 }
-_SLOW = ("release", "remedy", "risk")
-"""Groups whose commands treat or measure tables: their options are read after the table, so they take longer."""
 _RARE: dict[str, Sequence[str]] = {
     "restore": ["copy.db"],
     "run": ["--once"],
     "status": [],
     "report weekly": [],
 }
+_NOT_TRIED = {"release compare", "remedy microaggregate"}
+"""With one hostile value each did not answer within the deadline: still to be mended, then to be called here."""
 HOSTILE = (
     "99999999999999999999999", "-1", "0", "nan", "-inf", "1e400", "0001-01-01", "0001-W01", "9999-W53",
     "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "2026-02-30", "", "x" * 70_000, "\udcff\udc00",
@@ -159,6 +181,7 @@ def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("tickets.csv").write_text("id,table,title,occurred,detected\n1,orders,x,2026-11-01 10:00,2026-11-01 11:00\n")
     Path("suite.json").write_text('{"expectations": []}')
     Path("reports.jsonl").write_text("")
+    Path("mechanism.json").write_text("{}")
     Path("folder").mkdir()
     os.mkfifo("pipe")
     monkeypatch.setattr(sys, "stdin", io.StringIO())
@@ -175,8 +198,7 @@ def _left(words: Sequence[str]) -> int:
 
 def test_every_command_is_tried() -> None:
     """Whoever adds a command says here how it is called."""
-    untried = {name for name in COMMANDS if name not in {**VALID, **_RARE} and not name.startswith(_SLOW)}
-    assert untried <= {name for name in COMMANDS if name.split()[0] in {"silence", "table"}}
+    assert {*VALID, *_RARE} | _NOT_TRIED == set(COMMANDS)
 
 
 @pytest.mark.usefixtures("folder")
