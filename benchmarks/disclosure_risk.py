@@ -21,7 +21,7 @@ from benchmarks._measure import Cost, measure, median, peak_mb, table
 from checks._catalog import load_catalog
 from monitor.clock import SystemClock
 from monitor.conclude import judge_only
-from monitor.looker import Plans, look
+from monitor.looker import Plans, scan_source
 from monitor.target import Subject, Target
 from sources import SourceSpec
 
@@ -110,7 +110,7 @@ def _asked(file: Path, *kinds: str) -> Any:
     plans: Plans = {}  # kept from look to look, as a daemon keeps them
 
     def ask() -> None:
-        looked = list(look([target], clock=SystemClock(), plans=plans))
+        looked = list(scan_source([target], clock=SystemClock(), plans=plans))
         for found in judge_only(looked, store=None):
             if found.outcome.status not in {"pass", "fail"}:
                 raise RuntimeError(f"{found.check_id}: {found.outcome.message}")

@@ -18,7 +18,7 @@ import duckdb
 from benchmarks._measure import Cost, measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.look import look
+from monitor.look import run_checks
 from monitor.selector import select
 from monitor.wiring import Project
 from store import Store
@@ -140,7 +140,7 @@ def _play(people: Table, mode: str) -> list[tuple[str, str, Cost]]:
 
 
 def _run(project: Project, store: Store) -> None:
-    report = look(project, select([], project.config), store=store)
+    report = run_checks(project, select([], project.config), store=store)
     if report.summary["unknown"]:
         raise RuntimeError(str(report.results[0].outcome.message))
 

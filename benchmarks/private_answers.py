@@ -79,7 +79,7 @@ def _by_hand(folder: Path, asked: str) -> None:
 
 
 def _answered(folder: Path, asked: str, unit: str, rows: str) -> None:
-    from monitor.private.ask import Teller
+    from monitor.private.ask import AnswerService
     from monitor.private.data_set import DataSet
     from remedies.differential_privacy.answers import STATISTICS, Statistic
 
@@ -91,7 +91,7 @@ def _answered(folder: Path, asked: str, unit: str, rows: str) -> None:
         data_set = DataSet.of(project, "data")
         ledger = project.ledger(store)
         ledger.create(data_set.budget, actor="bench", now=project.clock.now())
-        teller = Teller(ledger, project.clock, "bench")
+        teller = AnswerService(ledger, project.clock, "bench")
         _report(lambda: teller.tell(data_set, statistic))
 
 

@@ -19,7 +19,7 @@ from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
 from monitor.reports.render import as_html
 from monitor.reports.week import Week
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from monitor.wiring import Project
 from store import open_store
 
@@ -79,7 +79,7 @@ def main() -> None:
 
 def _in_process(folder: Path) -> Cost:
     project = Project(load(folder / "tablewatch.yaml"))
-    voice, week = BabelVoice("ja", ZONE), Week.parse(WEEK, ZONE)
+    voice, week = Localizer("ja", ZONE), Week.parse(WEEK, ZONE)
 
     def work() -> None:
         with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as view:

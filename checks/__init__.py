@@ -24,7 +24,7 @@ from checks._contract import (
     Zones,
     unknown,
 )
-from checks._message import Message, PlainEnglish, Voice, say_duration
+from checks._message import Message, PlainEnglish, MessageFormatter, say_duration
 from checks._names import did_you_mean
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
     "Severity",
     "Status",
     "UnknownReason",
-    "Voice",
+    "MessageFormatter",
     "Wants",
     "Zones",
     "did_you_mean",

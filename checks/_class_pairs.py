@@ -15,7 +15,7 @@ _PAIR: Final = 3 * _WORD
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class SignaturePairs:
     """Signatures with counts, each signature once, ascending, no count 0.
 
     `first`, `second`: the halves of the signatures, as whole numbers of 8 bytes. `counts`: 8 bytes each, signed where
@@ -29,7 +29,7 @@ class Pairs:
     @classmethod
     def summed(
         cls, first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]
-    ) -> Pairs:
+    ) -> SignaturePairs:
         """Take signatures in any order, whatever number of times, with a count each; the counts of one are added."""
         import numpy as np
 
@@ -49,12 +49,14 @@ class Pairs:
         return cls._of(first[kept], second[kept], sums[sums != 0])
 
     @classmethod
-    def _of(cls, first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]) -> Pairs:
+    def _of(
+        cls, first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], counts: npt.NDArray[np.int64]
+    ) -> SignaturePairs:
         low, high = (half.astype("<u8", copy=False).tobytes() for half in (first, second))
         return cls(low, high, counts.astype("<i8", copy=False).tobytes())
 
     @classmethod
-    def added(cls, *several: Pairs) -> Pairs:
+    def added(cls, *several: SignaturePairs) -> SignaturePairs:
         """Add the counts of several up."""
         some = [one for one in several if one.counts]
         if len(some) < 2:
@@ -63,7 +65,7 @@ class Pairs:
         return cls.summed(*every.halves(), every.numbers())
 
     @classmethod
-    def joined(cls, several: Iterable[Pairs]) -> Pairs:
+    def joined(cls, several: Iterable[SignaturePairs]) -> SignaturePairs:
         """Put several together of which each begins after the one before has ended."""
         every = list(several)
         if len(every) == 1:
@@ -72,7 +74,7 @@ class Pairs:
         return cls(first, second, b"".join(one.counts for one in every))
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> Pairs:
+    def unpacked(cls, packed: bytes) -> SignaturePairs:
         """Give what was packed."""
         end = len(packed) // _PAIR * _WORD
         return cls(packed[:end], packed[end : 2 * end], packed[2 * end :])
@@ -83,16 +85,16 @@ class Pairs:
         return self.first + self.second + self.counts
 
     @property
-    def negative(self) -> Pairs:
+    def negative(self) -> SignaturePairs:
         """Give it with each count below zero, and the other way round."""
-        return Pairs(self.first, self.second, (-self.numbers()).astype("<i8").tobytes())
+        return SignaturePairs(self.first, self.second, (-self.numbers()).astype("<i8").tobytes())
 
-    def slice(self, begin: int, end: int) -> Pairs:
+    def slice(self, begin: int, end: int) -> SignaturePairs:
         """Give some of it, by place."""
         some = slice(begin * _WORD, end * _WORD)
-        return Pairs(self.first[some], self.second[some], self.counts[some])
+        return SignaturePairs(self.first[some], self.second[some], self.counts[some])
 
-    def shards(self, bits: int) -> Sequence[tuple[int, Pairs]]:
+    def shards(self, bits: int) -> Sequence[tuple[int, SignaturePairs]]:
         """Give it apart by the first bits of the signatures: (number, pairs), ascending, none that is empty."""
         import numpy as np
 
@@ -103,7 +105,7 @@ class Pairs:
         places = enumerate(zip(begins, ends, strict=True))
         return [(number, self.slice(begin, end)) for number, (begin, end) in places if end > begin]
 
-    def of_each(self, wanted: Pairs) -> npt.NDArray[np.int64]:
+    def of_each(self, wanted: SignaturePairs) -> npt.NDArray[np.int64]:
         """Give the count of each signature that is wanted, in that order; 0 for one that is not here."""
         import numpy as np
 

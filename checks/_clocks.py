@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 _STEP = timedelta(microseconds=1)
 
 
-def latest_wall_clock(moment: datetime, zone: ZoneInfo) -> datetime:
+def latest_local_time(moment: datetime, zone: ZoneInfo) -> datetime:
     """Give the latest naive wall clock that a zone has shown up to a moment.
 
     That is the wall clock of the moment, except while an hour is shown again: then it is the last instant of that
@@ -26,7 +26,7 @@ def latest_wall_clock(moment: datetime, zone: ZoneInfo) -> datetime:
     return (moment - last).astimezone(zone).replace(tzinfo=None)
 
 
-def read_wall_clock(wall: datetime, zone: ZoneInfo, *, not_after: datetime) -> datetime:
+def read_local_time(wall: datetime, zone: ZoneInfo, *, not_after: datetime) -> datetime:
     """Give the moment that a naive wall clock means, in UTC.
 
     One that a clock shows twice, or skips, has two readings: the latest that is not after `not_after` is taken, else

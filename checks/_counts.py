@@ -20,7 +20,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, TypeAlias
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 
 SIGNATURE: Final = 16
 """Bytes of a signature."""
@@ -32,7 +32,7 @@ MOST_CLASSES: Final = 4_000_000
 """A table with more counts than this is counted as a whole each time, by its own engine."""
 
 
-_NONE: Final = Pairs()
+_NONE: Final = SignaturePairs()
 
 
 class Mode(StrEnum):
@@ -54,7 +54,7 @@ class Keeping:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptClasses:
+class ClassCountRequest:
     """A wish: the sizes of the classes of these quasi-identifiers, from counts that are kept."""
 
     quasi_identifiers: tuple[str, ...]
@@ -62,14 +62,14 @@ class KeptClasses:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonClasses:
+class PersonRequest:
     """A wish: how the class of each person compares with its classes in earlier releases of the table."""
 
     quasi_identifiers: tuple[str, ...]
     person: tuple[str, ...]
 
 
-Kept: TypeAlias = KeptClasses | PersonClasses
+CountRequest: TypeAlias = ClassCountRequest | PersonRequest
 
 
 class Recount(StrEnum):
@@ -98,7 +98,7 @@ class PartCounts:
     name: bytes
     rows: int
     fingerprint: bytes
-    pairs: Pairs
+    pairs: SignaturePairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class ClassChange:
     mode: Mode
     token: bytes
     rows: int
-    added: Pairs = _NONE
+    added: SignaturePairs = _NONE
     parts: Sequence[PartCounts] = ()
     why: Recount | None = None
 
-    def totals(self) -> Pairs:
+    def totals(self) -> SignaturePairs:
         """Give the counts of all parts together, where all were counted."""
-        return Pairs.added(self.added, *(part.pairs for part in self.parts))
+        return SignaturePairs.added(self.added, *(part.pairs for part in self.parts))
 
     def sizes(self) -> list[tuple[int, int]]:
         """Give how many classes there are of each size, (size, classes), where all were counted."""

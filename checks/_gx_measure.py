@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 import pandas as pd
 
 from checks._classes import ClassTables
-from checks._clocks import latest_wall_clock
+from checks._clocks import latest_local_time
 from checks._contract import Check, Context, Measurement, Misconfigured, Wants
 
 BATCH = "tablewatch_batch"
@@ -51,7 +51,7 @@ def measure(
     def at(shift: timedelta, zone: str | None) -> ir.TimestampValue:
         moment = (now + shift).astimezone(UTC)
         if zone is not None:
-            return ibis.literal(latest_wall_clock(moment, ZoneInfo(zone)))
+            return ibis.literal(latest_local_time(moment, ZoneInfo(zone)))
         return ibis.literal(moment.replace(tzinfo=None) if dialect == "sqlite" else moment)
 
     context = Context(table, dialect, at)

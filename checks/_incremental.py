@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from checks._classes import quasi_identifiers_of, sizes_question
 from checks._contract import CheckParameters, Context, Json, Measurement, Wants
-from checks._counts import Keeping, KeptClasses, Mode
+from checks._counts import Keeping, ClassCountRequest, Mode
 
 SIZES = "sizes"
 """Under this name the sizes of the classes come back, however they were counted."""
@@ -87,7 +87,9 @@ class SizesParameters(CheckParameters):
             Misconfigured: there is no quasi-identifier, or the table has no such column.
         """
         if self.incremental is not None:
-            return Wants(kept=KeptClasses(quasi_identifiers_of(context, quasi_identifiers), self.incremental.keeping))
+            return Wants(
+                kept=ClassCountRequest(quasi_identifiers_of(context, quasi_identifiers), self.incremental.keeping)
+            )
         return Wants(classes={SIZES: sizes_question(context, quasi_identifiers)})
 
     def counting(self, measurement: Measurement) -> Mapping[str, Json]:

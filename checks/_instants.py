@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import ibis.expr.types as ir
 
-from checks._clocks import read_wall_clock
+from checks._clocks import read_local_time
 from checks._contract import Context, Measurement, Misconfigured, Outcome, UnknownReason, unknown
 from checks._message import Message
 from sources import NotTemporal
@@ -135,7 +135,7 @@ def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | Non
     if seen.tzinfo is not None:
         return seen.astimezone(UTC)
     try:
-        return read_wall_clock(seen, ZoneInfo(zone), not_after=not_after)
+        return read_local_time(seen, ZoneInfo(zone), not_after=not_after)
     except OverflowError:  # a sentinel such as 0001-01-01 in a zone east of UTC
         return seen.replace(tzinfo=UTC)
 

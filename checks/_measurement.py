@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from checks._counts import Kept, KeptAnswer
+from checks._counts import CountRequest, KeptAnswer
 from checks._outcome import Status
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Wants:
     queries: Mapping[str, ir.Table] = field(default_factory=dict)
     classes: Mapping[str, ClassQuestion] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
-    kept: Kept | None = None
+    kept: CountRequest | None = None
     schema: bool = False
     frame: Frame | None = None
     earlier: Earlier | None = None

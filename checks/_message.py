@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from checks._numbers import grouped
 
 
-class Voice(Protocol):
+class MessageFormatter(Protocol):
     """Says things in one language: texts, numbers, times."""
 
     def text(self, text: str) -> str:
@@ -46,7 +46,7 @@ class Message:
         """Say it in English."""
         return self.render(PlainEnglish())
 
-    def render(self, voice: Voice) -> str:
+    def render(self, voice: MessageFormatter) -> str:
         """Say it in the voice's language."""
         if self.one is not None and self.counted is not None:
             text = voice.plural(self.one, self.text, int(self.values[self.counted]))
@@ -55,7 +55,7 @@ class Message:
         return _fill(text, self.values, voice)
 
 
-def _fill(text: str, values: Mapping[str, Any], voice: Voice) -> str:
+def _fill(text: str, values: Mapping[str, Any], voice: MessageFormatter) -> str:
     said = []
     for literal, name, kind, _ in Formatter().parse(text):
         said.append(literal)
@@ -64,7 +64,7 @@ def _fill(text: str, values: Mapping[str, Any], voice: Voice) -> str:
     return "".join(said)
 
 
-def _say(value: Any, kind: str, voice: Voice) -> str:
+def _say(value: Any, kind: str, voice: MessageFormatter) -> str:
     if isinstance(value, str) and kind == "number":  # with more digits than JSON's numbers have
         number = grouped(value)
         return value if number is None else voice.format(number, kind)

@@ -23,7 +23,7 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._counts import PersonClasses
+from checks._counts import PersonRequest
 from checks._message import Message
 from checks._releases import NAME, PERSONS, SIZE
 
@@ -64,7 +64,7 @@ class ReReleaseCheck(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Ask for the class of each person, as signatures."""
         person = tuple(context.column(name).get_name() for name in self.person)
-        return Wants(kept=PersonClasses(quasi_identifiers_of(context, self.quasi_identifiers), person))
+        return Wants(kept=PersonRequest(quasi_identifiers_of(context, self.quasi_identifiers), person))
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""

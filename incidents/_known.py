@@ -14,7 +14,7 @@ _COUNTS: Final = np.array([*(resolution.counts for resolution in Resolution), Tr
 """Whether a resolution counts, by its index; the last, index -1, is for incidents that are open."""
 
 
-def known(spans: Spans, window: Window, as_of_us: int) -> Ints:
+def known_episodes(spans: Spans, window: Window, as_of_us: int) -> Ints:
     """Give the rows detected by `as_of_us` of all incidents of which such a row touches the window."""
     if as_of_us < window.start_us:
         return np.zeros(0, dtype=np.int64)

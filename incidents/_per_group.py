@@ -14,7 +14,7 @@ from incidents._known import Ruler, by_table
 from incidents._measure import Bools
 from incidents._model import Resolution
 from incidents._per_incident import PerIncident
-from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
+from incidents._result import Downtime, OpenIncident, Part, Statistics, ExcludedCount
 from incidents._spans import Ints, Spans
 
 MAINTENANCE: Final = "maintenance"
@@ -103,7 +103,7 @@ def _by_severity(
     ]
 
 
-def _excluded(found: PerIncident, part: Spans, *, group: Ints, size: int) -> list[Mapping[str, Tally]]:
+def _excluded(found: PerIncident, part: Spans, *, group: Ints, size: int) -> list[Mapping[str, ExcludedCount]]:
     by_name = {MAINTENANCE: _tallies(found.raw - found.undetected - found.repair, found.down, group, size)}
     for number, resolution in enumerate(_RESOLUTIONS):
         if not resolution.counts:
@@ -115,10 +115,10 @@ def _excluded(found: PerIncident, part: Spans, *, group: Ints, size: int) -> lis
     ]
 
 
-def _tallies(times: Ints, which: Bools, group: Ints, size: int) -> list[Tally]:
+def _tallies(times: Ints, which: Bools, group: Ints, size: int) -> list[ExcludedCount]:
     chosen = which & (times > 0)
     numbers, sums = count(group[chosen], size), totals(times[chosen], group[chosen], size)
-    return [Tally(n, time) for n, time in zip(numbers, sums, strict=True)]
+    return [ExcludedCount(n, time) for n, time in zip(numbers, sums, strict=True)]
 
 
 def _open(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[tuple[OpenIncident, ...]]:

@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ExcludedCount:
     """How many incidents, and how much of their time lies in the window."""
 
     n: int = 0
@@ -76,8 +76,8 @@ class Downtime:
     ttr: Statistics | None = None
     table_time: int = 0
     by_severity: Mapping[Severity, Part] = field(default_factory=lambda: MappingProxyType({}))
-    excluded: Mapping[str, Tally] = field(default_factory=lambda: MappingProxyType({}))
-    exposure: Tally = Tally()
+    excluded: Mapping[str, ExcludedCount] = field(default_factory=lambda: MappingProxyType({}))
+    exposure: ExcludedCount = ExcludedCount()
     open: tuple[OpenIncident, ...] = ()
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 
 from incidents._calendar import BusinessHours
 from incidents._columns import dense, totals
-from incidents._known import Ruler, by_table, is_downtime, known
+from incidents._known import Ruler, by_table, is_downtime, known_episodes
 from incidents._measure import Maintenance
 from incidents._rates import Role, money, role_rate
 from incidents._spans import HOUR_US, Ints, Spans, Window
@@ -160,7 +160,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     Returns:
         By number of the group, in order; groups without downtime known in the window are left out.
     """
-    rows = known(spans, window, as_of_us)
+    rows = known_episodes(spans, window, as_of_us)
     rows = rows[is_downtime(spans.take(rows), disclosure=disclosure)]
     if rows.size == 0:
         return {}

@@ -17,13 +17,13 @@ from fractions import Fraction
 import numpy as np
 
 from incidents._columns import dense
-from incidents._known import Ruler, first_rows, is_downtime, known
+from incidents._known import Ruler, first_rows, is_downtime, known_episodes
 from incidents._lever import Lever, lever_of
 from incidents._measure import Maintenance, TimeMeasure
 from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._per_incident import per_incident
-from incidents._result import Downtime, OpenIncident, Part, Statistics, Tally
+from incidents._result import Downtime, OpenIncident, Part, Statistics, ExcludedCount
 from incidents._spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "Part",
     "Shares",
     "Statistics",
-    "Tally",
+    "ExcludedCount",
     "changes",
     "durations",
     "episode_durations",
@@ -94,7 +94,7 @@ def measure_by(
     Returns:
         By number of the group, in order; groups without any incident known in the window are left out.
     """
-    rows = known(spans, window, as_of_us)
+    rows = known_episodes(spans, window, as_of_us)
     if rows.size == 0:
         return {}
     part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 _NOTHING: tuple[type[BaseException], ...] = ()
 
 
-def attempt(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = _NOTHING) -> T | Outcome:
+def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = _NOTHING) -> T | Outcome:
     """Do a job; give its result, or the outcome that says why there is none.
 
     An error of a source is what the source said; any other is a bug, told by its class only, since its text may hold
@@ -28,9 +28,9 @@ def attempt(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] 
     except SourceError as error:
         return not_evaluated(error)
     except BaseException as error:  # noqa: BLE001 - the job boundary: a bug, a panic or an exit stops one job only
-        return stumbled(type(error).__name__)
+        return internal_error(type(error).__name__)
 
 
-def stumbled(over: str) -> Outcome:
+def internal_error(over: str) -> Outcome:
     """Give the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
     return unknown(UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": over}))

@@ -18,7 +18,7 @@ from monitor.commands import command_files, load_command, sum_up_command
 from monitor.frame.bounds import problem_of
 from monitor.frame.console import StdoutLost, discard_stdout, guard_streams
 from monitor.frame.crash import crash_hook
-from monitor.frame.discreet import be_discreet
+from monitor.frame.discreet import harden_process
 from monitor.frame.output import Format, Invocation, remember_config, remember_format
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.frame.version import version as installed_version
@@ -252,7 +252,7 @@ def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
 
 def main() -> None:
     """Run the command line; the entry point of `tablewatch`."""
-    be_discreet()
+    harden_process()
     guard_streams()
     invocation = Invocation()
     sys.excepthook = crash_hook(invocation)

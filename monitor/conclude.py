@@ -9,9 +9,9 @@ from functools import partial
 from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, unknown
 from checks._judge import judge
 from incidents import Change, Gap, Identity, Incident, Opened, Policy, RunTimes, State, Watch, advance, gaps_after
-from monitor.boundary import attempt
-from monitor.keeping import judge_unkept, keep
-from monitor.looked import Looked, Measured
+from monitor.boundary import run_guarded
+from monitor.keeping import judge_without_store, stage_counts
+from monitor.looked import TableResult, CheckMeasurement
 from store import Book, Lease, Result, Run, Store, StoreError
 
 AGENT = "tablewatch"
@@ -34,20 +34,20 @@ class CheckResult:
     incident: int | None = None
 
 
-def conclude(batch: Sequence[Looked], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
+def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
     """Judge a batch of tables, decide and remember: everything of the batch in one transaction.
 
     Raises:
         StoreError: nothing of the batch was remembered.
     """
-    kept = keep(batch, store)
+    kept = stage_counts(batch, store)
     with store.writing() as book:
         kept.settle(book, kept.batch)
-        return _Decision(book, policy).make([(_new_id(), looked) for looked in kept.batch])
+        return _Recorder(book, policy).make([(_new_id(), looked) for looked in kept.batch])
 
 
-def conclude_slots(
-    batch: Sequence[tuple[Lease, Looked]], *, store: Store, policy: Policy, now: datetime
+def record_slot_results(
+    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy: Policy, now: datetime
 ) -> Sequence[CheckResult]:
     """Conclude what was looked at under leases, and end their slots, in one transaction.
 
@@ -57,23 +57,23 @@ def conclude_slots(
         StoreError: nothing of the batch was remembered, and no slot ended.
     """
     ids = {lease.id: _new_id() for lease, _ in batch}
-    kept = keep([looked for _, looked in batch], store)
+    kept = stage_counts([looked for _, looked in batch], store)
     with store.writing() as book:
         held = book.finish([lease for lease, _ in batch], now=book.clock(now), run_ids=ids)
         counting = [
             (ids[lease.id], looked) for (lease, _), looked in zip(batch, kept.batch, strict=True) if lease.id in held
         ]
         kept.settle(book, [looked for _, looked in counting])
-        return _Decision(book, policy).make(counting)
+        return _Recorder(book, policy).make(counting)
 
 
-def judge_only(batch: Sequence[Looked], *, store: Store | None) -> Sequence[CheckResult]:
+def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
     """Judge a batch of tables and remember nothing.
 
     Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
     that asks for it could not be evaluated.
     """
-    batch = judge_unkept(batch)
+    batch = judge_without_store(batch)
     history = {} if store is None else _read_history(store, _wanted_history(batch))
     return [result for looked in batch for result in _judge_table(looked, history)]
 
@@ -86,7 +86,7 @@ def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) 
         return dict.fromkeys(wanted)
 
 
-def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Earlier]]:
+def _wanted_history(batch: Sequence[TableResult]) -> Mapping[str, tuple[datetime, Earlier]]:
     return {
         one.check_id: (looked.started_at, replace(one.earlier, left_out=looked.target.maintenance))
         for looked in batch
@@ -95,7 +95,7 @@ def _wanted_history(batch: Sequence[Looked]) -> Mapping[str, tuple[datetime, Ear
     }
 
 
-def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
+def _judge_table(looked: TableResult, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
     for one in looked.measured:
         outcome, past = one.answer, history.get(one.check_id, ())
         if not isinstance(outcome, Outcome):
@@ -112,12 +112,12 @@ def _judge_table(looked: Looked, history: Mapping[str, Sequence[Past] | None]) -
         )
 
 
-def _judge(one: Measured, measurement: Measurement, past: Sequence[Past]) -> Outcome:
+def _judge(one: CheckMeasurement, measurement: Measurement, past: Sequence[Past]) -> Outcome:
     """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
-    return attempt(partial(judge, one.check, measurement, past), passes_on=(KeyboardInterrupt,))
+    return run_guarded(partial(judge, one.check, measurement, past), passes_on=(KeyboardInterrupt,))
 
 
-class _Decision:
+class _Recorder:
     """Decides over one batch, inside one transaction."""
 
     def __init__(self, book: Book, policy: Policy) -> None:
@@ -126,7 +126,7 @@ class _Decision:
         self._watches: dict[str, Watch] = {}
         self._incidents: dict[str, Incident] = {}
 
-    def make(self, batch: Sequence[tuple[str, Looked]]) -> Sequence[CheckResult]:
+    def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
         """Decide over looks, each with the id of its run."""
         history = self._book.earlier_many(_wanted_history([looked for _, looked in batch]))
         judged = [(run_id, looked, list(_judge_table(looked, history))) for run_id, looked in batch]
@@ -150,7 +150,7 @@ class _Decision:
         self._book.add_gaps(gaps)
         return decided
 
-    def _decide(self, looked: Looked, result: CheckResult) -> CheckResult:
+    def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
         identity = Identity(
             check_id=result.check_id,
             table=result.table,
@@ -187,7 +187,7 @@ class _Decision:
             incident = self._incidents[fingerprint]
             self._incidents[fingerprint] = self._book.append(incident, [change], recorded_at=recorded_at, actor=AGENT)
 
-    def _gaps(self, looked: Looked, result: CheckResult) -> Sequence[Gap]:
+    def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
         known = self._watches.get(result.check_id)
         return gaps_after(known, table=result.table, until=looked.started_at, period=looked.target.period)
 

@@ -16,25 +16,25 @@ import ibis.expr.types as ir
 
 from checks import Context, Misconfigured
 from checks import _counting as ask
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 from checks._classes import ClassTables, sizes_of
 from checks._counts import (
     MOST_CLASSES,
     SIGNATURE,
     ClassChange,
     KeptAnswer,
-    KeptClasses,
+    ClassCountRequest,
     KnownCounts,
     KnownPart,
     Mode,
     PartCounts,
-    PersonClasses,
+    PersonRequest,
     PersonPairs,
     Recount,
 )
 from checks.risk._class_signatures import SCHEME, ClassSigner
 from checks.risk._signatures import LEAST_KEY, NotSignable, Signer
-from monitor.tally import Signed, Tally, alike
+from monitor.tally import SignedRows, SignatureCounts, alike
 from sources import Column, Source
 
 _FORM: Final = f"2, {SCHEME}"
@@ -46,7 +46,7 @@ _MOST_CHOSEN: Final = 1_000
 _NOTHING: Final[Mapping[bytes, KnownPart]] = {}
 
 
-class Asking:
+class SqlRunner:
     """Asks the source, one statement at a time."""
 
     def __init__(self, source: Source, say: Callable[[ir.Table], str]) -> None:
@@ -70,7 +70,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountResult:
     """What was found: an answer for the store, or the sizes themselves where nothing is kept."""
 
     kept: KeptAnswer | None
@@ -85,14 +85,14 @@ class Counted:
 
 
 def count_classes(
-    wanted: KeptClasses,
+    wanted: ClassCountRequest,
     context: Context,
-    asking: Asking,
+    asking: SqlRunner,
     *,
     key: bytes,
     known: KnownCounts | None,
     about: Sequence[str],
-) -> Counted:
+) -> CountResult:
     """Count the classes of a table as far as they changed. `about`: what else the counts depend on.
 
     Raises:
@@ -104,13 +104,15 @@ def count_classes(
         raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers and partitions") from None
 
 
-def sizes_at_once(wanted: KeptClasses, context: Context, asking: Asking, why: Recount | None = None) -> Counted:
+def sizes_at_once(
+    wanted: ClassCountRequest, context: Context, asking: SqlRunner, why: Recount | None = None
+) -> CountResult:
     """Count the classes in the engine that holds the table; nothing is kept."""
     sizes = asking.rows(sizes_of(ClassTables(context.filtered, wanted.quasi_identifiers)))
-    return Counted(None, sum(row["size"] * row["classes"] for row in sizes), sizes, why)
+    return CountResult(None, sum(row["size"] * row["classes"] for row in sizes), sizes, why)
 
 
-def pair_persons(wanted: PersonClasses, context: Context, asking: Asking, *, key: bytes) -> PersonPairs:
+def pair_persons(wanted: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> PersonPairs:
     """Give the class of each person, as signatures.
 
     Raises:
@@ -144,9 +146,9 @@ class _TooMany(Exception):
 
 @dataclass
 class _Count:
-    wanted: KeptClasses
+    wanted: ClassCountRequest
     context: Context
-    asking: Asking
+    asking: SqlRunner
     key: bytes
     known: KnownCounts | None
     about: tuple[str, ...]
@@ -161,7 +163,7 @@ class _Count:
             self.known, self.why = None, Recount.ASKED_OTHERWISE
         self.found = 0
 
-    def count(self) -> Counted:
+    def count(self) -> CountResult:
         count = {Mode.APPEND: self._append, Mode.PARTITION: self._partition, Mode.CHANGES: self._changes}[self.mode]
         try:
             return count()
@@ -177,7 +179,7 @@ class _Count:
 
     # --- append -------------------------------------------------------------------------------------------------------
 
-    def _append(self) -> Counted:
+    def _append(self) -> CountResult:
         last = self._last()
         seen = self.asking.row(ask.bounds(self.context, self.column, last))
         if last is not None and seen[ask.NEWEST] is None:
@@ -194,7 +196,7 @@ class _Count:
                 self._recount(Recount.ROWS_DIFFER)
                 last, settled = None, 0
         rows = ask.arrived(self.context, self.names, self.column, last=last, newest=newest)
-        before, tail = Tally(), Tally()
+        before, tail = SignatureCounts(), SignatureCounts()
         for signed, columns in self._signed(rows, first=1):
             is_newest = columns[0].numbers() != 0
             before.add(signed.of(~is_newest))
@@ -205,7 +207,7 @@ class _Count:
 
     # --- partition ----------------------------------------------------------------------------------------------------
 
-    def _partition(self) -> Counted:
+    def _partition(self) -> CountResult:
         known = self.known.parts if self.known is not None else _NOTHING
         seen = self._prints()
         changed, gone = None, set(known)
@@ -213,7 +215,7 @@ class _Count:
             changed = {name: part.value for name, part in seen.items() if part.known != known.get(name)}
             gone = known.keys() - seen.keys()
         parts = self._count_partitions(changed)
-        parts += [PartCounts(name, 0, b"", Pairs()) for name in sorted(gone - {part.name for part in parts})]
+        parts += [PartCounts(name, 0, b"", SignaturePairs()) for name in sorted(gone - {part.name for part in parts})]
         changes = {part.name: part.rows for part in parts}
         rows = sum(part.rows for name, part in known.items() if name not in changes) + sum(changes.values())
         return self._change(None, rows, parts=parts)
@@ -238,7 +240,7 @@ class _Count:
         few = None if changed is None or len(changed) > _MOST_CHOSEN else list(changed.values())
         rows = ask.of_partitions(self.context, self.names, self.column, chosen=few)
         has_print = ask.PRINT_LOW in rows.columns
-        tallies, signer = dict[bytes, Tally](), Signer(self.key, "part")
+        tallies, signer = dict[bytes, SignatureCounts](), Signer(self.key, "part")
         for signed, columns in self._signed(rows, first=1):
             values, places = columns[0].coded()
             prints = [column.numbers() for column in columns[-2:]] if has_print else []
@@ -246,7 +248,7 @@ class _Count:
                 name = signer.signature((value,))
                 if changed is not None and name not in changed:
                     continue
-                tally = tallies.setdefault(name, Tally())
+                tally = tallies.setdefault(name, SignatureCounts())
                 tally.add(signed.of(mine))
                 if has_print:
                     tally.low += int(prints[0][mine].sum())
@@ -264,7 +266,7 @@ class _Count:
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
-    def _changes(self) -> Counted:
+    def _changes(self) -> CountResult:
         told = self.wanted.keeping.table or ""
         changes = ask.change_table(self.context, self.names, table=told, sequence=self.column)
         last = self._last()
@@ -281,20 +283,20 @@ class _Count:
             return self._all_with_sequence(changes)
         if newest is None or newest == last:
             return self._change(last, self.known.rows)
-        tally = Tally()
+        tally = SignatureCounts()
         rows = ask.differences(changes, self.names, self.column, last=last, newest=newest)
         for signed, columns in self._signed(rows, first=1):
             tally.add(signed.times(2 * columns[0].numbers() - 1))
         return self._change(newest, self.known.rows + tally.rows, added=tally.pairs())
 
-    def _all_with_sequence(self, changes: ir.Table) -> Counted:
-        tally, newest = Tally(), None
+    def _all_with_sequence(self, changes: ir.Table) -> CountResult:
+        tally, newest = SignatureCounts(), None
         rows = ask.groups_with_sequence(self.context, self.names, changes, self.column)
         for signed, columns in self._signed(rows, first=0):
             tally.add(signed)
             newest = columns[-1].coded()[0][0]
         if not tally.rows:
-            return Counted(None, 0, (), self.why)
+            return CountResult(None, 0, (), self.why)
         return self._change(newest, tally.rows, added=tally.pairs())
 
     # --- all of them --------------------------------------------------------------------------------------------------
@@ -305,7 +307,7 @@ class _Count:
     def _last(self) -> Any:
         return None if self.known is None else _from_text(self.sealer.unseal(self.known.token))
 
-    def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[Signed, Sequence[Column]]]:
+    def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[SignedRows, Sequence[Column]]]:
         """Give rows with the signatures of their quasi-identifiers, which begin at the column `first`, and `rows`."""
         signer = ClassSigner(self.key, len(self.names))
         at = rows.columns.index(ask.ROWS)
@@ -314,9 +316,11 @@ class _Count:
             if self.found > MOST_CLASSES:
                 raise _TooMany
             signatures = signer.sign([column.coded() for column in columns[first : first + len(self.names)]])
-            yield Signed(*signatures, columns[at].numbers()), columns
+            yield SignedRows(*signatures, columns[at].numbers()), columns
 
-    def _change(self, token: Any, rows: int, *, added: Pairs = Pairs(), parts: Iterable[PartCounts] = ()) -> Counted:  # noqa: B008 - a frozen value
+    def _change(
+        self, token: Any, rows: int, *, added: SignaturePairs = SignaturePairs(), parts: Iterable[PartCounts] = ()
+    ) -> CountResult:  # noqa: B008 - a frozen value
         change = ClassChange(
             base=self.known,
             digest=self.digest,
@@ -327,7 +331,7 @@ class _Count:
             parts=tuple(parts),
             why=self.why,
         )
-        return Counted(change, rows, why=self.why)
+        return CountResult(change, rows, why=self.why)
 
 
 @dataclass(frozen=True, slots=True)

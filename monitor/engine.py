@@ -20,11 +20,11 @@ from threading import Event, Thread
 
 from incidents import Policy
 from monitor.clock import Clock
-from monitor.conclude import CheckResult, conclude, judge_only
-from monitor.keeping import Key, with_keepers
-from monitor.looked import Looked, not_looked, stuck
-from monitor.looker import look
-from monitor.planner import Plan
+from monitor.conclude import CheckResult, record_results, judge_only
+from monitor.keeping import KeyProvider, with_count_states
+from monitor.looked import TableResult, unscanned, timed_out
+from monitor.looker import scan_source
+from monitor.planner import TablePlan
 from monitor.target import Subject, Target
 from sources import reporting_stuck
 from store import Store, StoreError
@@ -35,7 +35,7 @@ _MOST_STUCK = 3
 """Threads of a source that are left alone with a statement; each takes a core until the process ends."""
 
 
-class NotRemembered(StoreError):
+class ResultsNotStored(StoreError):
     """The store failed in the middle of a pass: `results` are all that was found, in part not kept."""
 
     def __init__(self, results: Sequence[CheckResult], failure: StoreError) -> None:
@@ -50,8 +50,8 @@ class Engine:
     clock: Clock
     store: Store | None = None
     policy: Policy = field(default_factory=Policy)
-    plans: dict[str, tuple[Subject, Plan]] = field(default_factory=dict)
-    key: Key | None = None
+    plans: dict[str, tuple[Subject, TablePlan]] = field(default_factory=dict)
+    key: KeyProvider | None = None
     """Gives the key of signatures; without one, or without a store, no counts are kept."""
 
     def run(self, targets: Sequence[Target], on_table: Callable[[str], None] = lambda _: None) -> Sequence[CheckResult]:
@@ -69,7 +69,7 @@ class Engine:
             results = None
             if self.store is not None and failure is None:
                 try:
-                    results = conclude(batch, store=self.store, policy=self.policy)
+                    results = record_results(batch, store=self.store, policy=self.policy)
                 except StoreError as error:
                     failure = error
             if results is None:  # what was found is told all the same
@@ -79,15 +79,15 @@ class Engine:
                 on_table(one.target.subject.name)
         every = [found[check_id] for target in targets for check_id, _ in target.subject.checks]
         if failure is not None:
-            raise NotRemembered(every, failure)
+            raise ResultsNotStored(every, failure)
         return every
 
     def _with_keepers(self, targets: Sequence[Target]) -> Sequence[Target]:
         if self.store is None or self.key is None:
             return targets
-        return with_keepers(targets, store=self.store, key=self.key)
+        return with_count_states(targets, store=self.store, key=self.key)
 
-    def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[Looked]]:
+    def _look(self, targets: Sequence[Target]) -> Iterator[Sequence[TableResult]]:
         by_source: dict[str, list[Target]] = {}
         for target in targets:
             by_source.setdefault(target.source.name, []).append(target)
@@ -115,7 +115,7 @@ class _SourceRun:
 
     def _run(self) -> None:
         plans = self._engine.plans
-        looking = look(self._targets, clock=self._engine.clock, plans=plans, on_begin=self._begin)
+        looking = scan_source(self._targets, clock=self._engine.clock, plans=plans, on_begin=self._begin)
         try:
             with reporting_stuck(self._abandon), closing(looking) as found:
                 for looked in found:
@@ -137,7 +137,7 @@ class _SourceRun:
         stuck_now = self._stuck_before + 1
         answered = self._begun if stuck_now < _MOST_STUCK else len(self._targets)
         for target in self._targets[self._begun - 1 : answered]:
-            self._inbox.put(not_looked(target, stuck(limit), self._engine.clock.now()))
+            self._inbox.put(unscanned(target, timed_out(limit), self._engine.clock.now()))
         if answered < len(self._targets):
             _SourceRun(self._engine, self._targets[answered:], self._inbox, stuck_now).start()
         else:
@@ -153,13 +153,13 @@ class _Inbox:
 
     def __init__(self, sources: int) -> None:
         self.given_up = False
-        self._found: deque[Looked] = deque()
+        self._found: deque[TableResult] = deque()
         self._closed: list[None] = []
         self._sources = sources
         self._wake, self._idle = Event(), Event()
         self._idle.set()
 
-    def put(self, looked: Looked) -> None:
+    def put(self, looked: TableResult) -> None:
         self._found.append(looked)
         if len(self._found) >= _MOST_TABLES:
             self._wake.set()
@@ -170,7 +170,7 @@ class _Inbox:
         self._closed.append(None)
         self._wake.set()
 
-    def batches(self) -> Iterator[Sequence[Looked]]:
+    def batches(self) -> Iterator[Sequence[TableResult]]:
         """Give what arrives, until all sources are done."""
         over = not self._sources
         while not over:

@@ -23,7 +23,7 @@ _TYPES = {"i": "int64", "x": "float64", "t": "string"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnionPart:
     """One answer in a family's statement: its number, its columns by slot, and the (check id, name) that wanted it."""
 
     figure: int
@@ -37,15 +37,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class UnionQuery:
     """Questions that one statement answers, as an expression."""
 
     statement: ir.Table
-    parts: tuple[Part, ...]
+    parts: tuple[UnionPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClassRequest:
     """A question, and who asks it."""
 
     check_id: str
@@ -54,16 +54,16 @@ class Asked:
     context: Context
 
 
-def families(asked: Iterable[Asked]) -> list[Family]:
+def union_queries(asked: Iterable[ClassRequest]) -> list[UnionQuery]:
     """Merge questions: one family for each set of quasi-identifiers of the same rows."""
-    groups: dict[tuple[object, frozenset[str]], list[Asked]] = {}
+    groups: dict[tuple[object, frozenset[str]], list[ClassRequest]] = {}
     for one in asked:
         rows = one.context.filtered.op()
         groups.setdefault((rows, frozenset(one.question.quasi_identifiers)), []).append(one)
-    return [_family(group) for group in groups.values()]
+    return [_union_query(group) for group in groups.values()]
 
 
-def _family(group: Sequence[Asked]) -> Family:
+def _union_query(group: Sequence[ClassRequest]) -> UnionQuery:
     sensitive = dict.fromkeys(column for one in group for column in one.question.sensitive)
     first = group[0]
     tables = ClassTables(first.context.filtered, first.question.quasi_identifiers, tuple(sensitive))
@@ -75,9 +75,9 @@ def _family(group: Sequence[Asked]) -> Family:
     width = {letter: max(sum(slot[0] == letter for slot in one) for one in slots) for letter in _TYPES}
     parts, branches = [], []
     for number, (columns, (answer, wanted_by)) in enumerate(zip(slots, answers.values(), strict=True)):
-        parts.append(Part(number, columns, tuple(wanted_by)))
+        parts.append(UnionPart(number, columns, tuple(wanted_by)))
         branches.append(_laid_out(answer, number, columns, width))
-    return Family(branches[0] if len(branches) == 1 else ibis.union(*branches, distinct=False), tuple(parts))
+    return UnionQuery(branches[0] if len(branches) == 1 else ibis.union(*branches, distinct=False), tuple(parts))
 
 
 def _slots(answer: ir.Table) -> dict[str, str]:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import ibis
 import ibis.expr.types as ir
 
-from checks._clocks import latest_wall_clock
+from checks._clocks import latest_local_time
 from sources import Source
 
 _FAR_YEAR = 2999
@@ -27,7 +27,7 @@ class Compiler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimePlaceholder:
     """A hole for a time: the time of the measurement plus a shift, as UTC or as the naive wall clock of a zone."""
 
     hole: str
@@ -39,18 +39,18 @@ class Moment:
         """Give the time that belongs into the hole, to the second."""
         moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
         if self.zone is not None:
-            return latest_wall_clock(moment, ZoneInfo(self.zone))
+            return latest_local_time(moment, ZoneInfo(self.zone))
         return moment.replace(tzinfo=None) if self.naive else moment
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class SqlTemplate:
     """A compiled statement with holes for times."""
 
     sql: str
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[TimePlaceholder, ...] = ()
 
-    def fill(self, now: datetime, literals: "Literals") -> str:
+    def fill(self, now: datetime, literals: "TimeLiterals") -> str:
         """Give the statement as it is run at a time."""
         text = self.sql
         for moment in self.moments:
@@ -58,7 +58,7 @@ class Template:
         return text
 
 
-class Literals:
+class TimeLiterals:
     """Writes times, to the second, as one engine does: compiling each would take longer than asking a small table.
 
     How an engine writes them is learnt from one compiled example and tried on a second one with parts of one digit; an
@@ -99,12 +99,12 @@ def _fill_form(form: str, moment: datetime) -> str:
     return form.format(**{part: getattr(moment, part) for part in _PARTS})
 
 
-class Holes:
+class Placeholders:
     """Make expressions that stand for what is filled in later, and find their text in compiled SQL."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, Moment]] = {}
+        self._moments: dict[tuple[timedelta, str | None], tuple[ir.TimestampValue, TimePlaceholder]] = {}
         self._filters: dict[str, tuple[str, ir.BooleanValue]] = {}
 
     def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
@@ -115,7 +115,10 @@ class Holes:
             naive = zone is not None or self._source.dialect == "sqlite"
             stand_in = datetime(_FAR_YEAR, 12, 31, 23, 59, 59, len(self._moments) + 1, tzinfo=None if naive else UTC)
             expression = ibis.literal(stand_in)
-            self._moments[key] = (expression, Moment(_literal_sql(expression, self._source), shift, zone, naive))
+            self._moments[key] = (
+                expression,
+                TimePlaceholder(_literal_sql(expression, self._source), shift, zone, naive),
+            )
         return self._moments[key][0]
 
     def filter(self, sql: str) -> ir.BooleanValue:
@@ -125,7 +128,7 @@ class Holes:
             self._filters[sql] = (_literal_sql(expression, self._source), expression)
         return self._filters[sql][1]
 
-    def compile(self, expression: ir.Expr) -> Template:
+    def compile(self, expression: ir.Expr) -> SqlTemplate:
         """Compile an expression that may hold such holes.
 
         Raises:
@@ -134,7 +137,7 @@ class Holes:
         sql = self._source.compile(expression)
         for text, (hole, _) in self._filters.items():
             sql = sql.replace(hole, f"({text})")
-        return Template(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
+        return SqlTemplate(sql, tuple(moment for _, moment in self._moments.values() if moment.hole in sql))
 
 
 def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:

@@ -10,11 +10,11 @@ from typing import Any, Final
 from checks import Measurement, Message, UnknownReason, unknown
 from checks._counts import ClassChange, KnownCounts, PersonPairs, Unfit
 from checks._releases import compared
-from monitor.looked import Looked, Measured
-from monitor.target import Keeper, Target
+from monitor.looked import TableResult, CheckMeasurement
+from monitor.target import CountState, Target
 from store import Book, Staged, Store, StoredCounts, StoreError
 
-Key = Callable[[], bytes]
+KeyProvider = Callable[[], bytes]
 """Gives the key of signatures, or raises a StoreError that says why there is none."""
 
 _OVERTAKEN: Final = unknown(
@@ -31,7 +31,7 @@ _NOT_KEPT: Final = unknown(UnknownReason.NO_DATA, Message("the counts that are k
 _UNFIT: Final = {Unfit.OVERTAKEN: _OVERTAKEN, Unfit.BELOW_ZERO: _BELOW_ZERO}
 
 
-def with_keepers(targets: Sequence[Target], *, store: Store, key: Key) -> Sequence[Target]:
+def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvider) -> Sequence[Target]:
     """Give targets what a look must know where checks keep counts; the others as they are.
 
     Where there is no key, or the store cannot be read, the look hears why, and those checks cannot be evaluated.
@@ -50,7 +50,7 @@ def with_keepers(targets: Sequence[Target], *, store: Store, key: Key) -> Sequen
     for target in targets:
         ids = keeping[target.subject.name]
         mine = {check_id: known[check_id] for check_id in ids if check_id in known}
-        found.append(replace(target, keeper=Keeper(secret, mine, problem)) if ids else target)
+        found.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
     return found
 
 
@@ -59,13 +59,13 @@ def _keeping(target: Target) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StagedCounts:
     """Looks with what is kept put to what was found, and what is to be settled with their results."""
 
-    batch: Sequence[Looked]
+    batch: Sequence[TableResult]
     staged: Mapping[str, Staged]
 
-    def settle(self, book: Book, looked: Sequence[Looked]) -> None:
+    def settle(self, book: Book, looked: Sequence[TableResult]) -> None:
         """Let the counts hold that belong to these looks."""
         mine = [one.check_id for each in looked for one in each.measured if one.check_id in self.staged]
         if mine:
@@ -73,7 +73,7 @@ class Kept:
             book.settle_counts([self.staged[check_id] for check_id in mine], now=now)
 
 
-def keep(batch: Sequence[Looked], store: Store) -> Kept:
+def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
     """Write what was found of counts; nothing of it holds yet. Read what was found is compared with.
 
     Raises:
@@ -81,13 +81,13 @@ def keep(batch: Sequence[Looked], store: Store) -> Kept:
     """
     found = [one for looked in batch for one in looked.measured if _answer(one) is not None]
     if not found:
-        return Kept(batch, {})
+        return StagedCounts(batch, {})
     counts = StoredCounts(store)
     now = max(looked.ended_at for looked in batch)
     changes = {one.check_id: change for one in found if isinstance(change := _answer(one), ClassChange)}
     applied = counts.stage_counts(changes, now=now) if changes else {}
 
-    def put(one: Measured) -> Measured:
+    def put(one: CheckMeasurement) -> CheckMeasurement:
         answer = _answer(one)
         if isinstance(answer, ClassChange):
             came = applied[one.check_id]
@@ -97,13 +97,13 @@ def keep(batch: Sequence[Looked], store: Store) -> Kept:
         return one
 
     staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
-    return Kept([_each(looked, put) for looked in batch], staged)
+    return StagedCounts([_each(looked, put) for looked in batch], staged)
 
 
-def judge_unkept(batch: Sequence[Looked]) -> Sequence[Looked]:
+def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
     """Put to what was found what can be known without the store: where all was counted, the sizes."""
 
-    def put(one: Measured) -> Measured:
+    def put(one: CheckMeasurement) -> CheckMeasurement:
         answer = _answer(one)
         if isinstance(answer, ClassChange) and answer.base is None:
             return _with_sizes(one, answer.sizes())
@@ -112,23 +112,23 @@ def judge_unkept(batch: Sequence[Looked]) -> Sequence[Looked]:
     return [_each(looked, put) for looked in batch]
 
 
-def _each(looked: Looked, put: Callable[[Measured], Measured]) -> Looked:
+def _each(looked: TableResult, put: Callable[[CheckMeasurement], CheckMeasurement]) -> TableResult:
     return replace(looked, measured=[put(one) for one in looked.measured])
 
 
-def _answer(one: Measured) -> ClassChange | PersonPairs | None:
+def _answer(one: CheckMeasurement) -> ClassChange | PersonPairs | None:
     return one.answer.kept if isinstance(one.answer, Measurement) else None
 
 
-def _with_sizes(one: Measured, sizes: Iterable[tuple[int, int]]) -> Measured:
+def _with_sizes(one: CheckMeasurement, sizes: Iterable[tuple[int, int]]) -> CheckMeasurement:
     return _with_table(one, "sizes", [{"size": size, "classes": classes} for size, classes in sizes])
 
 
-def _with_releases(one: Measured, pairs: PersonPairs, counts: StoredCounts) -> Measured:
+def _with_releases(one: CheckMeasurement, pairs: PersonPairs, counts: StoredCounts) -> CheckMeasurement:
     return _with_table(one, "releases", compared(pairs, counts.releases(one.check_id)))
 
 
-def _with_table(one: Measured, name: str, rows: Sequence[Mapping[str, Any]]) -> Measured:
+def _with_table(one: CheckMeasurement, name: str, rows: Sequence[Mapping[str, Any]]) -> CheckMeasurement:
     if not isinstance(one.answer, Measurement):
         raise TypeError("only a measurement has tables")
     return replace(one, answer=replace(one.answer, kept=None, tables={**one.answer.tables, name: rows}))

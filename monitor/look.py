@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable
 
 from checks import Severity
-from monitor.engine import Engine, NotRemembered
+from monitor.engine import Engine, ResultsNotStored
 from monitor.pages.pass_report import PassReport
 from monitor.retire import retire
 from monitor.selector import Selection
@@ -12,7 +12,7 @@ from monitor.wiring import Project
 from store import Store, StoreError
 
 
-def look(
+def run_checks(
     project: Project,
     selection: Selection,
     *,
@@ -30,10 +30,10 @@ def look(
         results = Engine(clock, store, project.policy, key=project.signature_key).run(
             project.targets(selection.tables), on_table
         )
-    except NotRemembered as error:
+    except ResultsNotStored as error:
         results, problem = error.results, f"not all of this was remembered: {error}"
     else:
-        problem = _forget(project, store) if store is not None else None
+        problem = _prune(project, store) if store is not None else None
     return PassReport(
         project=project.config.project,
         run_id=secrets.token_hex(12),
@@ -45,7 +45,7 @@ def look(
     )
 
 
-def _forget(project: Project, store: Store) -> str | None:
+def _prune(project: Project, store: Store) -> str | None:
     """Forget what is older than it has to be kept; say so where that failed."""
     kept = project.config.storage
     try:

@@ -18,7 +18,7 @@ REASONS: Mapping[type[SourceError], UnknownReason] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class CheckMeasurement:
     """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
 
     check_id: str
@@ -30,7 +30,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class TableResult:
     """A table that was looked at: when, and what came back for each check.
 
     `told`: what came back for the target's question; an outcome says why that cannot be asked. None without a question,
@@ -40,7 +40,7 @@ class Looked:
     target: Target
     started_at: datetime
     ended_at: datetime
-    measured: Sequence[Measured]
+    measured: Sequence[CheckMeasurement]
     told: Mapping[str, Json] | Outcome | None = None
 
 
@@ -54,7 +54,7 @@ def misconfigured(error: Exception) -> Outcome:
     return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
 
 
-def stuck(query_timeout: timedelta) -> Outcome:
+def timed_out(query_timeout: timedelta) -> Outcome:
     """Return the outcome of a check whose statement went on after its limit and could not be stopped."""
     text = (
         "no answer within {deadline:duration}, and the statement could not be stopped; see query_timeout of the source"
@@ -62,12 +62,12 @@ def stuck(query_timeout: timedelta) -> Outcome:
     return unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": query_timeout.total_seconds()}))
 
 
-def not_looked(target: Target, outcome: Outcome, now: datetime) -> Looked:
+def unscanned(target: Target, outcome: Outcome, now: datetime) -> TableResult:
     """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
-    measured = [Measured(check_id, check, outcome) for check_id, check in target.subject.checks]
-    return Looked(target, now, now, measured, told=not_told(target, outcome))
+    measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
+    return TableResult(target, now, now, measured, told=unanswered(target, outcome))
 
 
-def not_told(target: Target, outcome: Outcome) -> Outcome | None:
+def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
     """Give what may be heard of a question that was not answered."""
     return None if target.question is None or target.question.charged else outcome

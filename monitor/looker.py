@@ -6,24 +6,24 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from checks import Json, Outcome, UnknownReason
-from monitor.boundary import attempt
+from monitor.boundary import run_guarded
 from monitor.clock import Clock
-from monitor.holes import Literals
-from monitor.looked import Looked, Measured, misconfigured, not_looked, not_told
+from monitor.holes import TimeLiterals
+from monitor.looked import TableResult, CheckMeasurement, misconfigured, unscanned, unanswered
 from monitor.measure import measure
-from monitor.planner import Plan, plan
-from monitor.private.question import Question
+from monitor.planner import TablePlan, plan
+from monitor.private.question import PrivateQuestion
 from monitor.target import Subject, Target
 from remedies import Misfit
 from sources import Source, open_source
 
-Plans = MutableMapping[str, tuple[Subject, Plan]]
+Plans = MutableMapping[str, tuple[Subject, TablePlan]]
 """The plans that were made, by table, with what they were made for."""
 
 
-def look(
+def scan_source(
     targets: Sequence[Target], *, clock: Clock, plans: Plans, on_begin: Callable[[Target], None] = lambda _: None
-) -> Generator[Looked, None, None]:
+) -> Generator[TableResult, None, None]:
     """Look at tables that all live in one source, in their order; what could not be evaluated is `unknown`.
 
     `on_begin` hears of each table before it is looked at, of the first before its source is opened. When the whole
@@ -35,10 +35,10 @@ def look(
         return
     on_begin(remaining[0])
     with ExitStack() as closing:
-        source = attempt(lambda: _open(targets[0], closing))
+        source = run_guarded(lambda: _open(targets[0], closing))
         ended = source if isinstance(source, Outcome) else None
         if not isinstance(source, Outcome):
-            looker = _Looker(source, clock, plans)
+            looker = _SourceScanner(source, clock, plans)
             while remaining:
                 looked = looker.look_at(remaining[0])
                 if isinstance(looked, Outcome):
@@ -51,41 +51,41 @@ def look(
     for target in remaining:
         if ended is not None:
             plans.pop(target.subject.name, None)
-            yield not_looked(target, ended, clock.now())
+            yield unscanned(target, ended, clock.now())
 
 
 def _open(target: Target, closing: ExitStack) -> Source:
     source = open_source(target.source)
     source.__enter__()
-    closing.callback(lambda: attempt(lambda: source.__exit__(None, None, None)))  # what it found stays found
+    closing.callback(lambda: run_guarded(lambda: source.__exit__(None, None, None)))  # what it found stays found
     return source
 
 
-class _Looker:
+class _SourceScanner:
     def __init__(self, source: Source, clock: Clock, plans: Plans) -> None:
         self._source, self._clock, self._plans = source, clock, plans
-        self._literals = Literals(source)
+        self._literals = TimeLiterals(source)
 
-    def look_at(self, target: Target) -> Looked | Outcome:
+    def look_at(self, target: Target) -> TableResult | Outcome:
         """Look at one table; give an outcome only where it holds for the whole source."""
         if target.question is not None:
             return self._ask(target, target.question)
         started_at = self._clock.now()
-        measured = attempt(lambda: self._measure(target, started_at))
+        measured = run_guarded(lambda: self._measure(target, started_at))
         if not isinstance(measured, Outcome):
-            return Looked(target, started_at, self._clock.now(), measured)
+            return TableResult(target, started_at, self._clock.now(), measured)
         if measured.reason is UnknownReason.UNREACHABLE:
             return measured
         self._plans.pop(target.subject.name, None)
-        return not_looked(target, measured, self._clock.now())
+        return unscanned(target, measured, self._clock.now())
 
-    def _ask(self, target: Target, question: Question) -> Looked:
+    def _ask(self, target: Target, question: PrivateQuestion) -> TableResult:
         started_at = self._clock.now()
-        told = attempt(lambda: _put(question, self._source))
-        heard = not_told(target, told) if isinstance(told, Outcome) else told
-        return Looked(target, started_at, self._clock.now(), (), heard)
+        told = run_guarded(lambda: _put(question, self._source))
+        heard = unanswered(target, told) if isinstance(told, Outcome) else told
+        return TableResult(target, started_at, self._clock.now(), (), heard)
 
-    def _measure(self, target: Target, now: datetime) -> Sequence[Measured]:
+    def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
         subject, keeper = target.subject, target.keeper
         known = self._plans.get(subject.name)
         if known is not None and known[0] == subject:
@@ -97,12 +97,12 @@ class _Looker:
         return measure(fresh, self._source, now, self._literals, keeper)
 
 
-def _put(question: Question, source: Source) -> Mapping[str, Json] | Outcome:
+def _put(question: PrivateQuestion, source: Source) -> Mapping[str, Json] | Outcome:
     try:
         return question.put_to(source)
     except Misfit as error:
         return misconfigured(error)
 
 
-def _is_misconfigured(measured: Measured) -> bool:
+def _is_misconfigured(measured: CheckMeasurement) -> bool:
     return isinstance(measured.answer, Outcome) and measured.answer.reason is UnknownReason.MISCONFIGURED

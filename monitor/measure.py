@@ -12,13 +12,13 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
-from checks._counts import Kept
+from checks._counts import CountRequest
 from checks._gx import GxRequest, evaluate
-from monitor.holes import Literals, Template
-from monitor.kept_look import KeptLook
-from monitor.looked import Measured, misconfigured, not_evaluated
-from monitor.planner import Plan, Query, Relatives, plan, plan_again
-from monitor.target import Keeper
+from monitor.holes import TimeLiterals, SqlTemplate
+from monitor.kept_look import IncrementalCounter
+from monitor.looked import CheckMeasurement, misconfigured, not_evaluated
+from monitor.planner import TablePlan, PlannedQuery, Relatives, plan, plan_again
+from monitor.target import CountState
 from sources import Source, SourceError
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ _MOST_LOOKS = 8
 
 
 def measure(
-    plan: Plan, source: Source, now: datetime, literals: Literals, keeper: Keeper | None = None
-) -> Sequence[Measured]:
+    plan: TablePlan, source: Source, now: datetime, literals: TimeLiterals, keeper: CountState | None = None
+) -> Sequence[CheckMeasurement]:
     """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions.
 
     `keeper`: what is known of counts that are kept; None where nothing is kept.
@@ -39,11 +39,11 @@ def measure(
 
 @dataclass
 class _Run:
-    plan: Plan
+    plan: TablePlan
     source: Source
     now: datetime
-    literals: Literals
-    keeper: Keeper | None = None
+    literals: TimeLiterals
+    keeper: CountState | None = None
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _Run:
     failed: dict[str, Outcome] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def measure(self) -> Sequence[Measured]:
+    def measure(self) -> Sequence[CheckMeasurement]:
         self._run()
         return [self._answer(check_id, check) for check_id, check in self.plan.subject.checks]
 
@@ -72,7 +72,7 @@ class _Run:
         for check_id in self.plan.frames:
             self._run_frame(check_id)
 
-    def _answer(self, check_id: str, check: Check) -> Measured:
+    def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
         found = self._found(check_id)
         kept = self.plan.wants[check_id].kept if check_id in self.plan.wants else None
         if kept is not None and isinstance(found, Measurement):
@@ -80,7 +80,9 @@ class _Run:
         if check.looks_again and isinstance(found, Measurement):
             found = self._look_again(check_id, found)
         wants = self.plan.wants.get(check_id)
-        return Measured(check_id, check, found, self.seconds.get(check_id, 0.0), wants.earlier if wants else None)
+        return CheckMeasurement(
+            check_id, check, found, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
+        )
 
     def _found(self, check_id: str) -> Measurement | Outcome:
         return (
@@ -97,15 +99,15 @@ class _Run:
             )
         )
 
-    def _count(self, check_id: str, kept: Kept, found: Measurement) -> Measurement | Outcome:
+    def _count(self, check_id: str, kept: CountRequest, found: Measurement) -> Measurement | Outcome:
         """Count into what the store keeps."""
         looked = self._attempt([check_id], partial(self._counting(check_id).count, kept, found))
         return self.failed[check_id] if looked is None else looked
 
-    def _counting(self, check_id: str) -> KeptLook:
-        return KeptLook(self.plan.subject, check_id, self.source, self.keeper, self._fill)
+    def _counting(self, check_id: str) -> IncrementalCounter:
+        return IncrementalCounter(self.plan.subject, check_id, self.source, self.keeper, self._fill)
 
-    def _fill(self, template: Template) -> str:
+    def _fill(self, template: SqlTemplate) -> str:
         return template.fill(self.now, self.literals)
 
     def _look_again(self, check_id: str, found: Measurement) -> Measurement | Outcome:
@@ -142,7 +144,7 @@ class _Run:
         else:
             self._run_apart(asking, self._run_fused_alone)
 
-    def _run_fused_alone(self, part: Plan, check_id: str) -> None:
+    def _run_fused_alone(self, part: TablePlan, check_id: str) -> None:
         if part.fused is not None:
             row = self._attempt([check_id], partial(self._fetch_row, part.fused))
             if row is not None:
@@ -159,12 +161,12 @@ class _Run:
         elif asking:
             self._run_apart(asking, self._run_families_alone)
 
-    def _run_families_alone(self, part: Plan, check_id: str) -> None:
+    def _run_families_alone(self, part: TablePlan, check_id: str) -> None:
         for family in part.families:
             if check_id not in self.failed:
                 self._run_family(family)
 
-    def _run_apart(self, asking: Sequence[str], run: Callable[[Plan, str], None]) -> None:
+    def _run_apart(self, asking: Sequence[str], run: Callable[[TablePlan, str], None]) -> None:
         """Where the engine refused a statement of several checks, run each check's part of it, planned anew."""
         if len(asking) < 2 or not all(self._may_be_guiltless(check_id) for check_id in asking):
             return
@@ -180,7 +182,7 @@ class _Run:
     def _may_be_guiltless(self, check_id: str) -> bool:
         return self.failed[check_id].reason is UnknownReason.MISCONFIGURED
 
-    def _run_query(self, query: Query, keep: Callable[[str, str, Sequence[Mapping[str, Any]]], None]) -> None:
+    def _run_query(self, query: PlannedQuery, keep: Callable[[str, str, Sequence[Mapping[str, Any]]], None]) -> None:
         asking = [check_id for check_id, _ in query.wanted_by if check_id not in self.failed]
         rows = self._attempt(asking, lambda: self._fetch(query.template)) if asking else None
         for check_id, name in query.wanted_by:
@@ -197,7 +199,7 @@ class _Run:
         if found is not None:
             self.frames[check_id] = found
 
-    def _keep_values(self, plan: Plan, row: Mapping[str, Any]) -> None:
+    def _keep_values(self, plan: TablePlan, row: Mapping[str, Any]) -> None:
         for check_id, columns in plan.columns.items():
             if columns:
                 self.values[check_id] = {name: row[label] for name, label in columns.items()}
@@ -208,10 +210,10 @@ class _Run:
     def _keep_count(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self.values.setdefault(check_id, {})[name] = rows[0]["n"]
 
-    def _fetch_row(self, template: Template) -> Mapping[str, Any]:
+    def _fetch_row(self, template: SqlTemplate) -> Mapping[str, Any]:
         return self._fetch(template)[0]
 
-    def _fetch(self, template: Template) -> Sequence[Mapping[str, Any]]:
+    def _fetch(self, template: SqlTemplate) -> Sequence[Mapping[str, Any]]:
         return self.source.fetch(self._fill(template))
 
     def _attempt(self, asking: Sequence[str], action: Callable[[], T]) -> T | None:

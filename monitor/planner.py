@@ -13,18 +13,18 @@ import ibis.expr.types as ir
 from checks import Check, Context, Frame, Measurement, Misconfigured, Outcome, Wants
 from checks._statement import select_sql
 from checks._where import predicate_sql
-from monitor.families import Asked, Part, families
-from monitor.holes import Holes, Template
+from monitor.families import ClassRequest, UnionPart, union_queries
+from monitor.holes import Placeholders, SqlTemplate
 from monitor.looked import misconfigured
 from monitor.target import Subject
 from sources import Source, TableNotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PlannedQuery:
     """A statement of its own and every (check id, name) that wanted it."""
 
-    template: Template
+    template: SqlTemplate
     wanted_by: tuple[tuple[str, str], ...]
 
 
@@ -32,8 +32,8 @@ class Query:
 class Relatives:
     """A statement that answers several questions about the same classes, and how to take its rows apart."""
 
-    template: Template
-    parts: tuple[Part, ...]
+    template: SqlTemplate
+    parts: tuple[UnionPart, ...]
 
     @property
     def wanted_by(self) -> set[str]:
@@ -42,7 +42,7 @@ class Relatives:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TablePlan:
     """Everything to run for one table.
 
     `wants` is without the expressions that became statements. `fused` computes `columns`: per check id, the wanted name
@@ -52,11 +52,11 @@ class Plan:
     subject: Subject
     wants: Mapping[str, Wants]
     refused: Mapping[str, Outcome]
-    fused: Template | None
+    fused: SqlTemplate | None
     columns: Mapping[str, Mapping[str, str]]
-    queries: tuple[Query, ...]
-    counts: tuple[Query, ...]
-    families: tuple[Relatives, ...] = ()
+    queries: tuple[PlannedQuery, ...]
+    counts: tuple[PlannedQuery, ...]
+    union_queries: tuple[Relatives, ...] = ()
 
     @property
     def reads_schema(self) -> bool:
@@ -69,7 +69,7 @@ class Plan:
         return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
 
 
-def plan(subject: Subject, source: Source) -> Plan:
+def plan(subject: Subject, source: Source) -> TablePlan:
     """Plan the checks of a table. Reads the catalogue only.
 
     Raises:
@@ -86,7 +86,7 @@ def plan(subject: Subject, source: Source) -> Plan:
     return desk.plan(refused)
 
 
-def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> Plan | Measurement:
+def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> TablePlan | Measurement:
     """Ask a check what it wants besides, now that numbers are known: plan that, or give what it is judged by.
 
     Raises:
@@ -102,7 +102,7 @@ def plan_again(subject: Subject, check_id: str, measurement: Measurement, source
     return desk.plan({})
 
 
-def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], Template]]:
+def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], SqlTemplate]]:
     """Give what a check that keeps counts may know of its table, and the way to compile what is asked on the way.
 
     Raises:
@@ -117,18 +117,18 @@ class _Desk:
 
     def __init__(self, subject: Subject, source: Source) -> None:
         self._subject, self._source = subject, source
-        self._table, self._holes = source.table(subject.relation), Holes(source)
+        self._table, self._holes = source.table(subject.relation), Placeholders(source)
         self._wants: dict[str, Wants] = {}
-        self._asked: list[Asked] = []
+        self._asked: list[ClassRequest] = []
 
     def take(self, check_id: str, wants: Wants, context: Context) -> None:
         self._wants[check_id] = wants
-        self._asked += [Asked(check_id, name, question, context) for name, question in wants.classes.items()]
+        self._asked += [ClassRequest(check_id, name, question, context) for name, question in wants.classes.items()]
 
-    def plan(self, refused: Mapping[str, Outcome]) -> Plan:
+    def plan(self, refused: Mapping[str, Outcome]) -> TablePlan:
         wants, holes = self._wants, self._holes
         aggregates, columns = _fuse(wants)
-        return Plan(
+        return TablePlan(
             subject=self._subject,
             wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
             refused=refused,
@@ -136,13 +136,13 @@ class _Desk:
             columns=columns,
             queries=_queries(wants, holes),
             counts=_counts(wants, self._source.dialect),
-            families=tuple(Relatives(holes.compile(one.statement), one.parts) for one in families(self._asked)),
+            families=tuple(Relatives(holes.compile(one.statement), one.parts) for one in union_queries(self._asked)),
         )
 
-    def compile(self, expression: ir.Expr) -> Template:
+    def compile(self, expression: ir.Expr) -> SqlTemplate:
         return self._holes.compile(expression)
 
-    def offending_keys(self, check: Check, *, limit: int) -> Template | None:
+    def offending_keys(self, check: Check, *, limit: int) -> SqlTemplate | None:
         keys = check.offending_keys(self.context(check))
         return None if keys is None else self._holes.compile(keys.limit(limit))
 
@@ -169,7 +169,7 @@ def _after_compiling(wanted: Wants) -> Wants:
     return replace(wanted, aggregates={}, queries={}, classes={}, statements={})
 
 
-def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> Template | None:
+def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> SqlTemplate | None:
     """Give the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
 
     Raises:
@@ -194,19 +194,21 @@ def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, di
     return aggregates, columns
 
 
-def _queries(wants: Mapping[str, Wants], holes: Holes) -> tuple[Query, ...]:
+def _queries(wants: Mapping[str, Wants], holes: Placeholders) -> tuple[PlannedQuery, ...]:
     distinct: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
     for check_id, wanted in wants.items():
         for name, expression in wanted.queries.items():
             distinct.setdefault(expression.op(), (expression, []))[1].append((check_id, name))
-    return tuple(Query(holes.compile(expression), tuple(wanted_by)) for expression, wanted_by in distinct.values())
+    return tuple(
+        PlannedQuery(holes.compile(expression), tuple(wanted_by)) for expression, wanted_by in distinct.values()
+    )
 
 
-def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[Query, ...]:
+def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[PlannedQuery, ...]:
     found = []
     for check_id, wanted in wants.items():
         for name, text in wanted.statements.items():
             select = select_sql(text, dialect=dialect)  # parsed and written anew by sqlglot: one SELECT, nothing else
             sql = f"SELECT count(*) AS n FROM (\n{select}\n) AS q"  # noqa: S608 - see above
-            found.append(Query(Template(sql), ((check_id, name),)))
+            found.append(PlannedQuery(SqlTemplate(sql), ((check_id, name),)))
     return tuple(found)

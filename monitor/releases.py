@@ -7,20 +7,20 @@ from typing import Final
 
 from checks import Measurement, Outcome
 from checks._counts import PersonPairs, Release
-from monitor.keeping import with_keepers
-from monitor.looker import look
+from monitor.keeping import with_count_states
+from monitor.looker import scan_source
 from monitor.wiring import Project
 from store import Store, StoredCounts
 
 RE_RELEASE: Final = "re_release"
 
 
-class NotRemembered(Exception):
+class ReleaseNotStored(Exception):
     """A release cannot be remembered: the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedRelease:
     """What was remembered under a check: `rows` with a person, and `unnamed` ones, which are left out.
 
     `problem` says why nothing was.
@@ -34,7 +34,7 @@ class Remembered:
     problem: str | None = None
 
 
-def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[Remembered]:
+def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[RememberedRelease]:
     """Remember a configured table as a release, under each of its checks `re_release`; signatures only.
 
     Raises:
@@ -43,25 +43,25 @@ def remember_release(project: Project, store: Store, *, table: str, name: str) -
     """
     configured = project.config.table(table)
     if configured is None:
-        raise NotRemembered(f"table '{table}' is not configured; a release is one of a configured table")
+        raise ReleaseNotStored(f"table '{table}' is not configured; a release is one of a configured table")
     checks = [check.name for check in configured.checks if check.type == RE_RELEASE]
     if not checks:
-        raise NotRemembered(
+        raise ReleaseNotStored(
             f"table '{table}' has no check of type {RE_RELEASE}; add one: it says which columns name the person"
         )
-    targets = with_keepers(project.targets({table: checks}), store=store, key=project.signature_key)
-    (looked,) = look(targets, clock=project.clock, plans={})
+    targets = with_count_states(project.targets({table: checks}), store=store, key=project.signature_key)
+    (looked,) = scan_source(targets, clock=project.clock, plans={})
     found = {one.check_id: _pairs(one.answer) for one in looked.measured}
     problems = [pairs for pairs in found.values() if isinstance(pairs, str)]
     if len(problems) == len(found):
-        raise NotRemembered(problems[0])
+        raise ReleaseNotStored(problems[0])
     counts, remembered = StoredCounts(store), []
     for check_id, pairs in found.items():
         if isinstance(pairs, str):
-            remembered.append(Remembered(check_id, name, looked.started_at, problem=pairs))
+            remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
             continue
         counts.remember_release(check_id, Release(name, looked.started_at, pairs))
-        remembered.append(Remembered(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
+        remembered.append(RememberedRelease(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
     return remembered
 
 

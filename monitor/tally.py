@@ -7,45 +7,45 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedRows:
     """Signatures, as their first and second halves, with a count each."""
 
     first: npt.NDArray[np.uint64]
     second: npt.NDArray[np.uint64]
     counts: npt.NDArray[np.int64]
 
-    def of(self, places: npt.NDArray[Any] | slice) -> "Signed":
+    def of(self, places: npt.NDArray[Any] | slice) -> "SignedRows":
         """Give some of them."""
-        return Signed(self.first[places], self.second[places], self.counts[places])
+        return SignedRows(self.first[places], self.second[places], self.counts[places])
 
-    def times(self, factors: npt.NDArray[np.int64]) -> "Signed":
+    def times(self, factors: npt.NDArray[np.int64]) -> "SignedRows":
         """Give them with other counts."""
-        return Signed(self.first, self.second, self.counts * factors)
+        return SignedRows(self.first, self.second, self.counts * factors)
 
 
 @dataclass
-class Tally:
+class SignatureCounts:
     """Signatures with counts, as they come; `low` and `high` are the sums of the prints of their rows."""
 
     rows: int = 0
     low: int = 0
     high: int = 0
-    signed: list[Signed] = field(default_factory=list)
+    signed: list[SignedRows] = field(default_factory=list)
 
-    def add(self, signed: Signed) -> None:
+    def add(self, signed: SignedRows) -> None:
         """Take more."""
         self.signed.append(signed)
         self.rows += int(signed.counts.sum())
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> SignaturePairs:
         """Give the counts, each signature once."""
         if not self.signed:
-            return Pairs()
-        return Pairs.summed(
+            return SignaturePairs()
+        return SignaturePairs.summed(
             np.concatenate([one.first for one in self.signed]),
             np.concatenate([one.second for one in self.signed]),
             np.concatenate([one.counts for one in self.signed]),

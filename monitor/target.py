@@ -10,7 +10,7 @@ from checks._counts import KnownCounts
 from sources import SourceSpec
 
 if TYPE_CHECKING:
-    from monitor.private.question import Question
+    from monitor.private.question import PrivateQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class CountState:
     """What a look needs to count into the store: the key of signatures, and what is known by check id.
 
     `problem` says why there is no key.
@@ -56,6 +56,6 @@ class Target:
     source: SourceSpec
     owner: str | None = None
     period: timedelta | None = None
-    keeper: Keeper | None = field(default=None, compare=False, repr=False)
-    question: "Question | None" = field(default=None, compare=False, repr=False)
+    keeper: CountState | None = field(default=None, compare=False, repr=False)
+    question: "PrivateQuestion | None" = field(default=None, compare=False, repr=False)
     maintenance: tuple[tuple[datetime, datetime], ...] = ()

@@ -62,7 +62,7 @@ class Money:
         return money(Fraction(self.amount), get_currency_precision(self.currency))
 
 
-class BabelVoice:
+class Localizer:
     """A voice for one language and one time zone.
 
     Kinds of value, beside those of `checks.Voice`: `tenths` (a number with one decimal), `hours` (a length in hours and

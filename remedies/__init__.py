@@ -1,9 +1,9 @@
 """Repair: one file of this room is one remedy."""
 
 from remedies._contract import (
-    Bill,
+    UtilityReport,
     Disposition,
-    Enough,
+    StopRequest,
     Guarantee,
     Progress,
     Remedy,
@@ -15,9 +15,9 @@ from remedies._contract import (
 from remedies._errors import Misfit, Refused, RemedyError
 
 __all__ = [
-    "Bill",
+    "UtilityReport",
     "Disposition",
-    "Enough",
+    "StopRequest",
     "Guarantee",
     "Misfit",
     "Progress",

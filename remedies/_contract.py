@@ -33,7 +33,7 @@ class RowOrder(StrEnum):
     INPUT = "input"
 
 
-class Enough(Exception):
+class StopRequest(Exception):
     """Whoever is told of progress may raise it: a search that takes a budget then ends as if that were used up."""
 
 
@@ -57,7 +57,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class UtilityReport:
     """What a remedy cost: rows and cells that are no longer what they were, and information that is lost.
 
     `cells_changed`: by column, cells that hold another value than before; `cells_blanked`: those of them that hold
@@ -97,7 +97,7 @@ class Treatment:
     """
 
     frame: pd.DataFrame
-    bill: Bill
+    bill: UtilityReport
 
 
 def grouped_by(columns: Iterable[str]) -> str:

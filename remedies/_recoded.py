@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checks import Json, did_you_mean
-from remedies._contract import Bill, Guarantee, Progress, Treatment
+from remedies._contract import UtilityReport, Guarantee, Progress, Treatment
 from remedies._errors import Misfit
 from remedies._limits import Limited
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenLevels:
     """What becomes of a table, and what there is to say about how that was found."""
 
     recoding: Recoding
@@ -57,7 +57,7 @@ class Recodes(Limited, ABC):
         return {name: every[name] for name in self.columns}
 
     @abstractmethod
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
         """Choose what becomes of a frequency table.
 
         Raises:
@@ -93,13 +93,13 @@ class Recodes(Limited, ABC):
             seen = "1 record" if rows == 1 else f"{rows:,} records"
             raise Misfit(f"{seen} cannot hide among {self.k}; expected at least k records, or a smaller k")
 
-    def bill(self, chosen: Chosen, guarantee: Guarantee) -> Bill:
+    def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
         """Say what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
         from remedies.generalisation import utilities
         from remedies.generalisation._changes import changes
 
         found = changes(chosen.recoding)
-        return Bill(
+        return UtilityReport(
             remedy=self.name,
             rows=found.rows,
             rows_changed=found.rows_changed,

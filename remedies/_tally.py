@@ -30,7 +30,7 @@ class CodedCells:
 
 
 @dataclass(slots=True)
-class Tally:
+class CodingCounts:
     """Rows and cells that were seen, that were changed, and that are at a bound now."""
 
     columns: Sequence[str]

@@ -16,10 +16,10 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from checks import Json
 from checks._columns import ColumnName
 from remedies._bounds import in_type, is_number
-from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, Treatment
 from remedies._errors import Misfit, Refused
 from remedies._recoded import check_columns
-from remedies._tally import CodedCells, Distinct, Tally
+from remedies._tally import CodedCells, Distinct, CodingCounts
 from remedies.generalisation import coding, text_of
 from remedies.generalisation._spell import distinct_texts, scalars_of
 
@@ -90,7 +90,7 @@ class Code(RemedyParameters):
         began = perf_counter()
         distinct = {name: self.distinct(name, frame[name]) for name in self.columns}
         self.check(distinct, len(frame))
-        tally = Tally(self.columns)
+        tally = CodingCounts(self.columns)
         treated = self.piece(frame, tally)
         if progress is not None:
             progress(1.0)
@@ -121,7 +121,7 @@ class Code(RemedyParameters):
         coded = self._hierarchy(name, texts).levels[1]
         return Distinct(len(texts), coded.count(self._label(name, "top")), coded.count(self._label(name, "bottom")))
 
-    def piece(self, frame: pd.DataFrame, tally: Tally) -> pd.DataFrame:
+    def piece(self, frame: pd.DataFrame, tally: CodingCounts) -> pd.DataFrame:
         """Give a copy of some rows of a table without numbers beyond the bounds, and add to `tally` what was coded.
 
         Raises:
@@ -133,9 +133,11 @@ class Code(RemedyParameters):
         tally.add(cells, len(frame))
         return treated
 
-    def bill(self, tally: Tally, distinct: Mapping[str, Distinct], guarantee: Guarantee, *, seconds: float) -> Bill:
+    def bill(
+        self, tally: CodingCounts, distinct: Mapping[str, Distinct], guarantee: Guarantee, *, seconds: float
+    ) -> UtilityReport:
         """Say what it cost."""
-        return Bill(
+        return UtilityReport(
             remedy=self.name,
             rows=tally.rows,
             rows_changed=tally.rows_changed,

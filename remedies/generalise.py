@@ -17,7 +17,7 @@ from checks.risk import Hierarchy
 from remedies._contract import Progress, Remedy
 from remedies._errors import Misfit, Refused
 from remedies._limits import Declared, Share
-from remedies._recoded import Chosen, Recodes, check_columns, plain_number
+from remedies._recoded import ChosenLevels, Recodes, check_columns, plain_number
 from remedies.generalisation import By
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Generalise(Recodes):
         made: Hierarchy = declared if isinstance(declared, Hierarchy) else declared.build(table[name])
         return made
 
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
         """Choose what becomes of a frequency table: by the levels that are fixed, or by a search.
 
         Raises:
@@ -173,7 +173,7 @@ class Generalise(Recodes):
             mixed = _mixed(recoding, self.k, criteria)
         mixed = mixed or mix_suppressed(recoding, self.k, criteria)
         figures = self._figures(mixed.recoding, found, perf_counter() - began)
-        return Chosen(mixed.recoding, {**figures, "mixed": mixed.as_json()})
+        return ChosenLevels(mixed.recoding, {**figures, "mixed": mixed.as_json()})
 
     def _chosen(
         self, frequencies: Frequencies, share: float, progress: Progress | None

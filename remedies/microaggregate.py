@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from checks import Json, did_you_mean
 from checks._columns import ColumnNames
 from checks._scalars import PositiveDuration
-from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, Treatment, grouped_by
+from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, Treatment, grouped_by
 from remedies._errors import Misfit, Refused
 
 if TYPE_CHECKING:
@@ -156,11 +156,11 @@ class Microaggregate(RemedyParameters):
 
         return partition
 
-    def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> Bill:
+    def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> UtilityReport:
         from remedies.microaggregation._cost import cost
 
         found = cost(attributes, grouped.codes, grouped.missing)
-        return Bill(
+        return UtilityReport(
             remedy=self.name,
             rows=len(grouped.labels),
             rows_changed=found.rows_changed,

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from checks import Json
 from checks._columns import ColumnName
-from remedies._contract import Bill, Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment
+from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment
 from remedies._errors import Refused
 from remedies.differential_privacy.answers._domain import Range
 
@@ -156,7 +156,7 @@ class Randomise(RemedyParameters):
         limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
 
-    def _bill(self, before: pd.DataFrame, found: Randomised, seconds: float) -> Bill:
+    def _bill(self, before: pd.DataFrame, found: Randomised, seconds: float) -> UtilityReport:
         from remedies.differential_privacy import pk_of
 
         mechanism = found.mechanism
@@ -164,7 +164,7 @@ class Randomise(RemedyParameters):
         kept = {name: float(one) for name, one in zip(self.columns, rho, strict=True)}
         sizes = dict(zip(self.columns, mechanism.sizes, strict=True))
         pk = None if mechanism.unchanged or not mechanism.rows else mechanism.epsilon_of_row
-        return Bill(
+        return UtilityReport(
             remedy=self.name,
             rows=len(before),
             rows_changed=found.rows_changed,

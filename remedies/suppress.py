@@ -12,7 +12,7 @@ from checks import Json
 from checks._columns import ColumnName
 from remedies._contract import Progress, Remedy
 from remedies._errors import Refused
-from remedies._recoded import Chosen, Recodes
+from remedies._recoded import ChosenLevels, Recodes
 
 if TYPE_CHECKING:
     from remedies.generalisation._frequencies import Frequencies
@@ -41,7 +41,7 @@ class Suppress(Recodes):
             raise ValueError("'weights' goes with 'cells'")
         return self
 
-    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> Chosen:
+    def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
         """Choose which rows, or which cells, are left out.
 
         Raises:
@@ -68,7 +68,7 @@ class Suppress(Recodes):
             "seconds": seconds,
             "mixed": mixed.as_json(),
         }
-        return Chosen(recoding, figures)
+        return ChosenLevels(recoding, figures)
 
 
 REMEDY: Final[type[Remedy]] = Suppress

@@ -32,8 +32,8 @@ from store._notices import (
     Lasting,
     Scope,
     Silence,
-    Subject,
-    Told,
+    MessageSubject,
+    LastNotification,
     Transition,
 )
 from store._open import open_store
@@ -93,8 +93,8 @@ __all__ = [
     "StoreUnavailable",
     "StoredCounts",
     "StoredLedger",
-    "Subject",
-    "Told",
+    "MessageSubject",
+    "LastNotification",
     "Transition",
     "Tries",
     "View",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 from checks._counts import ClassChange, KnownCounts, KnownPart, Unfit
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._connected import Connected
@@ -46,13 +46,13 @@ class Shard:
 
     part: bytes
     number: int
-    held: Pairs
-    pending: Pairs
+    held: SignaturePairs
+    pending: SignaturePairs
 
     @property
-    def counts(self) -> Pairs:
+    def counts(self) -> SignaturePairs:
         """Give the counts, where the draft holds."""
-        return Pairs.added(self.held, self.pending)
+        return SignaturePairs.added(self.held, self.pending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,18 @@ class ClassCountBook(ClassCountView):
             Shard(
                 part,
                 row.shard,
-                Pairs.unpacked(row.held),
-                Pairs.unpacked(row.pending) if draft.holds(row.draft) else Pairs(),
+                SignaturePairs.unpacked(row.held),
+                SignaturePairs.unpacked(row.pending) if draft.holds(row.draft) else SignaturePairs(),
             )
             for row in rows
         ]
 
-    def runs_of(self, draft: Draft) -> list[Pairs]:
+    def runs_of(self, draft: Draft) -> list[SignaturePairs]:
         """Give what drafts that hold have added in runs of their own."""
         found = self._shards(draft.state).where(_COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
-        return [Pairs.unpacked(row.pending) for row in self._connection.execute(found) if draft.holds(row.draft)]
+        return [
+            SignaturePairs.unpacked(row.pending) for row in self._connection.execute(found) if draft.holds(row.draft)
+        ]
 
     @staticmethod
     def _shards(state: int) -> Select[Any]:

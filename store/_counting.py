@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 from checks._counts import CLASS_VALUE, SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
 from store._book import Book
 from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
@@ -115,9 +115,9 @@ class _Staging:
         self._draft: Draft | None = None
         self._unfit: Unfit | None = None
         self._sizes: dict[int, int] = {}
-        self._whole = Pairs()
-        self._differences: list[Pairs] = []
-        self._runs: list[Pairs] = []
+        self._whole = SignaturePairs()
+        self._differences: list[SignaturePairs] = []
+        self._runs: list[SignaturePairs] = []
         self._is_folded = False
 
     def result(self) -> Staged | Unfit:
@@ -152,8 +152,8 @@ class _Staging:
         """Write all counts of a state that nobody looks at yet."""
         for rows in _portions(part_rows(self._change), _ROWS):
             yield partial(self._write_parts, rows=rows)
-        whole = (Shard(WHOLE_TABLE, number, pairs, Pairs()) for number, pairs in self._whole.shards(BITS))
-        parts = (Shard(part.name, 0, part.pairs, Pairs()) for part in self._change.parts)
+        whole = (Shard(WHOLE_TABLE, number, pairs, SignaturePairs()) for number, pairs in self._whole.shards(BITS))
+        parts = (Shard(part.name, 0, part.pairs, SignaturePairs()) for part in self._change.parts)
         for shards in _portions(chain(whole, parts), _SHARDS):
             yield partial(self._write, shards=shards)
 
@@ -164,18 +164,20 @@ class _Staging:
             yield partial(self._replace, part=part)
         yield self._read_runs
         yield _PAUSE
-        difference = Pairs.added(*self._differences)
+        difference = SignaturePairs.added(*self._differences)
         self._is_folded = self._folds(len(difference))
         new = dict(difference.shards(BITS))
-        added = dict(Pairs.added(difference, *self._runs).shards(BITS)) if self._is_folded else new
+        added = dict(SignaturePairs.added(difference, *self._runs).shards(BITS)) if self._is_folded else new
         for numbers in _portions(sorted(new.keys() | added.keys()), _SHARDS):
             told = {number: new[number] for number in numbers if number in new}
-            yield partial(self._add, told=told, added={number: added.get(number, Pairs()) for number in numbers})
+            yield partial(
+                self._add, told=told, added={number: added.get(number, SignaturePairs()) for number in numbers}
+            )
             if self._unfit is Unfit.BELOW_ZERO:
                 yield self._abandon
                 return
         if not self._is_folded and len(difference):
-            yield partial(self._write, shards=[Shard(WHOLE_TABLE, -self._of().number, Pairs(), difference)])
+            yield partial(self._write, shards=[Shard(WHOLE_TABLE, -self._of().number, SignaturePairs(), difference)])
 
     def _folds(self, more: int) -> bool:
         """Say whether runs are folded into the shards: each look reads them, so they must not grow for ever."""
@@ -187,8 +189,8 @@ class _Staging:
 
     def _replace(self, book: Book, part: PartCounts) -> None:
         """Write what a part differs by from what holds of it."""
-        held = Pairs.joined(shard.counts for shard in book.shards_in(self._of(), part.name, [0]))
-        difference = Pairs.added(part.pairs, held.negative)
+        held = SignaturePairs.joined(shard.counts for shard in book.shards_in(self._of(), part.name, [0]))
+        difference = SignaturePairs.added(part.pairs, held.negative)
         self._differences.append(difference)
         if len(difference):
             self._write(book, [Shard(part.name, 0, held, difference)])
@@ -196,13 +198,13 @@ class _Staging:
     def _read_runs(self, book: Book) -> None:
         self._runs = book.runs_of(self._of())
 
-    def _add(self, book: Book, told: Mapping[int, Pairs], added: Mapping[int, Pairs]) -> None:
+    def _add(self, book: Book, told: Mapping[int, SignaturePairs], added: Mapping[int, SignaturePairs]) -> None:
         """Learn how the sizes of classes change in some shards; where runs are folded, write these shards anew.
 
         `told`: what the change adds to them. `added`: what is to be added to what is stored of them.
         """
         stored = {shard.number: shard for shard in book.shards_in(self._of(), WHOLE_TABLE, list(added))}
-        every = Pairs.joined(told.values())
+        every = SignaturePairs.joined(told.values())
         before = sum((run.of_each(every) for run in self._runs), _stored_of_each(told, stored))
         after = before + every.numbers()
         if (after < 0).any():
@@ -214,7 +216,9 @@ class _Staging:
         self._sizes.pop(0, None)
         if self._is_folded:
             known = {number: shard.counts for number, shard in stored.items()}
-            shards = [Shard(WHOLE_TABLE, number, known.get(number, Pairs()), more) for number, more in added.items()]
+            shards = [
+                Shard(WHOLE_TABLE, number, known.get(number, SignaturePairs()), more) for number, more in added.items()
+            ]
             self._write(book, shards)
 
     def _write(self, book: Book, shards: Sequence[Shard]) -> None:
@@ -240,11 +244,11 @@ def _add_released_values(book: Book, started: Sequence[int], rows: Sequence[byte
     book.add_released_values(started[0], rows)
 
 
-def _stored_of_each(wanted: Mapping[int, Pairs], stored: Mapping[int, Shard]) -> npt.NDArray[np.int64]:
+def _stored_of_each(wanted: Mapping[int, SignaturePairs], stored: Mapping[int, Shard]) -> npt.NDArray[np.int64]:
     """Give the stored count of each signature that is wanted, shard after shard."""
     found = [np.zeros(0, dtype=np.int64)]
     for number, pairs in wanted.items():
-        parts = (stored[number].held, stored[number].pending) if number in stored else (Pairs(),)
+        parts = (stored[number].held, stored[number].pending) if number in stored else (SignaturePairs(),)
         found.append(np.sum([part.of_each(pairs) for part in parts], axis=0))
     return np.concatenate(found)
 

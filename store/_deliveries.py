@@ -14,7 +14,7 @@ from store._connected import Connected
 from store._errors import NotRecorded
 from store._given import any_of
 from store._notice_rows import DeliveryRow
-from store._notices import Delivery, DeliveryState, Subject
+from store._notices import Delivery, DeliveryState, MessageSubject
 
 _DELIVERY: Final = DeliveryRow.__table__
 _FIELDS: Final = tuple(field.name for field in fields(Delivery))
@@ -99,7 +99,7 @@ class DeliveryView(Connected):
         written = select(_DELIVERY.c.created_at).where(
             _DELIVERY.c.channel == channel,
             _DELIVERY.c.created_at >= since,
-            _DELIVERY.c.subject == Subject.INCIDENTS,
+            _DELIVERY.c.subject == MessageSubject.INCIDENTS,
         )
         return list(self._connection.scalars(written.order_by(_DELIVERY.c.created_at)))
 

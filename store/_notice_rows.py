@@ -9,7 +9,7 @@ from sqlmodel import Field
 
 from checks import Severity
 from store._columns import STRICT, Row, json, key, line, one_of, only_where, time, whole, word
-from store._notices import Changed, DeliveryState, Scope, Subject
+from store._notices import Changed, DeliveryState, Scope, MessageSubject
 from store._types import WHOLE
 
 
@@ -71,7 +71,7 @@ class DeliveryRow(Row, table=True):
         Index(None, "channel", "created_at"),
         Index(None, "created_at"),
         only_where("ix_delivery_dead", "buried_at", condition="state = 'dead'"),
-        one_of("subject", Subject),
+        one_of("subject", MessageSubject),
         one_of("state", DeliveryState),
         CheckConstraint("(state = 'sent') = (sent_us IS NOT NULL)", name="sent_iff_sent"),
         CheckConstraint("(state = 'dead') = (buried_us IS NOT NULL)", name="buried_iff_dead"),
@@ -83,7 +83,7 @@ class DeliveryRow(Row, table=True):
     id: str = line()
     channel: str = line()
     about: str | None = line(optional=True)
-    subject: Subject = word(Subject)
+    subject: MessageSubject = word(MessageSubject)
     payload: Mapping[str, Any] = json()
     created_at: datetime = time("created_us", "created_at")
     state: DeliveryState = word(DeliveryState)

@@ -23,7 +23,7 @@ class Changed(StrEnum):
     MERGED = "merged"
 
 
-class Subject(StrEnum):
+class MessageSubject(StrEnum):
     """What a message is about."""
 
     INCIDENTS = "incidents"
@@ -76,7 +76,7 @@ class Lasting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LastNotification:
     """What a channel was last told about an incident, how bad it was then, and which episode it was of (1 = first)."""
 
     incident_id: int
@@ -99,7 +99,7 @@ class Delivery:
 
     id: str
     channel: str
-    subject: Subject
+    subject: MessageSubject
     payload: Mapping[str, Any]
     created_at: datetime
     next_try_at: datetime

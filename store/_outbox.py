@@ -11,7 +11,7 @@ from store._columns import columns_of
 from store._connected import Connected
 from store._given import any_of
 from store._notice_rows import ToldRow, TransitionRow
-from store._notices import Changed, Lasting, Told, Transition
+from store._notices import Changed, Lasting, LastNotification, Transition
 from store._rows import IncidentRow
 
 _AT_ONCE: Final = from_us(0)
@@ -75,19 +75,20 @@ class OutboxView(Connected):
         lasting = select(*columns).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return sorted(Lasting(*row) for row in self._connection.execute(lasting))
 
-    def told(self, incident_ids: Iterable[int]) -> list[Told]:
+    def told(self, incident_ids: Iterable[int]) -> list[LastNotification]:
         """Give what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(batch)))
 
-    def told_open(self) -> list[Told]:
+    def told_open(self) -> list[LastNotification]:
         """Give what each channel was last told about incidents that last, by incident and channel."""
         lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(lasting)))
 
-    def _told(self, statement: Select[Any]) -> list[Told]:
+    def _told(self, statement: Select[Any]) -> list[LastNotification]:
         return [
-            Told(*row) for row in self._connection.execute(statement.order_by(_TOLD.c.incident_id, _TOLD.c.channel))
+            LastNotification(*row)
+            for row in self._connection.execute(statement.order_by(_TOLD.c.incident_id, _TOLD.c.channel))
         ]
 
     def _ordered(self, statement: Select[Any]) -> list[Transition]:
@@ -127,7 +128,7 @@ class OutboxBook(OutboxView):
         settled = update(_TRANSITION).where(_TRANSITION.c.id.in_(batch), _TRANSITION.c.settled_at.is_not(None))
         return self._connection.execute(settled.values(settled_at=None, not_before_at=now)).rowcount
 
-    def tell(self, rows: Sequence[Told]) -> None:
+    def tell(self, rows: Sequence[LastNotification]) -> None:
         """Remember what channels were told, in place of what they were told before about the same incidents.
 
         Raises:

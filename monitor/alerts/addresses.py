@@ -72,7 +72,7 @@ class NotResolved(AddressError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HostLookup:
     """Where a webhook goes: `host` is a name, or a numeric address in any spelling; `seconds` to find out."""
 
     host: str
@@ -81,7 +81,7 @@ class Question:
     allow_private: bool = False
 
 
-def checked_addresses(question: Question, resolve: Resolver) -> Sequence[str]:
+def checked_addresses(question: HostLookup, resolve: Resolver) -> Sequence[str]:
     """Resolve a name once and give all its addresses, each of which may be connected to.
 
     Raises:
@@ -134,7 +134,7 @@ def system_resolver(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
-def _resolve_within(question: Question, resolve: Resolver) -> Sequence[str]:
+def _resolve_within(question: HostLookup, resolve: Resolver) -> Sequence[str]:
     """Resolve in a thread of its own: the system's resolver knows no deadline and cannot be interrupted."""
     answer: queue.SimpleQueue[Sequence[str] | None] = queue.SimpleQueue()
 

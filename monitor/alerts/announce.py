@@ -14,19 +14,19 @@ from datetime import datetime
 from typing import Final
 
 from checks import Outcome, PlainEnglish
-from monitor.alerts.around import look_around
-from monitor.alerts.case import LOOK_AGAIN, Case
-from monitor.alerts.decide import FLAPPING_NOTICE, Reason, believed, remembered
-from monitor.alerts.group import Item, Parcel, parcels, ready
-from monitor.alerts.message import Writer
-from monitor.alerts.missed import missed
-from monitor.alerts.notices import deliver
-from monitor.alerts.pace import HOUR, room
-from monitor.alerts.record import Action, as_decision
+from monitor.alerts.around import circumstances_of
+from monitor.alerts.case import LOOK_AGAIN, IncidentNotification
+from monitor.alerts.decide import FLAPPING_NOTICE, NotificationReason, believed, remembered
+from monitor.alerts.group import BatchItem, Batch, batches, ready
+from monitor.alerts.message import MessageComposer
+from monitor.alerts.missed import backfill
+from monitor.alerts.notices import enqueue
+from monitor.alerts.pace import HOUR, rate_limit
+from monitor.alerts.record import DecisionAction, as_decision
 from monitor.alerts.route import any_way, channels_for
-from monitor.alerts.suppress import HeldBy, Hold
-from monitor.alerts.weigh import Ear, Scales
-from monitor.boundary import attempt
+from monitor.alerts.suppress import HoldReason, Hold
+from monitor.alerts.weigh import ChannelState, NotificationPolicy
+from monitor.boundary import run_guarded
 from monitor.wiring import Project
 from store import (
     Book,
@@ -36,8 +36,8 @@ from store import (
     FailPoint,
     Store,
     StoreError,
-    Subject,
-    Told,
+    MessageSubject,
+    LastNotification,
     Transition,
     View,
     reached,
@@ -51,7 +51,7 @@ _EVERYTHING: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class NotifyResult:
     """What was done: messages written, changes settled, changes that wait on; incidents that we stumbled over."""
 
     messages: int = 0
@@ -59,8 +59,8 @@ class Announced:
     held: int = 0
     stumbled: int = 0
 
-    def __add__(self, other: "Announced") -> "Announced":
-        return Announced(
+    def __add__(self, other: "NotifyResult") -> "NotifyResult":
+        return NotifyResult(
             self.messages + other.messages,
             self.settled + other.settled,
             self.held + other.held,
@@ -68,7 +68,7 @@ class Announced:
         )
 
 
-def announce(project: Project, store: Store, now: datetime, *, remind: bool = True) -> Announced:
+def notify(project: Project, store: Store, now: datetime, *, remind: bool = True) -> NotifyResult:
     """Decide on what waits and write the messages. Give how much was done; nothing, if nothing was due.
 
     `remind`: also of what lasts, and tell of it where that was missed. That looks at everything that lasts, so a daemon
@@ -77,11 +77,11 @@ def announce(project: Project, store: Store, now: datetime, *, remind: bool = Tr
     Raises:
         StoreError: the store cannot be used; what was not finished waits on.
     """
-    total = Announced()
+    total = NotifyResult()
     while True:
         with store.reading() as view:
             told = view.told_open() if remind else ()
-            lost = missed(project.config, view, told, limit=AT_ONCE) if remind else ()
+            lost = backfill(project.config, view, told, limit=AT_ONCE) if remind else ()
             if not (lost or _to_remind(told, project, view.disabled_channels(), now) or _is_ready(project, view, now)):
                 return total
         if lost:
@@ -97,11 +97,11 @@ def announce(project: Project, store: Store, now: datetime, *, remind: bool = Tr
             return total
 
 
-def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling: Sequence[int]) -> Announced:
+def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling: Sequence[int]) -> NotifyResult:
     """Tell of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
     if not telling:
-        return Announced()
-    done = attempt(
+        return NotifyResult()
+    done = run_guarded(
         lambda: _tell_together(project, store, now, remind=seen.reminds, telling=telling),
         passes_on=(StoreError, KeyboardInterrupt),
     )
@@ -109,14 +109,16 @@ def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling:
         return done
     if len(telling) > 1:
         half = len(telling) // 2
-        return sum((_tell(project, store, now, seen, part) for part in (telling[:half], telling[half:])), Announced())
+        return sum(
+            (_tell(project, store, now, seen, part) for part in (telling[:half], telling[half:])), NotifyResult()
+        )
     put_off = seen.put_off(telling, done.message.render(PlainEnglish()))
     return replace(_note(store, now, put_off), stumbled=len(telling))
 
 
 def _tell_together(
     project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
-) -> Announced:
+) -> NotifyResult:
     """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
     with store.writing() as book:
         alone = _Pass(project, book, now)
@@ -128,12 +130,12 @@ def _tell_together(
     return replace(done, messages=messages)
 
 
-def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> Announced:
+def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> NotifyResult:
     """Write down why nothing is told, a little at a time: others wait for the store meanwhile.
 
     What changed of an incident since it was looked at waits by itself, and is decided on next.
     """
-    done = Announced()
+    done = NotifyResult()
     parts = [
         replace(one, ids=one.ids[at : at + NOTED_AT_ONCE])
         for one in decisions
@@ -149,17 +151,17 @@ def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> Announc
     return done
 
 
-def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> Announced:
+def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> NotifyResult:
     settled = held = 0
     for one in decisions:
         if one.until is None:
             settled += len(book.settle(one.ids, now, one.decision))
         else:
             held += len(book.postpone(one.ids, one.until, one.decision))
-    return Announced(settled=settled, held=held)
+    return NotifyResult(settled=settled, held=held)
 
 
-def look_again(store: Store, now: datetime) -> int:
+def decide_again(store: Store, now: datetime) -> int:
     """Let everything that waits be decided anew at once, and give how many changes that is.
 
     For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
@@ -174,15 +176,17 @@ def _is_ready(project: Project, view: View, now: datetime) -> bool:
     return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
 
 
-def _to_remind(told: Iterable[Told], project: Project, disabled: Mapping[str, Disabled], now: datetime) -> set[int]:
+def _to_remind(
+    told: Iterable[LastNotification], project: Project, disabled: Mapping[str, Disabled], now: datetime
+) -> set[int]:
     """Give the incidents of which a channel that is used may be reminded."""
     used = project.config.alerts.channels.keys() - disabled.keys()
     return {one.incident_id for one in told if one.channel in used and _may_be_reminded(one, project, now)}
 
 
-def _may_be_reminded(told: Told, project: Project, now: datetime) -> bool:
+def _may_be_reminded(told: LastNotification, project: Project, now: datetime) -> bool:
     soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
-    return told.reason != Reason.RESOLVED and now - told.told_at >= soonest
+    return told.reason != NotificationReason.RESOLVED and now - told.told_at >= soonest
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +209,10 @@ class _Pass:
         self._view = view
         self._now = now
         self._disabled = view.disabled_channels()
-        self._told: dict[int, dict[str, Told]] = {}
+        self._told: dict[int, dict[str, LastNotification]] = {}
         self._states: Mapping[str, DeliveryState] = {}
-        self._cases: list[Case] = []
-        self._reminders: list[Case] = []
+        self._cases: list[IncidentNotification] = []
+        self._reminders: list[IncidentNotification] = []
 
     def decide(self, *, remind: bool, among: Collection[int] | None = None) -> None:
         """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
@@ -219,14 +223,14 @@ class _Pass:
         due = due if among is None else due.intersection(among)
         incidents = self._view.incidents_numbered([*changed, *sorted(due)])
         self._recall(incidents)
-        self._circumstances = look_around(
+        self._circumstances = circumstances_of(
             self._config, self._view, incidents.values(), disabled=self._disabled, now=self._now
         )
-        scales = Scales(self._config, self._circumstances, self._now)
-        self._cases = [Case(incidents[one], transitions) for one, transitions in changed.items()]
+        scales = NotificationPolicy(self._config, self._circumstances, self._now)
+        self._cases = [IncidentNotification(incidents[one], transitions) for one, transitions in changed.items()]
         for case in self._cases:
             self._decide(case, scales)
-        self._reminders = [Case(incidents[one]) for one in sorted(due)]
+        self._reminders = [IncidentNotification(incidents[one]) for one in sorted(due)]
         for case in self._reminders:
             self._remind(case, scales)
         for channel in self._config.alerts.channels:
@@ -251,7 +255,7 @@ class _Pass:
         ]
 
     @property
-    def _all(self) -> Sequence[Case]:
+    def _all(self) -> Sequence[IncidentNotification]:
         return [*self._cases, *self._reminders]
 
     def decisions(self, *, among: Collection[int] | None = None) -> Sequence[_Alike]:
@@ -287,24 +291,24 @@ class _Pass:
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
-    def _decide(self, case: Case, scales: Scales) -> None:
+    def _decide(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
         for channel, ear in self._ears(case).items():
             case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, ear)
         if not case.records:
             case.why = "no route leads to a channel, and the owner has none"
 
-    def _remind(self, case: Case, scales: Scales) -> None:
+    def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
         """Tell again what lasts. What is held back now is no loss: it is asked again, and again."""
         for channel, ear in self._ears(case).items():
             told = self._told[case.incident.id].get(channel)
             if told is None or not _may_be_reminded(told, self._project, self._now):
                 continue
             record = scales.weigh(case.incident, ear)
-            expected = ear.given_up or record.reason in {Reason.REMINDER, Reason.FLAPPING}
-            if record.action is Action.TOLD and expected:
+            expected = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
+            if record.action is DecisionAction.TOLD and expected:
                 case.records[channel] = record
 
-    def _ears(self, case: Case) -> Mapping[str, Ear]:
+    def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
         """Give the channels that are concerned: those of the routes, and those that know of the incident."""
         incident = case.incident
         routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
@@ -316,7 +320,7 @@ class _Pass:
             known = told.get(channel)
             state = None if known is None else self._states.get(known.delivery_id)
             disabled = self._disabled.get(channel)
-            found[channel] = Ear(
+            found[channel] = ChannelState(
                 reached=routing.channels.get(channel) or any_way(channel, self._config),
                 routed=channel in routing.channels,
                 told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
@@ -334,9 +338,9 @@ class _Pass:
         if not telling:
             return
         cap = self._config.alerts.hourly_cap
-        full = room(self._view.delivered_since(channel, self._now - HOUR), cap, self._now)
+        full = rate_limit(self._view.delivered_since(channel, self._now - HOUR), cap, self._now)
         if not full.free:
-            hold = Hold(HeldBy.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
+            hold = Hold(HoldReason.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
             for case in telling:
                 case.records[channel] = case.records[channel].held(hold)
 
@@ -344,29 +348,31 @@ class _Pass:
 
     def write(self, book: Book) -> int:
         """Write the messages, and what the channels know by now; gives how many messages."""
-        writer, messages = Writer(self._project, self._now), 0
+        writer, messages = MessageComposer(self._project, self._now), 0
         for channel in self._config.alerts.channels:
             telling = {case.incident.id: case for case in self._all if case.tells(channel)}
             if not telling:
                 continue
             given = book.delivered_since(channel, self._now - HOUR)
-            free = room(given, self._config.alerts.hourly_cap, self._now)
-            items = [Item(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
-            filled = parcels(items, free.free)
-            after = room([*given, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
+            free = rate_limit(given, self._config.alerts.hourly_cap, self._now)
+            items = [BatchItem(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
+            filled = batches(items, free.free)
+            after = rate_limit([*given, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
             for number, parcel in enumerate(filled, start=1):
                 full_until = after.until if number == len(filled) else None
                 payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
                 self._hand_over(
                     book,
                     parcel,
-                    deliver(channel, Subject.INCIDENTS, payload, now=self._now, about=parcel.table),
+                    enqueue(channel, MessageSubject.INCIDENTS, payload, now=self._now, about=parcel.table),
                     telling,
                 )
             messages += len(filled)
         return messages
 
-    def _hand_over(self, book: Book, parcel: Parcel, delivery: Delivery, telling: Mapping[int, Case]) -> None:
+    def _hand_over(
+        self, book: Book, parcel: Batch, delivery: Delivery, telling: Mapping[int, IncidentNotification]
+    ) -> None:
         channel = delivery.channel
         book.add_deliveries([delivery])
         for item in parcel.items:
@@ -374,7 +380,7 @@ class _Pass:
             case.records[channel] = replace(case.records[channel], delivery=delivery.id)
         book.tell(
             [
-                Told(
+                LastNotification(
                     incident_id=item.incident.id,
                     channel=channel,
                     reason=remembered(item.incident, item.reason),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
 
 if TYPE_CHECKING:
     import apprise
@@ -54,7 +54,7 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
     apprise = _apprise()
     service = _service(url)
     if service is None:
-        return Failed("its apprise URL cannot be understood; see the services at the apprise project")
+        return DeliveryFailed("its apprise URL cannot be understood; see the services at the apprise project")
     if url.partition("://")[0].lower() in _TAKES_HEADERS:
         service.headers = {**service.headers, ID_HEADER: message_id}
     door = apprise.Apprise(asset=service.asset)
@@ -66,7 +66,11 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
         body_format=apprise.NotifyFormat.TEXT if page is None else apprise.NotifyFormat.HTML,
         attach=_attached(mail.attachments) if mail.attachments and service.attachment_support else None,
     )
-    return Sent() if result else Failed(_why(entry.message for one in result.results for entry in one.logs()))
+    return (
+        DeliverySucceeded()
+        if result
+        else DeliveryFailed(_why(entry.message for one in result.results for entry in one.logs()))
+    )
 
 
 def understands(url: str) -> bool:

@@ -6,16 +6,16 @@ from typing import Final
 
 from incidents import Incident, State
 from monitor.alerts.decide import believed
-from monitor.alerts.hearing import Hearing
+from monitor.alerts.hearing import Audience
 from monitor.alerts.record import was_dropped
 from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, Lineage
 from monitor.config import Config
-from store import DeliveryState, Disabled, IncidentFilter, Told, View
+from store import DeliveryState, Disabled, IncidentFilter, LastNotification, View
 
 _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 
 
-def look_around(
+def circumstances_of(
     config: Config, view: View, incidents: Iterable[Incident], *, disabled: Mapping[str, Disabled], now: datetime
 ) -> Circumstances:
     """Give what holds alerts about these incidents back now. `disabled` are the channels that are not used."""
@@ -33,11 +33,11 @@ def look_around(
     return Circumstances(config, silences=view.silences(now), around=around, now=now, hearing=hearing)
 
 
-def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]) -> Hearing:
+def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]) -> Audience:
     """Look who hears of incidents. What was given up reached nobody, nor does what waits for a disabled channel."""
     rows = view.told(incident_ids)
     states = view.delivery_states({one.delivery_id for one in rows})
-    told: dict[int, list[Told]] = {}
+    told: dict[int, list[LastNotification]] = {}
     for one in rows:
         state = states.get(one.delivery_id)
         lost = state is DeliveryState.DEAD or (state is DeliveryState.WAITING and one.channel in disabled)
@@ -50,4 +50,4 @@ def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: M
         for number, news in view.last_transitions(incident_ids).items()
         if news.settled_at is None
     }
-    return Hearing(told, waiting)
+    return Audience(told, waiting)

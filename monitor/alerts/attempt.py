@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class DeliverySucceeded:
     """The other side took it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class DeliveryFailed:
     """It did not arrive, as far as anybody knows; it may have, when only the answer was lost.
 
     `retry_after`: how long the other side asked to be left alone. `gone`: it wants no message ever again, so the
@@ -28,4 +28,4 @@ class Failed:
     permanent: bool = False
 
 
-Attempt: TypeAlias = Sent | Failed
+Attempt: TypeAlias = DeliverySucceeded | DeliveryFailed

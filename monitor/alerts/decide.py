@@ -20,14 +20,14 @@ from checks import Severity
 from incidents import Incident, State
 
 if TYPE_CHECKING:
-    from store import Told
+    from store import LastNotification
 
 FLAPPING_NOTICE: Final = timedelta(days=1)
 """A channel hears at most once in so long that an incident flaps."""
 _NOTHING_YET: Final = "the channel was told nothing of it yet"
 
 
-class Reason(StrEnum):
+class NotificationReason(StrEnum):
     """Why a channel is told, or that it is not."""
 
     FIRST = "first"
@@ -40,27 +40,27 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class NotificationDecision:
     """What a channel is to be told, and why in a few words, for the log."""
 
-    reason: Reason
+    reason: NotificationReason
     why: str
 
     @property
     def tells(self) -> bool:
         """Say whether there is anything to tell."""
-        return self.reason is not Reason.NONE
+        return self.reason is not NotificationReason.NONE
 
 
 def decide(
     incident: Incident,
-    told: "Told | None",
+    told: "LastNotification | None",
     *,
     now: datetime,
     remind_every: timedelta,
     send_resolved: bool,
     owed: bool = False,
-) -> Decision:
+) -> NotificationDecision:
     """Give what there is to tell.
 
     Args:
@@ -79,80 +79,96 @@ def decide(
     return _lasting(incident, told, now=now, remind_every=remind_every)
 
 
-def _lasting(incident: Incident, told: "Told | None", *, now: datetime, remind_every: timedelta) -> Decision:
+def _lasting(
+    incident: Incident, told: "LastNotification | None", *, now: datetime, remind_every: timedelta
+) -> NotificationDecision:
     if told is None:
-        return Decision(Reason.FIRST, _NOTHING_YET)
+        return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
     if _is_closed(told) or told.episodes < len(incident.episodes):
-        return Decision(Reason.REOPENED, f"episode {len(incident.episodes)}")
+        return NotificationDecision(NotificationReason.REOPENED, f"episode {len(incident.episodes)}")
     if incident.severity.rank > told.severity.rank:
-        return Decision(Reason.ESCALATED, f"from {told.severity} to {incident.severity}")
-    if told.reason == Reason.FLAPPING:
-        return Decision(Reason.REMINDER, "it flaps no longer, and it lasts")
+        return NotificationDecision(NotificationReason.ESCALATED, f"from {told.severity} to {incident.severity}")
+    if told.reason == NotificationReason.FLAPPING:
+        return NotificationDecision(NotificationReason.REMINDER, "it flaps no longer, and it lasts")
     return _reminder(incident, told, now=now, remind_every=remind_every)
 
 
-def _reminder(incident: Incident, told: "Told", *, now: datetime, remind_every: timedelta) -> Decision:
+def _reminder(
+    incident: Incident, told: "LastNotification", *, now: datetime, remind_every: timedelta
+) -> NotificationDecision:
     if incident.snoozed_until is not None and incident.snoozed_until > now:
-        return Decision(Reason.NONE, "snoozed, so nobody is reminded")
+        return NotificationDecision(NotificationReason.NONE, "snoozed, so nobody is reminded")
     if incident.state is State.ACKNOWLEDGED:
-        return Decision(Reason.NONE, "acknowledged, so nobody is reminded")
+        return NotificationDecision(NotificationReason.NONE, "acknowledged, so nobody is reminded")
     if now - told.told_at >= remind_every:
-        return Decision(Reason.REMINDER, "it lasts, and nobody takes care of it")
-    return Decision(Reason.NONE, "the channel knows")
+        return NotificationDecision(NotificationReason.REMINDER, "it lasts, and nobody takes care of it")
+    return NotificationDecision(NotificationReason.NONE, "the channel knows")
 
 
-def _over(incident: Incident, told: "Told | None", *, send_resolved: bool, owed: bool) -> Decision:
+def _over(
+    incident: Incident, told: "LastNotification | None", *, send_resolved: bool, owed: bool
+) -> NotificationDecision:
     missed = told is None or (_is_closed(told) and told.episodes < len(incident.episodes))
     if missed:
         if owed and incident.merged_into is None:
-            reason = Reason.FIRST if told is None else Reason.REOPENED
-            return Decision(reason, "it was kept back, and is over by now")
-        return Decision(Reason.NONE, "it is over, and the channel was never told of it")
+            reason = NotificationReason.FIRST if told is None else NotificationReason.REOPENED
+            return NotificationDecision(reason, "it was kept back, and is over by now")
+        return NotificationDecision(NotificationReason.NONE, "it is over, and the channel was never told of it")
     if told is not None and _is_closed(told):
-        return Decision(Reason.NONE, "the channel knows that it is over")
+        return NotificationDecision(NotificationReason.NONE, "the channel knows that it is over")
     if not send_resolved:
-        return Decision(Reason.NONE, "the end of an incident is not told (alerts.send_resolved)")
+        return NotificationDecision(
+            NotificationReason.NONE, "the end of an incident is not told (alerts.send_resolved)"
+        )
     same_as = "" if incident.merged_into is None else f": the same thing as #{incident.merged_into}"
-    return Decision(Reason.RESOLVED, f"it is over{same_as}")
+    return NotificationDecision(NotificationReason.RESOLVED, f"it is over{same_as}")
 
 
-def _flapping(incident: Incident, told: "Told | None", now: datetime, *, owed: bool) -> Decision:
+def _flapping(
+    incident: Incident, told: "LastNotification | None", now: datetime, *, owed: bool
+) -> NotificationDecision:
     is_over = incident.state is State.RESOLVED
     if told is None:
         if is_over and not owed:
-            return Decision(Reason.NONE, "it passes at the moment, and the channel was never told of it")
-        return Decision(Reason.FIRST, _NOTHING_YET)
+            return NotificationDecision(
+                NotificationReason.NONE, "it passes at the moment, and the channel was never told of it"
+            )
+        return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
     missed = owed and told.episodes < len(incident.episodes)
     if is_over and _is_closed(told) and not missed:
-        return Decision(Reason.NONE, "it flaps, and the channel knows that it passes at the moment")
+        return NotificationDecision(
+            NotificationReason.NONE, "it flaps, and the channel knows that it passes at the moment"
+        )
     worse = not is_over and incident.severity.rank > told.severity.rank
-    if told.reason == Reason.FLAPPING and not worse and now - told.told_at < FLAPPING_NOTICE:
-        return Decision(Reason.NONE, "it flaps, and the channel was told so today")
-    return Decision(Reason.FLAPPING, f"it is now {incident.severity}, and flaps" if worse else "it changes too often")
+    if told.reason == NotificationReason.FLAPPING and not worse and now - told.told_at < FLAPPING_NOTICE:
+        return NotificationDecision(NotificationReason.NONE, "it flaps, and the channel was told so today")
+    return NotificationDecision(
+        NotificationReason.FLAPPING, f"it is now {incident.severity}, and flaps" if worse else "it changes too often"
+    )
 
 
-def remembered(incident: Incident, reason: Reason) -> Reason:
+def remembered(incident: Incident, reason: NotificationReason) -> NotificationReason:
     """Give what a channel believes after it was told for a reason: `first` of what is over means that it is over."""
-    if reason in {Reason.FIRST, Reason.REOPENED} and incident.state is State.RESOLVED:
-        return Reason.FLAPPING if incident.flapping else Reason.RESOLVED
+    if reason in {NotificationReason.FIRST, NotificationReason.REOPENED} and incident.state is State.RESOLVED:
+        return NotificationReason.FLAPPING if incident.flapping else NotificationReason.RESOLVED
     return reason
 
 
-def believed(told: "Told") -> "Told | None":
+def believed(told: "LastNotification") -> "LastNotification | None":
     """Give what a channel believes although the last message was given up: what it heard before that.
 
     Nothing is told before the last message was delivered or given up, so all but a first one had others before it.
     """
     match told.reason:
-        case Reason.FIRST:
+        case NotificationReason.FIRST:
             return None
-        case Reason.REOPENED:
-            return replace(told, reason=Reason.RESOLVED, episodes=told.episodes - 1)
-        case Reason.ESCALATED:
-            return replace(told, reason=Reason.REMINDER, severity=Severity.INFO)
+        case NotificationReason.REOPENED:
+            return replace(told, reason=NotificationReason.RESOLVED, episodes=told.episodes - 1)
+        case NotificationReason.ESCALATED:
+            return replace(told, reason=NotificationReason.REMINDER, severity=Severity.INFO)
     return told
 
 
-def _is_closed(told: "Told") -> bool:
+def _is_closed(told: "LastNotification") -> bool:
     """Say whether the channel believes that the incident is over."""
-    return told.reason == Reason.RESOLVED
+    return told.reason == NotificationReason.RESOLVED

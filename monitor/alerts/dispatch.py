@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from checks import Outcome, PlainEnglish
 from monitor import boundary
 from monitor.alerts import apprise_door, webhook
-from monitor.alerts.attempt import Attempt, Failed, Sent
-from monitor.alerts.message import written
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.alerts.message import compose
 from monitor.alerts.retry import LONGEST_WAIT, next_try
 from monitor.wiring import Project
 from store import FailPoint, reached
@@ -151,7 +151,7 @@ class Dispatcher:
             if not flight.left and now - flight.since > LEFT_AFTER.total_seconds():
                 flight.left = True
                 why = f"it did not end within {LEFT_AFTER.total_seconds():g} s"
-                self._unmarked.append(_Landed(flight, Failed(why), hung=True))
+                self._unmarked.append(_Landed(flight, DeliveryFailed(why), hung=True))
 
     def _mark(self, project: Project, store: "Store") -> Dispatched:
         """Write down what ended; each is forgotten here only once it is in the store."""
@@ -159,13 +159,13 @@ class Dispatcher:
         while self._unmarked:
             landed = self._unmarked[0]
             delivery, attempt = landed.flight.delivery, landed.attempt
-            told_before = landed.flight.left and not landed.hung and isinstance(attempt, Failed)
+            told_before = landed.flight.left and not landed.hung and isinstance(attempt, DeliveryFailed)
             reached(FailPoint.AFTER_ANSWER)
             if not told_before:
                 with store.writing() as book:
                     now = book.clock(project.clock.now())
                     done += _mark(book, delivery, attempt, now=now, holder=self._holder)
-                    if isinstance(attempt, Sent) and self._was_down(delivery.channel):
+                    if isinstance(attempt, DeliverySucceeded) and self._was_down(delivery.channel):
                         book.hasten(delivery.channel, now)
                 self._note(delivery.channel, attempt, project.clock.monotonic())
             if not landed.hung:
@@ -180,7 +180,7 @@ class Dispatcher:
     def _note(self, channel: str, attempt: Attempt, now: float) -> None:
         """Let a channel rest after a failure."""
         before = self._rests.pop(channel, None)
-        if isinstance(attempt, Failed) and not attempt.permanent:
+        if isinstance(attempt, DeliveryFailed) and not attempt.permanent:
             failures = 1 if before is None else before.failures + 1
             asked = min(attempt.retry_after or timedelta(0), LONGEST_WAIT).total_seconds()
             rest = min(FIRST_REST * 2 ** min(failures - 1, 10), LONGEST_REST)
@@ -227,25 +227,25 @@ def dispatch(project: Project, store: "Store", *, holder: str, sender: "Sender |
 
 
 def send(project: Project, delivery: "Delivery", network: webhook.Network | None = None) -> Attempt:
-    """Send a delivery once through its channel. Whatever goes wrong is a `Failed`."""
-    made = boundary.attempt(lambda: _sent_through(project, delivery, network))
-    return Failed(made.message.render(PlainEnglish())) if isinstance(made, Outcome) else made
+    """Send a delivery once through its channel. Whatever goes wrong is a `DeliveryFailed`."""
+    made = boundary.run_guarded(lambda: _sent_through(project, delivery, network))
+    return DeliveryFailed(made.message.render(PlainEnglish())) if isinstance(made, Outcome) else made
 
 
 def _sent_through(project: Project, delivery: "Delivery", network: webhook.Network | None) -> Attempt:
     channel = project.config.alerts.channels.get(delivery.channel)
     if channel is None:
-        return Failed("its channel is not in the configuration any more", permanent=True)
+        return DeliveryFailed("its channel is not in the configuration any more", permanent=True)
     if channel.webhook is not None:
         now = project.clock.now()
         return webhook.deliver(channel.webhook, delivery.payload, message_id=delivery.id, now=now, network=network)
-    said = written(delivery.payload)
+    said = compose(delivery.payload)
     mail = apprise_door.Mail(said.title, said.text, said.html, apprise_door.attachments_of(delivery.payload))
     return apprise_door.deliver(channel.apprise or "", mail, message_id=delivery.id)
 
 
 def _mark(book: "Book", delivery: "Delivery", attempt: Attempt, *, now: datetime, holder: str) -> Dispatched:
-    if isinstance(attempt, Sent):
+    if isinstance(attempt, DeliverySucceeded):
         book.sent(delivery.id, now, holder)
         return Dispatched(sent=1)
     if attempt.gone:

@@ -9,26 +9,26 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from incidents import Incident
-from monitor.alerts.decide import Reason
+from monitor.alerts.decide import NotificationReason
 
 if TYPE_CHECKING:
     from store import Transition
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BatchItem:
     """One thing to tell: an incident, why it is told, and since when that waits to be told."""
 
     incident: Incident
-    reason: Reason
+    reason: NotificationReason
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Batch:
     """What goes into one message, the worst first. A storm is over tables: there was no room for more."""
 
-    items: tuple[Item, ...]
+    items: tuple[BatchItem, ...]
     storm: bool = False
 
     @property
@@ -54,21 +54,21 @@ def _has_waited(group: Sequence["Transition"], group_wait: timedelta, now: datet
     return not now - group_wait < first <= now
 
 
-def parcels(items: Sequence[Item], free: int) -> Sequence[Parcel]:
+def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
     """Give the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
 
     Each table gets its own while there is room, the worst tables first; the last message sums up all others.
     """
-    tables: dict[str, list[Item]] = {}
+    tables: dict[str, list[BatchItem]] = {}
     for item in sorted(items, key=_worst_first):
         tables.setdefault(item.incident.table, []).append(item)
     groups = [tuple(group) for group in tables.values()]
     if len(groups) <= free:
-        return [Parcel(group) for group in groups]
+        return [Batch(group) for group in groups]
     alone, together = groups[: free - 1], groups[free - 1 :]
     rest = sorted((item for group in together for item in group), key=_worst_first)
-    return [*(Parcel(group) for group in alone), Parcel(tuple(rest), storm=True)]
+    return [*(Batch(group) for group in alone), Batch(tuple(rest), storm=True)]
 
 
-def _worst_first(item: Item) -> tuple[bool, int, datetime, int]:
-    return item.reason is Reason.RESOLVED, -item.incident.severity.rank, item.since, item.incident.id
+def _worst_first(item: BatchItem) -> tuple[bool, int, datetime, int]:
+    return item.reason is NotificationReason.RESOLVED, -item.incident.severity.rank, item.since, item.incident.id

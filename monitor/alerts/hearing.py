@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from incidents import Incident, State
-from monitor.alerts.decide import Reason
+from monitor.alerts.decide import NotificationReason
 
 if TYPE_CHECKING:
-    from store import Told
+    from store import LastNotification
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class Audience:
     """What channels know, and which of them news may still reach; both by incident.
 
     `told` leaves out what was lost on its way; `waiting` has no channel that is not used or that drops the news.
     """
 
-    told: Mapping[int, Sequence["Told"]] = field(default_factory=dict)
+    told: Mapping[int, Sequence["LastNotification"]] = field(default_factory=dict)
     waiting: Mapping[int, Collection[str]] = field(default_factory=dict)
 
     def knows(self, incident: Incident) -> bool:
@@ -30,11 +30,11 @@ class Hearing:
         return not set(self.waiting.get(incident.id, ())).isdisjoint(channels)
 
 
-def _is_of_this_episode(told: "Told", incident: Incident) -> bool:
-    if told.reason == Reason.FLAPPING and incident.flapping:
+def _is_of_this_episode(told: "LastNotification", incident: Incident) -> bool:
+    if told.reason == NotificationReason.FLAPPING and incident.flapping:
         return True  # its channel was told that episodes come and go
     lasts = incident.state is not State.RESOLVED
-    return told.episodes == len(incident.episodes) and not (lasts and told.reason == Reason.RESOLVED)
+    return told.episodes == len(incident.episodes) and not (lasts and told.reason == NotificationReason.RESOLVED)
 
 
-NOBODY: Final = Hearing()
+NOBODY: Final = Audience()

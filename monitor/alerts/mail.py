@@ -11,7 +11,7 @@ from monitor.config import Channel
 from monitor.frame.redact import Redactor
 from monitor.reports import render, shape
 from monitor.reports.value import WeeklyReport
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 
 MOST_BYTES: Final = 90_000
 """A body is shorter than this, in bytes of UTF-8."""
@@ -20,7 +20,7 @@ _LONGEST: Final = 200
 """Letters of a name or a title in the body; the attached report has all of them."""
 
 
-def parts_of(report: WeeklyReport, channel: Channel, voice: BabelVoice, redactor: Redactor) -> Mapping[str, Any]:
+def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
     """Give what a report's message holds beside its title and text: for people a page and the file, for a webhook JSON.
 
     The file comes as `attachments`: a sequence of `{name, mime, text}`. Everything is made now, so that a message that
@@ -36,7 +36,7 @@ def parts_of(report: WeeklyReport, channel: Channel, voice: BabelVoice, redactor
     }
 
 
-def body_of(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
+def body_of(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Give the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
     body = ""
     for rows in _ROWS:
@@ -46,7 +46,7 @@ def body_of(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], 
     return body
 
 
-def _body(report: WeeklyReport, voice: BabelVoice, redact: Callable[[str], str], rows: int) -> str:
+def _body(report: WeeklyReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
     environment = render.environment(voice, report.currency, render.masking(redact))
     environment.filters["short"] = _short
     dates = voice.format((report.week.monday, report.week.sunday), "dates")

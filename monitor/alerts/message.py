@@ -17,13 +17,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from checks import Message, Severity
 from incidents import Incident
-from monitor.alerts.group import Item, Parcel
+from monitor.alerts.group import BatchItem, Batch
 from monitor.alerts.suppress import Circumstances
-from monitor.alerts.wording import check_of, facts, headline, is_over, title_of
+from monitor.alerts.wording import check_of, facts, alert_headline, is_over, title_of
 from monitor.frame.plain_text import visible
-from monitor.pages.incident import Figures, episode_as_json, figures_of, incident_as_json
+from monitor.pages.incident import IncidentFigures, episode_as_json, incident_figures, incident_as_json
 from monitor.reports.filters import texts
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from monitor.wiring import Project
 
 SCHEMA: Final = "tablewatch.alert/1"
@@ -39,12 +39,12 @@ _NO_ROOM: Final = Message(
     "This channel has had all the messages of an hour. What happens until {until:time} is summed up in one."
 )
 
-FiguresOf: TypeAlias = Mapping[int, Figures]
+FiguresOf: TypeAlias = Mapping[int, IncidentFigures]
 MutedBy: TypeAlias = Mapping[int, Sequence[Incident]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ComposedMessage:
     """A message for people: plain text and, for mail, a page made of tables."""
 
     title: str
@@ -52,16 +52,16 @@ class Written:
     html: str
 
 
-class Writer:
+class MessageComposer:
     """Writes the messages of one project at one moment."""
 
     def __init__(self, project: Project, now: datetime) -> None:
         self._project = project
         self._now = now
-        self._voices: dict[str, BabelVoice] = {}
+        self._voices: dict[str, Localizer] = {}
 
     def incidents(
-        self, parcel: Parcel, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
+        self, parcel: Batch, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
     ) -> Mapping[str, Any]:
         """Give the payload (`tablewatch.alert/1`) that tells a channel of incidents.
 
@@ -69,10 +69,10 @@ class Writer:
         """
         items, voice = parcel.items, self.voice(channel)
         shown = items[:_AS_JSON]
-        figures = figures_of(self._project, [item.incident for item in shown], self._now)
+        figures = incident_figures(self._project, [item.incident for item in shown], self._now)
         muted = {item.incident.id: circumstances.muted_by(item.incident) for item in shown}
         blocks = [] if parcel.storm else [self._block(item, figures, muted, voice) for item in items[:_TOLD_IN_FULL]]
-        lines = [headline(item, voice) for item in items[len(blocks) : _TOLD]]
+        lines = [alert_headline(item, voice) for item in items[len(blocks) : _TOLD]]
         if len(items) > _TOLD:
             lines.append(_MORE.given(n=len(items) - _TOLD).render(voice))
         if full_until is not None:
@@ -117,20 +117,20 @@ class Writer:
         masked: Mapping[str, Any] = self._project.loaded.redactor.value(payload)
         return masked
 
-    def voice(self, channel: str) -> BabelVoice:
+    def voice(self, channel: str) -> Localizer:
         """Give the voice in which a channel is spoken to."""
         known = self._project.config.alerts.channels.get(channel)
         locale = (known.locale if known is not None else None) or self._project.config.locale
         if locale not in self._voices:
-            self._voices[locale] = BabelVoice(locale, self._project.config.timezone)
+            self._voices[locale] = Localizer(locale, self._project.config.timezone)
         return self._voices[locale]
 
-    def _block(self, item: Item, figures: FiguresOf, muted: MutedBy, voice: BabelVoice) -> Mapping[str, Any]:
+    def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         one = item.incident.id
         told = facts(self._project, item, figures[one], muted=muted[one], now=self._now)
-        return {"headline": headline(item, voice), "facts": [list(fact.say(voice)) for fact in told]}
+        return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in told]}
 
-    def _as_json(self, item: Item, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
+    def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
         incident = item.incident
         table = self._project.config.table(incident.table)
         check = check_of(self._project, incident)
@@ -148,17 +148,17 @@ class Writer:
         }
 
 
-def written(payload: Mapping[str, Any]) -> Written:
+def compose(payload: Mapping[str, Any]) -> ComposedMessage:
     """Give a stored payload as people get it."""
     page = payload.get("html")
     if page is None:
         template = _environment(payload["locale"]).get_template("alerts/message.html.j2")
         names = ("title", "blocks", "lines", "project", "locale")
         page = template.render({name: payload[name] for name in names})
-    return Written(payload["title"], payload["text"], page)
+    return ComposedMessage(payload["title"], payload["text"], page)
 
 
-def _counts(items: Sequence[Item]) -> Mapping[str, Any]:
+def _counts(items: Sequence[BatchItem]) -> Mapping[str, Any]:
     severities = Counter(item.incident.severity for item in items)
     reasons = Counter(item.reason.value for item in items)
     return {
@@ -192,5 +192,5 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(texts(BabelVoice(language, "UTC")))
+    environment.globals.update(texts(Localizer(language, "UTC")))
     return environment

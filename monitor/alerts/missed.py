@@ -6,19 +6,19 @@ it stays silent until there is one; what quiet hours dropped stays dropped.
 
 from collections.abc import Iterable, Sequence
 
-from monitor.alerts.decide import Reason
+from monitor.alerts.decide import NotificationReason
 from monitor.alerts.record import was_dropped
 from monitor.alerts.route import channels_for
 from monitor.config import Config
-from store import Lasting, Told, Transition, View
+from store import Lasting, LastNotification, Transition, View
 
 
-def missed(config: Config, view: View, told: Iterable[Told], *, limit: int) -> Sequence[int]:
+def backfill(config: Config, view: View, told: Iterable[LastNotification], *, limit: int) -> Sequence[int]:
     """Give the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
 
     `told` is what channels were last told of incidents that last.
     """
-    knows = {(one.incident_id, one.channel) for one in told if one.reason != Reason.RESOLVED}
+    knows = {(one.incident_id, one.channel) for one in told if one.reason != NotificationReason.RESOLVED}
     unheard: dict[int, list[str]] = {}
     routes: dict[object, Sequence[str]] = {}
     for one in view.lasting():

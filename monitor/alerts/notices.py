@@ -10,14 +10,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from checks import Message
-from monitor.alerts.message import Writer
+from monitor.alerts.message import MessageComposer
 from monitor.alerts.route import operators
 from monitor.alerts.wording import plain
 from monitor.reports.filters import say_title
 from monitor.reports.sentences import length
-from monitor.voice import BabelVoice, Money
+from monitor.voice import Localizer, Money
 from monitor.wiring import Project
-from store import Delivery, Subject
+from store import Delivery, MessageSubject
 
 if TYPE_CHECKING:
     from monitor.reports.value import Figures, WeeklyReport
@@ -60,7 +60,7 @@ _ADVICE: Final[Mapping[Operation, Message]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class OperationalEvent:
     """Something about Tablewatch itself: which source or check it is about, since when, until when, and why.
 
     `why` is in our own words (a problem's message), without data values; secrets of the configuration are masked here.
@@ -82,7 +82,7 @@ class Happened:
 
 
 def operations(
-    project: Project, happened: Happened, *, now: datetime, said: Sequence[Delivery] = ()
+    project: Project, happened: OperationalEvent, *, now: datetime, said: Sequence[Delivery] = ()
 ) -> Sequence[Delivery]:
     """Give the messages that tell the operators: one for each of their channels; none if nobody is named.
 
@@ -91,19 +91,19 @@ def operations(
     none. Whoever finds the same messages gives his own the same ids, so two who write at the same moment do not both
     succeed.
     """
-    writer = Writer(project, now)
+    writer = MessageComposer(project, now)
     found = []
     for channel in operators(project.config):
-        message = deliver(channel, Subject.OPERATIONS, _operation(writer, channel, happened), now=now)
+        message = enqueue(channel, MessageSubject.OPERATIONS, _operation(writer, channel, happened), now=now)
         before = next((one for one in said if one.channel == channel and _is_about(one, happened)), None)
         if before is None or _fact(before.payload) != _fact(message.payload):
             found.append(replace(message, id=_id_after(before, project, message)))
     return found
 
 
-def _is_about(message: Delivery, happened: Happened) -> bool:
+def _is_about(message: Delivery, happened: OperationalEvent) -> bool:
     """Say whether a message is about the same source or check, or the configuration too."""
-    if message.subject is not Subject.OPERATIONS or message.payload.get("name") != happened.name:
+    if message.subject is not MessageSubject.OPERATIONS or message.payload.get("name") != happened.name:
         return False
     return _family(str(message.payload.get("operation"))) == _family(happened.operation)
 
@@ -130,22 +130,24 @@ def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datet
     """
     from monitor.alerts.mail import parts_of
 
-    writer = Writer(project, now)
+    writer = MessageComposer(project, now)
     voice = writer.voice(channel)
     dates = (report.week.monday, report.week.sunday)
     title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
     content = {
-        "subject": Subject.REPORT.value,
+        "subject": MessageSubject.REPORT.value,
         "title": title.render(voice),
         "blocks": list(_weekly_blocks(report, voice)),
         "lines": [],
         "week": str(report.week),
         **parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor),
     }
-    return deliver(channel, Subject.REPORT, writer.payload("tablewatch.report-mail/1", channel, content), now=now)
+    return enqueue(
+        channel, MessageSubject.REPORT, writer.payload("tablewatch.report-mail/1", channel, content), now=now
+    )
 
 
-def _operation(writer: Writer, channel: str, happened: Happened) -> Mapping[str, Any]:
+def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent) -> Mapping[str, Any]:
     voice = writer.voice(channel)
     title = _TITLES[happened.operation].given(name=plain(happened.name)).render(voice)
     facts: list[tuple[Message, Message]] = []
@@ -157,7 +159,7 @@ def _operation(writer: Writer, channel: str, happened: Happened) -> Mapping[str,
         facts.append((Message("Until"), Message("{at:time}", {"at": happened.until})))
     advice = _ADVICE.get(happened.operation)
     content = {
-        "subject": Subject.OPERATIONS.value,
+        "subject": MessageSubject.OPERATIONS.value,
         "title": title,
         "blocks": [{"headline": title, "facts": _said(facts, voice)}],
         "lines": [] if advice is None else [advice.render(voice)],
@@ -170,7 +172,7 @@ def _operation(writer: Writer, channel: str, happened: Happened) -> Mapping[str,
     return writer.payload("tablewatch.operations/1", channel, content)
 
 
-def _weekly_blocks(report: "WeeklyReport", voice: BabelVoice) -> Iterator[Mapping[str, Any]]:
+def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping[str, Any]]:
     week, before = report.figures.week, report.figures.before
     figures = (
         (Message("Incidents (N)"), "n"),
@@ -221,12 +223,12 @@ def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
     return Message("{time:hours}, {cost:money}", {"time": length(downtime_us), "cost": Money(cost, currency)})
 
 
-def _said(facts: Sequence[tuple[Message, Message]], voice: BabelVoice) -> list[list[str]]:
+def _said(facts: Sequence[tuple[Message, Message]], voice: Localizer) -> list[list[str]]:
     return [[label.render(voice), said.render(voice)] for label, said in facts]
 
 
-def deliver(
-    channel: str, subject: Subject, payload: Mapping[str, Any], *, now: datetime, about: str | None = None
+def enqueue(
+    channel: str, subject: MessageSubject, payload: Mapping[str, Any], *, now: datetime, about: str | None = None
 ) -> Delivery:
     """Give a new message, to be sent at once, under an id that is never given again; `about` names its one table."""
     return Delivery(

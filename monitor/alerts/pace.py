@@ -14,14 +14,14 @@ _MOST_KEPT: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RateLimit:
     """How many messages a channel may get now; if none, `until` is the first moment at which it may get one."""
 
     free: int
     until: datetime | None = None
 
 
-def room(given: Sequence[datetime], cap: int, now: datetime) -> Room:
+def rate_limit(given: Sequence[datetime], cap: int, now: datetime) -> RateLimit:
     """Give how many messages a channel may get.
 
     Args:
@@ -33,10 +33,10 @@ def room(given: Sequence[datetime], cap: int, now: datetime) -> Room:
     kept = min(_MOST_KEPT, cap // 2)
     at_once = cap - kept
     if len(recent) < at_once:
-        return Room(at_once - len(recent))
+        return RateLimit(at_once - len(recent))
     earliest = recent[-at_once] + HOUR  # then fewer than `at_once` are left in the hour
     if kept and len(recent) >= cap:
         earliest = min(earliest, max(recent[-cap] + HOUR, recent[-1] + HOUR / kept))
     elif kept:
         earliest = min(earliest, recent[-1] + HOUR / kept)
-    return Room(1) if earliest <= now else Room(0, earliest)
+    return RateLimit(1) if earliest <= now else RateLimit(0, earliest)

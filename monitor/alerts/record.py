@@ -6,11 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
-from monitor.alerts.decide import Reason
-from monitor.alerts.suppress import HeldBy, Hold
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.suppress import HoldReason, Hold
 
 
-class Action(StrEnum):
+class DecisionAction(StrEnum):
     """What was done."""
 
     TOLD = "told"
@@ -23,7 +23,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DecisionRecord:
     """A decision for one channel.
 
     `reason` is what there was to tell, `why` in a few words, `by` how the channel is reached. `held_by`, `hold` and
@@ -31,11 +31,11 @@ class Record:
     `delivery` is the message.
     """
 
-    action: Action
-    reason: Reason
+    action: DecisionAction
+    reason: NotificationReason
     why: str
     by: tuple[str, ...] = ()
-    held_by: HeldBy | None = None
+    held_by: HoldReason | None = None
     hold: str | None = None
     until: datetime | None = None
     owed: bool = False
@@ -48,11 +48,11 @@ class Record:
         if plain is None:
             return None
         return cls(
-            action=Action(plain["action"]),
-            reason=Reason(plain["reason"]),
+            action=DecisionAction(plain["action"]),
+            reason=NotificationReason(plain["reason"]),
             why=plain["why"],
             by=tuple(plain["by"]),
-            held_by=None if plain["held_by"] is None else HeldBy(plain["held_by"]),
+            held_by=None if plain["held_by"] is None else HoldReason(plain["held_by"]),
             hold=plain["hold"],
             until=None if plain["until"] is None else datetime.fromisoformat(plain["until"]),
             owed=plain["owed"],
@@ -73,22 +73,22 @@ class Record:
             "delivery": self.delivery,
         }
 
-    def held(self, hold: Hold) -> "Record":
+    def held(self, hold: Hold) -> "DecisionRecord":
         """Give the same decision, but not now."""
         return replace(
             self,
-            action=Action.HELD,
+            action=DecisionAction.HELD,
             held_by=hold.by,
             hold=hold.why,
             until=hold.until,
             owed=self.owed or hold.by.owes,
         )
 
-    def after(self, before: "Record | None") -> "Record":
+    def after(self, before: "DecisionRecord | None") -> "DecisionRecord":
         """Give what stays of an earlier decision and this one: what was told stays told, what held it back is kept."""
         if before is None:
             return self
-        if before.action in {Action.TOLD, Action.DROPPED} and self.action is not Action.TOLD:
+        if before.action in {DecisionAction.TOLD, DecisionAction.DROPPED} and self.action is not DecisionAction.TOLD:
             return before
         if self.held_by is None and before.held_by is not None:
             kept = replace(self, held_by=before.held_by, hold=before.hold, until=before.until)
@@ -98,10 +98,10 @@ class Record:
 
 def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
     """Say whether quiet hours dropped a change for a channel."""
-    record = Record.read(decision, channel)
-    return record is not None and record.action is Action.DROPPED
+    record = DecisionRecord.read(decision, channel)
+    return record is not None and record.action is DecisionAction.DROPPED
 
 
-def as_decision(records: Mapping[str, Record], why: str | None) -> dict[str, Any]:
+def as_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
     """Give the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

@@ -15,7 +15,7 @@ OWNER: Final = "owner"
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class RoutedChannel:
     """How a channel is reached: by which routes ("route 2", counted from 1) or as the owner's, and when it is quiet.
 
     `quiet` names the quiet hours that hold only if all of them do; empty when a way to the channel has none.
@@ -39,7 +39,7 @@ class Step:
 class Routing:
     """Which channels hear of something, in the order of the configuration, and the explanation."""
 
-    channels: Mapping[str, Reached] = field(default_factory=dict)
+    channels: Mapping[str, RoutedChannel] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
 
@@ -64,7 +64,7 @@ def channels_for(table: str, config: Config, *, severity: Severity, kind: Kind) 
     return Routing({channel: _reached(found) for channel, found in ways.items()}, tuple(steps))
 
 
-def any_way(channel: str, config: Config) -> Reached:
+def any_way(channel: str, config: Config) -> RoutedChannel:
     """Give how a channel is reached at all, for what it must hear although no route leads there any more."""
     ways = [
         (f"route {number}", route.quiet_hours)
@@ -82,10 +82,10 @@ def operators(config: Config) -> tuple[str, ...]:
     return tuple(dict.fromkeys(everything))
 
 
-def _reached(ways: list[tuple[str, str | None]]) -> Reached:
+def _reached(ways: list[tuple[str, str | None]]) -> RoutedChannel:
     quiet = [name for _, name in ways]
     names = () if None in quiet else tuple(dict.fromkeys(name for name in quiet if name is not None))
-    return Reached(tuple(name for name, _ in ways), names)
+    return RoutedChannel(tuple(name for name, _ in ways), names)
 
 
 def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str | None]:

@@ -5,7 +5,7 @@ hold ends: a problem that is still there then is told, one that is over is not. 
 told about is never held back here.
 
 An incident is downstream of another if its table is made, directly or not, from the other's, the other is at least as
-severe, both are about quality, and somebody was told of the other or is about to be (`Hearing`). Where lineage goes in
+severe, both are about quality, and somebody was told of the other or is about to be (`Audience`). Where lineage goes in
 a circle, the incident that was detected first is the root: whatever is silent has, somewhere upstream, an incident that
 is not. After the root was repaired, downstream tables get the time of their own next runs to pass, before they are told
 about.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from checks import Kind
 from incidents import Incident, Resolution, State
-from monitor.alerts.hearing import NOBODY, Hearing
+from monitor.alerts.hearing import NOBODY, Audience
 from monitor.alerts.route import channels_for
 from monitor.config import Config
 
@@ -31,7 +31,7 @@ LONGEST_SETTLING: Final = timedelta(days=1)
 """The most time a downstream table gets to pass after its root was repaired."""
 
 
-class HeldBy(StrEnum):
+class HoldReason(StrEnum):
     """What holds an alert back."""
 
     SNOOZE = "snooze"
@@ -48,14 +48,14 @@ class HeldBy(StrEnum):
     @property
     def owes(self) -> bool:
         """Say whether what it holds back is told afterwards even if it is over by then."""
-        return self in {HeldBy.QUIET_HOURS, HeldBy.CAP}
+        return self in {HoldReason.QUIET_HOURS, HoldReason.CAP}
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
     """What holds an alert back, in a few words for the log, and until when; None if only events will tell."""
 
-    by: HeldBy
+    by: HoldReason
     why: str
     until: datetime | None
 
@@ -112,7 +112,7 @@ class Circumstances:
         silences: Sequence["Silence"],
         around: Iterable[Incident],
         now: datetime,
-        hearing: Hearing = NOBODY,
+        hearing: Audience = NOBODY,
     ) -> None:
         """Take what is there.
 
@@ -154,7 +154,7 @@ class Circumstances:
         until = incident.snoozed_until
         if until is None or until <= self._now:
             return None
-        return Hold(HeldBy.SNOOZE, "snoozed", until)
+        return Hold(HoldReason.SNOOZE, "snoozed", until)
 
     def _maintained(self, incident: Incident) -> Hold | None:
         table = self._config.table(incident.table)
@@ -169,7 +169,7 @@ class Circumstances:
         if not ends:
             return None
         until, reason = max(ends)
-        return Hold(HeldBy.MAINTENANCE, f"maintenance: {reason}", until)
+        return Hold(HoldReason.MAINTENANCE, f"maintenance: {reason}", until)
 
     def _silenced(self, incident: Incident) -> Hold | None:
         table = self._config.table(incident.table)
@@ -178,7 +178,7 @@ class Circumstances:
         if not about:
             return None
         silence = max(about, key=lambda one: one.until)
-        return Hold(HeldBy.SILENCE, f"silence #{silence.id}: {silence.reason}", silence.until)
+        return Hold(HoldReason.SILENCE, f"silence #{silence.id}: {silence.reason}", silence.until)
 
     def _downstream(self, incident: Incident) -> Hold | None:
         if not self._config.alerts.mute_downstream:
@@ -187,12 +187,12 @@ class Circumstances:
         roots = sorted((one for one in above if self._mutes(one, incident)), key=_rank)
         lasting = [root for root in roots if root.state is not State.RESOLVED]
         if lasting:
-            return Hold(HeldBy.DOWNSTREAM, f"downstream of #{lasting[0].id} on {lasting[0].table}", None)
+            return Hold(HoldReason.DOWNSTREAM, f"downstream of #{lasting[0].id} on {lasting[0].table}", None)
         settling = [(end, root) for root in roots if (end := self._settles(root, incident)) > self._now]
         if not settling:
             return None
         end, root = max(settling, key=lambda pair: pair[0])
-        return Hold(HeldBy.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just repaired", end)
+        return Hold(HoldReason.DOWNSTREAM, f"downstream of #{root.id} on {root.table}, which was just repaired", end)
 
     def _on(self, tables: Iterable[str]) -> Iterator[Incident]:
         return (one for table in tables for one in self._around.get(table, ()))

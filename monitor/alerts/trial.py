@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from checks import Kind, Message, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
-from monitor.alerts.decide import Reason
-from monitor.alerts.group import Item, Parcel
-from monitor.alerts.message import SCHEMA, Writer
-from monitor.alerts.notices import deliver, weekly
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.group import BatchItem, Batch
+from monitor.alerts.message import SCHEMA, MessageComposer
+from monitor.alerts.notices import enqueue, weekly
 from monitor.alerts.suppress import Circumstances
 from monitor.wiring import Project
-from store import Delivery, Subject
+from store import Delivery, MessageSubject
 
 if TYPE_CHECKING:
     from monitor.reports.value import WeeklyReport
@@ -23,7 +23,7 @@ _LINE: Final = Message("This is a test of the channel {name}: nothing of this ha
 _TOOK: Final = timedelta(minutes=90)
 
 
-class Like(StrEnum):
+class TrialMessageKind(StrEnum):
     """What a test looks like."""
 
     INCIDENT = "incident"
@@ -31,8 +31,8 @@ class Like(StrEnum):
     REPORT = "report"
 
 
-def trial(
-    project: Project, channel: str, like: Like, *, now: datetime, report: "WeeklyReport | None" = None
+def trial_message(
+    project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "WeeklyReport | None" = None
 ) -> Delivery:
     """Give a message of subject `test`; it is about the first table that is configured, and holds made up figures.
 
@@ -43,8 +43,8 @@ def trial(
         now: the present, UTC.
         report: the report to send; needed for `Like.REPORT`, whose figures are the real ones.
     """
-    writer = Writer(project, now)
-    if like is Like.REPORT:
+    writer = MessageComposer(project, now)
+    if like is TrialMessageKind.REPORT:
         if report is None:
             raise ValueError("a test that looks like a report needs a report")
         made = weekly(project, report, channel, now=now).payload
@@ -53,20 +53,22 @@ def trial(
         made = _incidents(project, writer, channel, like, now)
         lines = [_LINE.given(name=channel).render(writer.voice(channel))]
     title = _TITLE.given(title=made["title"]).render(writer.voice(channel))
-    content = {**made, "subject": Subject.TEST.value, "title": title, "lines": [*lines, *made["lines"]]}
-    return deliver(channel, Subject.TEST, writer.payload(made.get("schema", SCHEMA), channel, content), now=now)
+    content = {**made, "subject": MessageSubject.TEST.value, "title": title, "lines": [*lines, *made["lines"]]}
+    return enqueue(channel, MessageSubject.TEST, writer.payload(made.get("schema", SCHEMA), channel, content), now=now)
 
 
-def _incidents(project: Project, writer: Writer, channel: str, like: Like, now: datetime) -> Mapping[str, Any]:
+def _incidents(
+    project: Project, writer: MessageComposer, channel: str, like: TrialMessageKind, now: datetime
+) -> Mapping[str, Any]:
     config = project.config
-    resolved = like is Like.RESOLVED
-    item = Item(
+    resolved = like is TrialMessageKind.RESOLVED
+    item = BatchItem(
         _example(config.tables[0].name if config.tables else "example", now, resolved=resolved),
-        Reason.RESOLVED if resolved else Reason.FIRST,
+        NotificationReason.RESOLVED if resolved else NotificationReason.FIRST,
         now,
     )
     around = Circumstances(config, silences=(), around=(), now=now)
-    return writer.incidents(Parcel((item,)), channel, around)
+    return writer.incidents(Batch((item,)), channel, around)
 
 
 def _example(table: str, now: datetime, *, resolved: bool) -> Incident:

@@ -23,8 +23,8 @@ from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from monitor.alerts._timed import MOST_READ, TimedSocket, TooLong
-from monitor.alerts.addresses import AddressError, Question, Resolver, checked_addresses, system_resolver
-from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.addresses import AddressError, HostLookup, Resolver, checked_addresses, system_resolver
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.alerts.retry import read_retry_after
 from monitor.config import Webhook
 from monitor.frame.version import version
@@ -143,19 +143,19 @@ def deliver(
         place = _place(webhook.url)
         body = body_of(payload)
         headers = _headers(webhook, place, body, message_id=message_id, timestamp=int(now.timestamp()))
-        ask = Question(place.host, place.port, seconds=connection.left(), allow_private=webhook.allow_private)
+        ask = HostLookup(place.host, place.port, seconds=connection.left(), allow_private=webhook.allow_private)
         found = checked_addresses(ask, network.resolve)
         _connect(connection, place, found, network.trusted)
         return _exchange(connection, place, headers, body, now)
     except (WebhookUnusable, AddressError) as error:
-        return Failed(str(error))
+        return DeliveryFailed(str(error))
     except ssl.SSLCertVerificationError as error:
         reason = _CERTIFICATES.get(error.verify_code, f"OpenSSL's code {error.verify_code}")
-        return Failed(f"the certificate of the other side is not trusted: {reason}")
+        return DeliveryFailed(f"the certificate of the other side is not trusted: {reason}")
     except TimeoutError:
-        return Failed(f"no answer within {network.deadline:g} s")
+        return DeliveryFailed(f"no answer within {network.deadline:g} s")
     except (OSError, http.client.HTTPException) as error:
-        return Failed(_said_of(error))
+        return DeliveryFailed(_said_of(error))
     finally:
         connection.close()
 
@@ -228,13 +228,15 @@ def _exchange(
 
 def _judged(status: int, retry_after: str | None, now: datetime) -> Attempt:
     if 200 <= status < 300:
-        return Sent()
+        return DeliverySucceeded()
     said = f"the other side answered {status}"
     if status == GONE:
-        return Failed(f"{said}: it wants no messages any more", gone=True)
+        return DeliveryFailed(f"{said}: it wants no messages any more", gone=True)
     if 300 <= status < 400:
-        return Failed(f"{said}: a redirect, which is not followed; write the new address into the configuration")
-    return Failed(said, retry_after=read_retry_after(retry_after, now))
+        return DeliveryFailed(
+            f"{said}: a redirect, which is not followed; write the new address into the configuration"
+        )
+    return DeliveryFailed(said, retry_after=read_retry_after(retry_after, now))
 
 
 def _said_of(error: OSError | http.client.HTTPException) -> str:

@@ -12,12 +12,12 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
-from checks import Kind, Message, Voice
+from checks import Kind, Message, MessageFormatter
 from incidents import Durations, Incident, State, to_us
-from monitor.alerts.decide import Reason
-from monitor.alerts.group import Item
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.group import BatchItem
 from monitor.frame.plain_text import visible
-from monitor.pages.incident import Figures, is_downtime
+from monitor.pages.incident import IncidentFigures, is_downtime
 from monitor.reports.filters import say_title
 from monitor.reports.sentences import length, some
 from monitor.reports.words import RESOLUTIONS, SEVERITIES
@@ -29,12 +29,12 @@ LONGEST: Final = 200
 _COMMAND: Final = re.compile(r"<(?=[^\s\d=<])")
 _MENTION: Final = re.compile(r"@(?=(channel|here|everyone|all)\b)", re.IGNORECASE)
 
-_LASTING: Final[Mapping[Reason, Message]] = {
-    Reason.FIRST: Message("[{severity}] {table}: {title} (#{id})"),
-    Reason.REOPENED: Message("[{severity}] {table}, again: {title} (#{id})"),
-    Reason.ESCALATED: Message("[{severity}] {table}, worse: {title} (#{id})"),
-    Reason.REMINDER: Message("[{severity}] {table}, still: {title} (#{id})"),
-    Reason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
+_LASTING: Final[Mapping[NotificationReason, Message]] = {
+    NotificationReason.FIRST: Message("[{severity}] {table}: {title} (#{id})"),
+    NotificationReason.REOPENED: Message("[{severity}] {table}, again: {title} (#{id})"),
+    NotificationReason.ESCALATED: Message("[{severity}] {table}, worse: {title} (#{id})"),
+    NotificationReason.REMINDER: Message("[{severity}] {table}, still: {title} (#{id})"),
+    NotificationReason.FLAPPING: Message("[flapping] {table}: {title} (#{id})"),
 }
 _OVER: Final = Message("[resolved] {table}: {title} (#{id})")
 _PASSED: Final = Message("[over already] {table}: {title} (#{id})")
@@ -51,27 +51,27 @@ def plain(text: str, most: int = LONGEST) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def is_over(item: Item) -> bool:
+def is_over(item: BatchItem) -> bool:
     """Say whether what is told has passed."""
-    return item.incident.state is State.RESOLVED and item.reason is not Reason.FLAPPING
+    return item.incident.state is State.RESOLVED and item.reason is not NotificationReason.FLAPPING
 
 
-def headline(item: Item, voice: Voice) -> str:
+def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
     """Say one incident in one line."""
     incident = item.incident
     form = _LASTING.get(item.reason, _OVER)
     if is_over(item):
-        form = _OVER if item.reason is Reason.RESOLVED else _PASSED
+        form = _OVER if item.reason is NotificationReason.RESOLVED else _PASSED
     title = say_title(Message(incident.title, incident.title_values), voice)
     return form.given(
         severity=SEVERITIES[incident.severity], table=plain(incident.table), title=plain(title), id=incident.id
     ).render(voice)
 
 
-def title_of(items: Sequence[Item], voice: Voice) -> str:
+def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
     """Say one or more incidents, the worst first, in one line."""
     if len(items) == 1:
-        return headline(items[0], voice)
+        return alert_headline(items[0], voice)
     tables = {item.incident.table for item in items}
     place: Any = plain(items[0].incident.table) if len(tables) == 1 else _PLACES.given(tables=len(tables))
     over = sum(is_over(item) for item in items)
@@ -90,13 +90,13 @@ class Fact:
     label: Message
     said: Message
 
-    def say(self, voice: Voice) -> tuple[str, str]:
+    def say(self, voice: MessageFormatter) -> tuple[str, str]:
         """Say it in the voice's language."""
         return self.label.render(voice), self.said.render(voice)
 
 
 def facts(
-    project: Project, item: Item, figures: Figures, *, muted: Sequence[Incident], now: datetime
+    project: Project, item: BatchItem, figures: IncidentFigures, *, muted: Sequence[Incident], now: datetime
 ) -> Iterator[Fact]:
     """Give what a person who must act on an incident has to know, the most important first.
 
@@ -107,7 +107,7 @@ def facts(
     check = check_of(project, incident)
     if not over and check is not None and check.why:
         yield Fact(Message("Why it matters"), _given(check.why))
-    if item.reason is Reason.FLAPPING or incident.flapping:
+    if item.reason is NotificationReason.FLAPPING or incident.flapping:
         settled = Message("It changes between good and bad too often. You hear no more of it until it has settled.")
         yield Fact(Message("Flapping"), settled)
     if incident.kind is Kind.DISCLOSURE:
@@ -147,7 +147,7 @@ def _whole(incident: Incident, label: Message) -> Message:
     return _OF_ALL.given(label=label, n=len(incident.episodes)) if len(incident.episodes) > 1 else label
 
 
-def _times(incident: Incident, figures: Figures, *, over: bool) -> Iterator[Fact]:
+def _times(incident: Incident, figures: IncidentFigures, *, over: bool) -> Iterator[Fact]:
     last = incident.last
     since = {"occurred": last.onset.at, "detected": last.detected_at}
     yield Fact(_this(incident, Message("Since")), Message("{occurred:time}, noticed {detected:time}", since))
@@ -175,7 +175,9 @@ def _lengths(took: Durations) -> Message:
     return Message("{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)", values)
 
 
-def _money(project: Project, incident: Incident, figures: Figures, *, over: bool, now: datetime) -> Iterator[Fact]:
+def _money(
+    project: Project, incident: Incident, figures: IncidentFigures, *, over: bool, now: datetime
+) -> Iterator[Fact]:
     if figures.cost is None or not is_downtime(incident):
         return
     label = Message("Cost") if over else Message("Cost so far")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from store import Delivery, Transition
 
 
-def add_to(app: typer.Typer) -> None:
+def add_decision_commands(app: typer.Typer) -> None:
     """Add the commands to the group."""
     app.command()(route)
     app.command()(log)
@@ -81,7 +81,7 @@ def _draw_routing(
 ) -> None:
     from datetime import datetime
 
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
     from monitor.frame.tables import draw_table
 
     rows = []
@@ -89,7 +89,7 @@ def _draw_routing(
         until = quiet[name]
         hours = ", ".join(reached.quiet)
         if until is not None:
-            hours += f", now until {say_time(datetime.fromisoformat(until), project.config.timezone)}"
+            hours += f", now until {format_time(datetime.fromisoformat(until), project.config.timezone)}"
         rows.append((name, ", ".join(reached.by), hours or None))
     if rows:
         draw_table(console, ("~channel", "~by", "~quiet hours"), rows)
@@ -175,7 +175,7 @@ def _delivery_as_json(one: "Delivery") -> dict[str, Any]:
 def _draw_log(
     console: "Console", project: "Project", decided: "Sequence[Transition]", deliveries: "Sequence[Delivery]"
 ) -> None:
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
     from monitor.frame.tables import draw_table
 
     zone = project.config.timezone
@@ -188,7 +188,7 @@ def _draw_log(
         console.print()
     rows = [
         (
-            say_time(one.created_at, zone)[4:],
+            format_time(one.created_at, zone)[4:],
             one.channel,
             one.state.value,
             one.payload.get("title"),
@@ -202,9 +202,9 @@ def _draw_log(
 
 
 def _decision_rows(one: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
 
-    head = (say_time(one.recorded_at, zone)[4:], str(one.incident_id), one.table, one.change.value)
+    head = (format_time(one.recorded_at, zone)[4:], str(one.incident_id), one.table, one.change.value)
     decision = one.decision
     if decision is None:
         yield (*head, None, "waits", "for more of its table (alerts.group_wait)")
@@ -218,11 +218,11 @@ def _decision_rows(one: "Transition", zone: str) -> "Iterator[tuple[str | None, 
 def _say_record(record: "Mapping[str, Any]", zone: str) -> str:
     from datetime import datetime
 
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
 
     what = record["reason"] if record["action"] in {"told", "held"} else record["why"]
     if record["hold"] is None:
         return str(what)
-    until = f" until {say_time(datetime.fromisoformat(record['until']), zone)}" if record["until"] else ""
+    until = f" until {format_time(datetime.fromisoformat(record['until']), zone)}" if record["until"] else ""
     before = "" if record["action"] == "held" else "held before: "
     return f"{what}; {before}{record['hold']}{until}"

@@ -23,7 +23,7 @@ class LikeWord(StrEnum):
     REPORT = "report"
 
 
-def add_to(app: typer.Typer) -> None:
+def add_delivery_commands(app: typer.Typer) -> None:
     """Add the commands to the group."""
     app.command("test")(try_out)
     app.command()(resend)
@@ -41,9 +41,9 @@ def try_out(
 
     Example: tablewatch alert test data-team --as resolved
     """
-    from monitor.alerts.attempt import Failed
+    from monitor.alerts.attempt import DeliveryFailed
     from monitor.alerts.dispatch import send
-    from monitor.alerts.trial import Like, trial
+    from monitor.alerts.trial import TrialMessageKind, trial_message
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
@@ -51,9 +51,9 @@ def try_out(
     _require(channel, project.config.alerts.channels)
     now = project.clock.now()
     report = _last_report(project) if like is LikeWord.REPORT else None
-    message = trial(project, channel, Like(like), now=now, report=report)
+    message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
     attempt = send(project, message)
-    if isinstance(attempt, Failed):
+    if isinstance(attempt, DeliveryFailed):
         said = f"channel '{channel}' did not get the message: {attempt.why}"
         raise Stop(ExitCode.FAILED, Problem("alert.not_sent", said))
     result = {"schema": "tablewatch.alert-test/1", "ok": True, "channel": channel, "id": message.id, "as": str(like)}
@@ -111,7 +111,7 @@ def enable(
 
     Example: tablewatch alert enable audit-hook
     """
-    from monitor.alerts.announce import look_again
+    from monitor.alerts.announce import decide_again
     from monitor.desk.refusals import explained
     from monitor.wiring import Project
 
@@ -123,7 +123,7 @@ def enable(
             _require(channel, [*project.config.alerts.channels, *before])
             book.enable_channel(channel)
             book.hasten(channel, now)
-        look_again(store, now)
+        decide_again(store, now)
     was = before.get(channel)
     result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
     said = f"{channel} is used again" if was is not None else f"{channel} was not disabled"

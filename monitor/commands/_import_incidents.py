@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.desk.intake import Taken
-    from monitor.desk.ticket_changes import Comparison
+    from monitor.desk.intake import ImportCounts
+    from monitor.desk.ticket_changes import TicketComparison
     from monitor.desk.tickets import TicketReader, Tickets
     from monitor.wiring import Project
 
@@ -105,10 +105,10 @@ def import_incidents(
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
-    from monitor.desk.intake import Intake
+    from monitor.desk.intake import TicketImport
     from monitor.desk.moments import TimeReader
     from monitor.desk.refusals import explained
-    from monitor.desk.ticket_plan import Plan, UnreadableTickets
+    from monitor.desk.ticket_plan import TicketMapping, UnreadableTickets
     from monitor.desk.tickets import TicketReader
     from monitor.wiring import Project
 
@@ -116,7 +116,7 @@ def import_incidents(
     project = Project.of(invocation)
     times = TimeReader(_zone(project, timezone), project.clock.now(), tuple(time_format or ()), relative=False)
     try:
-        plan = Plan.of(map_ or (), set_ or (), value or ())
+        plan = TicketMapping.of(map_ or (), set_ or (), value or ())
         reader = TicketReader(
             project.config, times, plan, any_table=any_table, open_as_unknown=open_as_unknown, encoding=encoding
         )
@@ -128,7 +128,7 @@ def import_incidents(
     if tickets.bad and not partial:
         raise Stop(ExitCode.USAGE, *_problems(tickets, file))
     with project.open_store() as store, explained(times.zone):
-        intake = Intake(store, times.now, times.zone, who(by), update=update)
+        intake = TicketImport(store, times.now, times.zone, who(by), update=update)
         with progress("importing rows", len(tickets.good)) as advance:
             taken = (intake.look if dry_run else intake.take)(tickets.good, advance)
     assumed = {
@@ -197,7 +197,7 @@ def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
     return [Problem("import.bad_rows", message, hint=hint), *rows]
 
 
-def _difference_as_json(found: "Comparison") -> dict[str, Any]:
+def _difference_as_json(found: "TicketComparison") -> dict[str, Any]:
     return {
         "line": found.line,
         "id": found.incident.id,
@@ -219,7 +219,7 @@ def _plain(value: "datetime | str | None") -> str | None:
     return value if value is None or isinstance(value, str) else value.isoformat()
 
 
-def _draw(console: "Console", result: dict[str, Any], taken: "Taken", *, update: bool, zone: str) -> None:
+def _draw(console: "Console", result: dict[str, Any], taken: "ImportCounts", *, update: bool, zone: str) -> None:
     would = "would be imported" if result["dry_run"] else "imported"
     span = "" if result["first_id"] is None else f", #{result['first_id']} to #{result['last_id']}"
     known = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
@@ -248,7 +248,7 @@ def _sum_up(differ: int, applicable: int, *, update: bool, dry_run: bool) -> str
     return f"{said}; {applicable:,} {'would be updated' if dry_run else 'updated'}"
 
 
-def _say_difference(found: "Comparison", zone: str) -> str:
+def _say_difference(found: "TicketComparison", zone: str) -> str:
     said = []
     for one in found.differences:
         if not one.is_new:
@@ -262,12 +262,12 @@ def _say_difference(found: "Comparison", zone: str) -> str:
 
 
 def _say(value: "datetime | str | None", zone: str) -> str:
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
     from monitor.desk.reported import tidy
 
     if value is None:
         return "none"
-    return tidy(value) if isinstance(value, str) else say_time(value, zone)
+    return tidy(value) if isinstance(value, str) else format_time(value, zone)
 
 
 def _list(console: "Console", lines: "Sequence[str]", what: str) -> None:

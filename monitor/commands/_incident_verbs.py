@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Incident
-    from monitor.desk.desk import Desk
+    from monitor.desk.desk import IncidentDesk
     from monitor.desk.moments import TypedTimes
-    from monitor.desk.sheet import Sheet
+    from monitor.desk.sheet import IncidentDetail
     from monitor.wiring import Project
 
 
@@ -87,7 +87,7 @@ def snooze(
     if (for_ is None) == (until is None):
         raise Stop(ExitCode.USAGE, Problem("usage", "give one of --for and --until", hint="--for 2h"))
 
-    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         end = times.moment("--until", until)
         return desk.snooze(incident_id, end or desk.now + times.length("--for", for_ or ""))
 
@@ -118,7 +118,7 @@ def resolve(
 
     why = None if cause is None else _told(cause, "--cause is empty; write why it happened, or leave it out")
 
-    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         at = times.moment("--resolved", resolved)
         return desk.resolve(incident_id, Resolution(as_), at=at, cause=why, force=force)
 
@@ -133,7 +133,7 @@ def reopen(
     Example: tablewatch incident reopen 41 --occurred 2026-11-12T09:00+09:00
     """
 
-    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         began = times.moment("--occurred", occurred)
         return desk.reopen(incident_id, detected_at=times.moment("--detected", detected) or desk.now, occurred_at=began)
 
@@ -157,7 +157,7 @@ def correct(
     """
     from incidents import Corrected
 
-    def work(desk: "Desk", times: "TypedTimes") -> "Incident":
+    def work(desk: "IncidentDesk", times: "TypedTimes") -> "Incident":
         change = Corrected(
             episode=-1 if episode is None else episode - 1,
             occurred_at=times.moment("--occurred", occurred),
@@ -201,15 +201,15 @@ def merge(
 
     Example: tablewatch incident merge 42 41
     """
-    from monitor.desk.moments import say_hours
+    from monitor.desk.moments import format_hours
 
     invocation: Invocation = ctx.obj
 
-    def work(desk: "Desk", _: "TypedTimes") -> "Incident":
+    def work(desk: "IncidentDesk", _: "TypedTimes") -> "Incident":
         incident, lost = desk.merge(incident_id, into, force=force)
         if lost:
             invocation.note(
-                f"note: {say_hours(lost)} of #{incident_id} are not covered by #{into} and are no longer counted"
+                f"note: {format_hours(lost)} of #{incident_id} are not covered by #{into} and are no longer counted"
             )
         return incident
 
@@ -235,31 +235,31 @@ def root(
 
 
 @contextmanager
-def desk(project: "Project", by: str | None) -> "Iterator[Desk]":
+def desk(project: "Project", by: str | None) -> "Iterator[IncidentDesk]":
     """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
-    from monitor.desk.desk import Desk
+    from monitor.desk.desk import IncidentDesk
     from monitor.desk.refusals import explained
 
     actor = who(by)
     with project.open_store() as store, explained(project.config.timezone):
-        yield Desk(project, store, actor=actor)
+        yield IncidentDesk(project, store, actor=actor)
 
 
 def present(
     invocation: Invocation,
     project: "Project",
-    sheet: "Sheet",
+    sheet: "IncidentDetail",
     *,
     whole: bool = False,
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
     from incidents.verbs import available
     from monitor.pages.incident import sheet_as_json
-    from monitor.pages.incident_story import headline, say_event, tell
+    from monitor.pages.incident_story import incident_headline, say_event, tell
 
     def draw(console: "Console") -> None:
         if not whole:
-            console.print(headline(sheet.incident))
+            console.print(incident_headline(sheet.incident))
             console.print(say_event(sheet.events[-1], project.config.timezone))
             console.print(f"  possible now: {', '.join(available(sheet.incident))}", style="dim")
             return
@@ -269,7 +269,7 @@ def present(
     invocation.emit(sheet_as_json(project, sheet), draw)
 
 
-def _work(ctx: typer.Context, by: str | None, work: "Callable[[Desk, TypedTimes], Incident]") -> None:
+def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentDesk, TypedTimes], Incident]") -> None:
     from monitor.desk.moments import TimeReader, TypedTimes
     from monitor.wiring import Project
 

@@ -23,7 +23,7 @@ _BY_SUFFIX: Final = {".html": RecordFormat.HTML, ".htm": RecordFormat.HTML, ".js
 Locale = Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_record_commands(app: typer.Typer) -> None:
     """Add the commands to the group."""
     app.command(name="list")(list_releases)
     app.command()(record)
@@ -72,9 +72,9 @@ def record(
     """
     from monitor.desk.refusals import explained
     from monitor.releasing.record import record_of
-    from monitor.reports.release_record import as_html
+    from monitor.reports.release_record import record_html
     from monitor.reports.shape import as_text
-    from monitor.voice import BabelVoice
+    from monitor.voice import Localizer
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
@@ -89,6 +89,6 @@ def record(
     if written is RecordFormat.JSON:
         text = as_text(redact.value(found.to_json()))
     else:
-        voice = BabelVoice(locale or project.config.locale, project.config.timezone)
-        text = as_html(found, voice, project=project.config.project, redact=redact)
+        voice = Localizer(locale or project.config.locale, project.config.timezone)
+        text = record_html(found, voice, project=project.config.project, redact=redact)
     page.write(text, invocation)

@@ -15,8 +15,8 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.config import Release
-    from monitor.disclosure.place import Place
-    from monitor.treatment.recoded import Question
+    from monitor.disclosure.place import TableRef
+    from monitor.treatment.recoded import RecodingRequest
 
 Folder = Annotated[
     Path | None,
@@ -49,7 +49,7 @@ _NO_COLUMNS: Final = Problem(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GeneralisationOptions:
     """What was said of a table: its columns, what may become of them, and the limits."""
 
     given: str
@@ -65,7 +65,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class GeneralisationRequest:
     """A table, and what is to be alike in it.
 
     `columns`: the quasi-identifiers that are treated. `every`: those, and all others that are classified so: what the
@@ -73,7 +73,7 @@ class Meant:
     remedy has them. `drop`: columns that do not leave.
     """
 
-    place: "Place"
+    place: "TableRef"
     release: "Release | None"
     columns: tuple[str, ...]
     every: tuple[str, ...]
@@ -83,7 +83,7 @@ class Meant:
     drop: tuple[str, ...]
 
 
-def meant_by(said: Said, invocation: Invocation) -> Meant:
+def parse_request(said: GeneralisationOptions, invocation: Invocation) -> GeneralisationRequest:
     """Find the table, its release and its columns.
 
     Raises:
@@ -91,10 +91,10 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
             or the table cannot be read.
     """
     from checks import did_you_mean
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.treatment.given import columns_in
 
-    place = place_of(said.given, invocation)
+    place = table_ref_of(said.given, invocation)
     release = release_of(place, said.release, invocation)
     known = columns_of(place, release, "quasi-identifier")
     columns = tuple(names_in(said.columns)) or known
@@ -109,7 +109,7 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
     limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
     needed = {*columns, *limits["l"], *limits["t"]}
     drop = dropped(said.drop, identifiers=said.drop_identifiers, named=named, there=there, needed=needed)
-    return Meant(
+    return GeneralisationRequest(
         place=place,
         release=release,
         columns=columns,
@@ -121,17 +121,19 @@ def meant_by(said: Said, invocation: Invocation) -> Meant:
     )
 
 
-def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[Question, Meant]":
+def ask(
+    said: GeneralisationOptions, words: Mapping[str, Any], invocation: Invocation
+) -> "tuple[RecodingRequest, GeneralisationRequest]":
     """Find the table and the hierarchies, and count the combinations. `words`: what else the remedy takes.
 
     Raises:
         Stop: something does not fit, or the table cannot be read; of hierarchies every fault is told.
     """
     from monitor.treatment.hierarchies import check_hierarchies, hierarchies_for
-    from monitor.treatment.recoded import Question
+    from monitor.treatment.recoded import RecodingRequest
     from remedies.generalise import Generalise
 
-    meant = meant_by(said, invocation)
+    meant = parse_request(said, invocation)
     declared = hierarchies_for(
         meant.columns,
         inline=said.inline,
@@ -142,7 +144,7 @@ def ask(said: Said, words: Mapping[str, Any], invocation: Invocation) -> "tuple[
     given = {name: value for name, value in words.items() if value is not None}
     with limits_in_words(""):
         remedy = Generalise.model_validate({"columns": meant.columns, "hierarchies": declared, **meant.limits, **given})
-    question = Question.of(meant.place, remedy, meant.every)
+    question = RecodingRequest.of(meant.place, remedy, meant.every)
     told(remedy.name, lambda _: question.check_size())
     told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
     return question, meant

@@ -11,7 +11,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 
-def add_to(app: typer.Typer) -> None:
+def add_code(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(code)
 
@@ -41,11 +41,11 @@ def code(
     Example: tablewatch remedy code people.csv safe.csv --top age=80,income=200000 --bottom age=18
     """
     from checks import ColumnClass
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.pages.generalisation import draw_coding
-    from monitor.treatment.coded import code_table
+    from monitor.treatment.coded import code_extremes
     from monitor.treatment.given import columns_in
-    from monitor.treatment.output import Leaving, check_place
+    from monitor.treatment.output import OutputColumns, check_place
     from monitor.wiring import protected_files
     from remedies.code import Code
 
@@ -53,12 +53,12 @@ def code(
     check_place(out, given=given, force=force, protected=protected_files(invocation))
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
-    place = place_of(given, invocation)
+    place = table_ref_of(given, invocation)
     there = columns_in(place)
     named = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
     gone = dropped(drop, identifiers=drop_identifiers, named=named, there=there, needed=remedy.columns)
-    leaving = Leaving(out, gone, order_of(kept=keep_order))
-    bill = told("code", lambda tell: code_table(remedy, place, leaving, progress=tell))
+    leaving = OutputColumns(out, gone, order_of(kept=keep_order))
+    bill = told("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
     named = [name for name in named if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
+from monitor.commands._remedy_asked import Budget, By, Folder, Inline, GeneralisationOptions, Suppress, ask
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers
 from monitor.commands._remedy_words import (
     HIERARCHY_FILES,
@@ -29,11 +29,11 @@ from monitor.frame.output import Invocation
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from remedies import Bill
+    from remedies import UtilityReport
     from remedies.generalise import Generalise
 
 
-def add_to(app: typer.Typer) -> None:
+def add_generalise(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(generalise)
 
@@ -74,8 +74,8 @@ def generalise(
     from monitor.pages.generalisation import draw_doubts, draw_generalisation
     from monitor.treatment.analysis import Analysis
     from monitor.treatment.hierarchies import doubts_in
-    from monitor.treatment.output import Leaving, check_place
-    from monitor.treatment.recoded import recode
+    from monitor.treatment.output import OutputColumns, check_place
+    from monitor.treatment.recoded import generalise_table
     from monitor.wiring import protected_files
 
     invocation: Invocation = ctx.obj
@@ -84,7 +84,7 @@ def generalise(
     protected = protected_files(invocation).reading(hierarchies, analysis, *named)
     check_place(out, given=given, force=force, protected=protected)
     read = None if analysis is None else Analysis(analysis)
-    said = Said(
+    said = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -102,8 +102,8 @@ def generalise(
     compared = None if read is None else read.compared(question.place)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
-    leaving = Leaving(out, meant.drop, order_of(kept=keep_order))
-    bill = told("generalise", lambda tell: recode(question, leaving, progress=tell, **work))
+    leaving = OutputColumns(out, meant.drop, order_of(kept=keep_order))
+    bill = told("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = {
         **result_of(given, out, bill, named=meant.named, dropped=meant.drop),
         "levels": _levels(bill),
@@ -125,7 +125,7 @@ def _fixed(levels: str) -> dict[str, Any]:
     return {name: number_in(level) for name, level in each_once(pairs).items()}
 
 
-def _levels(bill: "Bill") -> dict[str, int] | None:
+def _levels(bill: "UtilityReport") -> dict[str, int] | None:
     """Give the level of each column, as `--levels` takes them."""
     levels: Any = bill.figures["levels"]
     return None if levels is None else {name: one["level"] for name, one in levels.items()}

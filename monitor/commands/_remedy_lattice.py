@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from monitor.commands._remedy_asked import Budget, By, Folder, Inline, Said, Suppress, ask
+from monitor.commands._remedy_asked import Budget, By, Folder, Inline, GeneralisationOptions, Suppress, ask
 from monitor.commands._remedy_words import Closeness, Columns, Diversity, Given, K, ReleaseName, told
 from monitor.frame.output import Invocation
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from monitor.treatment.recoded import Question
+    from monitor.treatment.recoded import RecodingRequest
     from remedies import Progress
     from remedies.generalisation._choices import Choices
     from remedies.generalise import Generalise
 
 
-def add_to(app: typer.Typer) -> None:
+def add_lattice(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(lattice)
 
@@ -49,7 +49,7 @@ def lattice(
     from monitor.treatment.hierarchies import doubts_in
 
     invocation: Invocation = ctx.obj
-    said = Said(
+    said = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -78,9 +78,9 @@ def lattice(
     invocation.emit(result, draw)
 
 
-def _look(question: "Question", *, every: bool, tell: "Progress") -> "Choices":
-    from monitor.treatment.enough import enough_on_interrupt
+def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "Choices":
+    from monitor.treatment.enough import stop_on_interrupt
 
     remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()
-    with enough_on_interrupt(tell, wanted=remedy.budget is not None) as heard:
+    with stop_on_interrupt(tell, wanted=remedy.budget is not None) as heard:
         return remedy.choices(frequencies, every=every, progress=heard)

@@ -14,8 +14,8 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from monitor.disclosure.place import Place
-    from remedies import Bill, RowOrder
+    from monitor.disclosure.place import TableRef
+    from remedies import UtilityReport, RowOrder
     from remedies.microaggregate import Microaggregate
 
 _NO_COLUMNS: Final = Problem(
@@ -23,7 +23,7 @@ _NO_COLUMNS: Final = Problem(
 )
 
 
-def add_to(app: typer.Typer) -> None:
+def add_microaggregate(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(microaggregate)
 
@@ -107,7 +107,7 @@ class _Asked:
     force: bool
     order: "RowOrder"
 
-    def dropped(self, place: "Place", every: Sequence[str]) -> Sequence[str]:
+    def dropped(self, place: "TableRef", every: Sequence[str]) -> Sequence[str]:
         """Give the columns that are left out."""
         from checks import ColumnClass
         from monitor.treatment.given import columns_in
@@ -121,17 +121,17 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     """Treat a table, write it, read it again, and print what it cost."""
     from checks import ColumnClass
     from monitor.clock import SystemClock
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.pages.treatment import draw_bill
     from monitor.treatment.given import columns_in, read
-    from monitor.treatment.output import check_not_read, check_place, prove_k, write_proved
-    from monitor.treatment.proved import Written, texts_in
+    from monitor.treatment.output import check_not_read, check_place, verify_k, write_verified
+    from monitor.treatment.proved import WrittenFile, texts_in
     from monitor.wiring import protected_files
     from remedies.generalisation._recoding import one_zero
 
     given, out = asked.given, asked.out
     check_place(out, given=given, force=asked.force, protected=protected_files(invocation))
-    place = place_of(given, invocation)
+    place = table_ref_of(given, invocation)
     check_not_read(out, place)
     known = place.classified(ColumnClass.QUASI_IDENTIFIER)
     said["columns"] = said["columns"] or known
@@ -147,9 +147,9 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = replace(treated.bill, row_order=asked.order)
         safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
-        written = Written(texts=texts_in(safe)).exactly(every)
-        prove = prove_k(every, k=chosen.k, clock=SystemClock(), written=written)
-        reached = write_proved(safe, out, prove, order=asked.order)
+        written = WrittenFile(texts=texts_in(safe)).exactly(every)
+        prove = verify_k(every, k=chosen.k, clock=SystemClock(), written=written)
+        reached = write_verified(safe, out, prove, order=asked.order)
     else:
         bill = _streamed(place, asked, chosen, every, drop=left_out)
         reached = int(str(bill.guarantee.reached["k"]))
@@ -172,14 +172,14 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
 
 
 def _streamed(
-    place: "Place", asked: _Asked, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
-) -> "Bill":
-    from monitor.treatment.output import Leaving
+    place: "TableRef", asked: _Asked, remedy: "Microaggregate", every: Sequence[str], *, drop: Sequence[str]
+) -> "UtilityReport":
+    from monitor.treatment.output import OutputColumns
     from monitor.treatment.streamed import bytes_in, check_options, treat_file
 
     size = bytes_in(asked.memory or "")
     check_options(remedy)
-    leaving = Leaving(asked.out, drop, asked.order)
+    leaving = OutputColumns(asked.out, drop, asked.order)
     return told(
         remedy.name,
         lambda tell: treat_file(place, leaving, remedy, memory=size, every=every, progress=tell),

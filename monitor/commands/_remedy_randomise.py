@@ -23,9 +23,9 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.config import Release
-    from monitor.disclosure.place import Place
-    from monitor.treatment.randomised import Asked
-    from remedies import Bill
+    from monitor.disclosure.place import TableRef
+    from monitor.treatment.randomised import RandomiseRequest
+    from remedies import UtilityReport
     from remedies.randomise import Randomise
 
 Domains = Annotated[
@@ -43,7 +43,7 @@ Others = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
+def add_randomise(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(randomise)
 
@@ -88,7 +88,7 @@ def randomise(
     Example: tablewatch remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10 --epsilon 1
     --drop-rest
     """
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.pages.randomised import draw_randomisation
     from monitor.treatment.output import check_not_read, check_place
     from monitor.treatment.randomised import randomise_into
@@ -96,7 +96,7 @@ def randomise(
 
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force, protected=protected_files(invocation))
-    place = place_of(given, invocation)
+    place = table_ref_of(given, invocation)
     check_not_read(out, place)
     found = release_of(place, release, invocation)
     words = {
@@ -115,7 +115,7 @@ def randomise(
 
 
 def _remedy(
-    place: "Place",
+    place: "TableRef",
     columns: "Any",
     inline: list[str] | None,
     others: list[str] | None,
@@ -155,9 +155,11 @@ def _remedy(
         )
 
 
-def _asked(place: "Place", remedy: "Randomise", release: "Release | None", *, drop: "Any", drop_rest: bool) -> "Asked":
+def _asked(
+    place: "TableRef", remedy: "Randomise", release: "Release | None", *, drop: "Any", drop_rest: bool
+) -> "RandomiseRequest":
     from monitor.treatment.domains import recipe_of
-    from monitor.treatment.randomised import Asked, blind, kept_columns
+    from monitor.treatment.randomised import RandomiseRequest, blind, kept_columns
 
     recipe = recipe_of(release)
     if recipe is not None and not drop and not drop_rest:
@@ -165,7 +167,7 @@ def _asked(place: "Place", remedy: "Randomise", release: "Release | None", *, dr
         drop = () if drop_rest else recipe.drop
     source = blind(place)
     kept = kept_columns(source, remedy.columns, drop=drop, drop_rest=drop_rest)
-    return Asked(source, remedy, kept, None if release is None else release.limits.epsilon)
+    return RandomiseRequest(source, remedy, kept, None if release is None else release.limits.epsilon)
 
 
 def _retention(said: str | None) -> Any:
@@ -176,7 +178,7 @@ def _retention(said: str | None) -> Any:
     return each_once((name.strip(), number_in(kept.strip())) for name, _, kept in pairs)
 
 
-def _result(given: str, out: Path, bill: "Bill") -> dict[str, Any]:
+def _result(given: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
     """Give the published shape: of the bill only what does not come from the table that was given."""
     from monitor.treatment.randomised import ASIDE
 

@@ -13,7 +13,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 _METHODS = ("bayes", "inverse", "inverse-projected")
 
 
-def add_to(app: typer.Typer) -> None:
+def add_reconstruct(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(reconstruct)
 
@@ -38,7 +38,7 @@ def reconstruct(
 
     Example: tablewatch remedy reconstruct safe.csv --mechanism bill.json --by sex,born
     """
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.pages.randomised import draw_reconstruction
     from monitor.treatment.randomised import blind
     from monitor.treatment.reconstructed import read_record, reconstruct_table
@@ -49,7 +49,7 @@ def reconstruct(
         message = f"expected --method {', '.join(_METHODS)}, and --stop discrepancy or a number of iterations"
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
     record = read_record(mechanism)
-    place = blind(place_of(given, invocation))
+    place = blind(table_ref_of(given, invocation))
     how: Any = method
     done = told(
         "reconstruct",

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.commands._remedy_asked import Said, meant_by
+from monitor.commands._remedy_asked import GeneralisationOptions, parse_request
 from monitor.commands._remedy_dropped import Drop, DropIdentifiers
 from monitor.commands._remedy_words import (
     Closeness,
@@ -26,7 +26,7 @@ from monitor.commands._risk_verdict import limits_in_words, names_in, pairs_in
 from monitor.frame.output import Invocation
 
 
-def add_to(app: typer.Typer) -> None:
+def add_suppress(app: typer.Typer) -> None:
     """Add the command to the group."""
     app.command()(suppress)
 
@@ -59,14 +59,14 @@ def suppress(
     """
     from monitor.clock import SystemClock
     from monitor.pages.generalisation import draw_suppression
-    from monitor.treatment.output import Leaving, check_place
-    from monitor.treatment.recoded import Question, recode
+    from monitor.treatment.output import OutputColumns, check_place
+    from monitor.treatment.recoded import RecodingRequest, generalise_table
     from monitor.wiring import protected_files
     from remedies.suppress import Suppress
 
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force, protected=protected_files(invocation))
-    said = Said(
+    said = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -76,13 +76,13 @@ def suppress(
         drop=drop,
         drop_identifiers=drop_identifiers,
     )
-    meant = meant_by(said, invocation)
+    meant = parse_request(said, invocation)
     with limits_in_words(""):
         worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
         remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
-    question = Question.of(meant.place, remedy, meant.every)
-    clock, leaving = SystemClock(), Leaving(out, meant.drop, order_of(kept=keep_order))
-    bill = told("suppress", lambda tell: recode(question, leaving, clock=clock, progress=tell))
+    question = RecodingRequest.of(meant.place, remedy, meant.every)
+    clock, leaving = SystemClock(), OutputColumns(out, meant.drop, order_of(kept=keep_order))
+    bill = told("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
     result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
     result = with_uniqueness(result, out, meant.every, invocation)
     invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))

@@ -12,8 +12,8 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.config import Release
-    from monitor.disclosure.place import Place
-    from remedies import Bill, Progress, Remedy, RowOrder
+    from monitor.disclosure.place import TableRef
+    from remedies import UtilityReport, Progress, Remedy, RowOrder
 
 _STEPS: Final = 200
 HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
@@ -105,7 +105,7 @@ def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None
 
 
 def result_of(
-    given: str, out: Path, bill: "Bill", *, named: Sequence[str], dropped: Sequence[str] = ()
+    given: str, out: Path, bill: "UtilityReport", *, named: Sequence[str], dropped: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Give the published shape of what a recoding came to.
 
@@ -137,9 +137,9 @@ def with_uniqueness(
     from monitor.disclosure.uniqueness import find_uniqueness
     from monitor.frame.plain_text import visible
     from monitor.treatment.given import columns_in
-    from monitor.treatment.proved import Written
+    from monitor.treatment.proved import WrittenFile
 
-    place = Written().place(out)
+    place = WrittenFile().place(out)
     found = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
     if not invocation.as_json:
         for said in found.warnings():
@@ -147,7 +147,7 @@ def with_uniqueness(
     return {**result, "uniqueness": found.as_json()}
 
 
-def release_of(place: "Place", name: str | None, invocation: Invocation) -> "Release | None":
+def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "Release | None":
     """Give the release that is named, else the only one of the table, if there is one.
 
     Raises:
@@ -167,7 +167,7 @@ def release_of(place: "Place", name: str | None, invocation: Invocation) -> "Rel
     return mine[name]
 
 
-def columns_of(place: "Place", release: "Release | None", word: str) -> tuple[str, ...]:
+def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple[str, ...]:
     """Give the columns that the release, else the table's configuration, classifies so."""
     from checks import ColumnClass
 
@@ -178,7 +178,7 @@ def columns_of(place: "Place", release: "Release | None", word: str) -> tuple[st
 
 
 def limits_said(
-    place: "Place",
+    place: "TableRef",
     release: "Release | None",
     *,
     k: int | None,

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from checks import Check, Outcome
     from monitor.conclude import CheckResult
-    from monitor.disclosure.assess import Assessment
-    from monitor.disclosure.place import Place
+    from monitor.disclosure.assess import RiskAssessment
+    from monitor.disclosure.place import TableRef
 
 
-def ask(place: "Place", kind: str, given: dict[str, Any]) -> "CheckResult":
+def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
     """Ask a table one check.
 
     Raises:
@@ -48,7 +48,7 @@ def conclude(
     raise Stop(code)
 
 
-def conclude_assessment(invocation: Invocation, found: "Assessment") -> None:
+def conclude_assessment(invocation: Invocation, found: "RiskAssessment") -> None:
     """Show what several checks found, and leave with the exit code of the worst."""
     from monitor.pages.risk import draw_assessment
 

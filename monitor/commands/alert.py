@@ -12,5 +12,5 @@ def _group() -> None:
     """See who is told what, and try channels out."""
 
 
-_alert_deciding.add_to(app)
-_alert_sending.add_to(app)
+_alert_deciding.add_decision_commands(app)
+_alert_sending.add_delivery_commands(app)

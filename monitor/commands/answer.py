@@ -207,7 +207,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
     """Say what a request would cost, and how large its noise would be: nothing of that depends on the table."""
     from monitor.pages.answer import draw_plan
     from monitor.private.ask import charge_of
-    from monitor.private.standing import People, standing_json
+    from monitor.private.standing import ProtectedPeople, budget_status_json
     from remedies.differential_privacy._epsilon import text_of
 
     charge = charge_of(data_set, statistic, "dry-run")
@@ -223,7 +223,7 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
         "covered": charge.nano <= standing.left,
         "noise": list(noises),
         "not_covered": list(not_covered),
-        "budget": standing_json(standing, People.of(at.project.config, at.ledger, data_set.table)),
+        "budget": budget_status_json(standing, ProtectedPeople.of(at.project.config, at.ledger, data_set.table)),
     }
     invocation.emit(
         result, lambda console: draw_plan(console, charge, standing, noises=noises, not_covered=not_covered)
@@ -234,19 +234,19 @@ def _tell(
     invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic", request_id: str | None
 ) -> None:
     from monitor.pages.answer import draw_answer
-    from monitor.private.ask import NotAnswered, Teller
-    from monitor.private.standing import People, standing_json
+    from monitor.private.ask import NotAnswered, AnswerService
+    from monitor.private.standing import ProtectedPeople, budget_status_json
     from remedies.differential_privacy._epsilon import text_of
     from remedies.differential_privacy._ledger import Refusal
 
     try:
-        found = Teller(at.ledger, at.project.clock, at.actor).tell(data_set, statistic, request_id)
+        found = AnswerService(at.ledger, at.project.clock, at.actor).tell(data_set, statistic, request_id)
     except NotAnswered as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
     if isinstance(found, Refusal):
         raise Stop(ExitCode.FAILED, Problem(f"answer.{found.reason.value}", str(found)))
     standing = at.ledger.standing(data_set.table, data_set.budget.unit)
-    people = People.of(at.project.config, at.ledger, data_set.table)
+    people = ProtectedPeople.of(at.project.config, at.ledger, data_set.table)
     result = {
         "schema": "tablewatch.answer/1",
         "ok": True,
@@ -256,6 +256,6 @@ def _tell(
         "cost": text_of(found.nano),
         "statistic": getattr(statistic, "statistic", ""),
         "answer": found.answer,
-        "budget": standing_json(standing, people),
+        "budget": budget_status_json(standing, people),
     }
     invocation.emit(result, lambda console: draw_answer(console, found, standing, people))

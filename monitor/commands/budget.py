@@ -141,11 +141,11 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
 
 def _present(invocation: Invocation, at: "Counter", found: "Sequence[Standing]") -> None:
     from monitor.pages.budget import draw_budgets
-    from monitor.private.standing import People, standing_json
+    from monitor.private.standing import ProtectedPeople, budget_status_json
 
     tables = {one.budget.data_set for one in found}
-    groups = [one for one in People.configured(at.project.config, at.ledger) if tables & set(one.tables)]
-    budgets = [standing_json(one, next((group for group in groups if group.holds(one)), None)) for one in found]
+    groups = [one for one in ProtectedPeople.configured(at.project.config, at.ledger) if tables & set(one.tables)]
+    budgets = [budget_status_json(one, next((group for group in groups if group.holds(one)), None)) for one in found]
     result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
     invocation.emit(result, lambda console: draw_budgets(console, found, groups))
 

@@ -40,7 +40,7 @@ def check(
     from contextlib import nullcontext
 
     from checks import Severity
-    from monitor.look import look
+    from monitor.look import run_checks
     from monitor.selector import select
     from monitor.wiring import Project
 
@@ -54,7 +54,7 @@ def check(
         invocation.note(f"note: nothing was checked in {', '.join(unchecked)}: no checks are configured there")
     store_or_none = nullcontext() if no_store else project.open_store()
     with store_or_none as store, progress("checking", len(selection)) as advance:
-        report = look(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
+        report = run_checks(project, selection, store=store, fail_on=Severity(fail_on), on_table=lambda _: advance())
 
     def draw(console: "Console") -> None:
         for line in report.lines(only_failed=only_failed):

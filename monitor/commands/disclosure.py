@@ -60,7 +60,7 @@ def compare(
     """
     from monitor.commands._private_words import refuse_analysts
     from monitor.disclosure.counted import count_cells
-    from monitor.disclosure.place import place_of, project_of
+    from monitor.disclosure.place import table_ref_of, project_of
     from monitor.pages.comparison import draw_comparison
     from monitor.treatment.domains import declared_in, domains_for
     from monitor.treatment.randomised import blind
@@ -68,7 +68,7 @@ def compare(
     from remedies.differential_privacy import compare as compare_counts
 
     invocation: Invocation = ctx.obj
-    place = place_of(given, invocation)
+    place = table_ref_of(given, invocation)
     project = project_of(invocation)
     if project is not None:
         refuse_analysts(project, place.name)

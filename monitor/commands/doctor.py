@@ -29,15 +29,15 @@ def doctor(ctx: typer.Context) -> None:
     Example: tablewatch doctor -c tablewatch.yaml
     """
     from monitor.setup.diagnosis import examine
-    from monitor.setup.finding import Verdict
+    from monitor.setup.finding import FindingStatus
 
     invocation: Invocation = ctx.obj
     findings = examine(invocation, SystemClock().now())
     verdicts = {finding.verdict for finding in findings}
     code = ExitCode.OK
-    if Verdict.ERROR in verdicts:
+    if FindingStatus.ERROR in verdicts:
         code = ExitCode.FAILED
-    elif Verdict.UNKNOWN in verdicts:
+    elif FindingStatus.UNKNOWN in verdicts:
         code = ExitCode.NOT_EVALUATED
     result = {
         "schema": "tablewatch.doctor/1",

@@ -59,7 +59,7 @@ def downtime(
     from incidents import to_us
     from monitor.desk.moments import TimeReader, TypedTimes
     from monitor.desk.refusals import explained
-    from monitor.figures.downtime import DAY, MOST_DAYS, survey
+    from monitor.figures.downtime import DAY, MOST_DAYS, measure_downtime
     from monitor.pages.downtime import as_json, draw
     from monitor.wiring import Project
 
@@ -78,7 +78,7 @@ def downtime(
     if window.start_us >= to_us(known_at):
         invocation.note("note: the window begins after the time of which something is known; it is empty yet")
     with project.open_store() as store, explained(), store.reading() as view:
-        found = survey(project, view, window=window, as_of_us=to_us(known_at), by=by)
+        found = measure_downtime(project, view, window=window, as_of_us=to_us(known_at), by=by)
     if not found.ever_checked:
         invocation.note(
             f"note: no check has run yet with the store {store.name}; 'tablewatch check' looks at the tables"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Incident
-    from monitor.desk.reported import Reported
-    from monitor.pages.incident import Figures
+    from monitor.desk.reported import ReportedIncident
+    from monitor.pages.incident import IncidentFigures
     from monitor.wiring import Project
     from store import IncidentFilter
 
@@ -48,7 +48,7 @@ def list_(
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
     from monitor.desk.refusals import explained
-    from monitor.pages.incident import figures_of, incident_as_json, iso
+    from monitor.pages.incident import incident_figures, incident_as_json, iso
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
@@ -58,7 +58,7 @@ def list_(
     with project.open_store() as store, explained(), store.reading() as view:
         found = [] if wanted is None else view.incidents(wanted)
     shown, more = found[:limit], len(found) > limit
-    figures = figures_of(project, shown)
+    figures = incident_figures(project, shown)
     result = {
         "schema": "tablewatch.incidents/1",
         "as_of": iso(project.clock.now()),
@@ -107,9 +107,9 @@ def _filter(
 
 
 def _draw(
-    console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, Figures]"
+    console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, IncidentFigures]"
 ) -> None:
-    from monitor.desk.moments import say_hours, say_time
+    from monitor.desk.moments import format_hours, format_time
     from monitor.frame.tables import draw_table
     from monitor.pages.incident import is_downtime, title_of
 
@@ -123,8 +123,8 @@ def _draw(
             title_of(one),
             one.severity.value,
             (one.resolution or one.state).value,
-            say_time(one.episodes[0].detected_at, project.config.timezone)[4:],
-            say_hours(figures[one.id].downtime_us) if is_downtime(one) else "not counted",
+            format_time(one.episodes[0].detected_at, project.config.timezone)[4:],
+            format_hours(figures[one.id].downtime_us) if is_downtime(one) else "not counted",
         )
         for one in incidents
     ]
@@ -138,13 +138,13 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
     Example: tablewatch incident show 41
     """
     from monitor.desk.refusals import explained
-    from monitor.desk.sheet import read_sheet
+    from monitor.desk.sheet import read_incident_detail
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     with project.open_store() as store, explained(), store.reading() as view:
-        sheet = read_sheet(view, incident_id)
+        sheet = read_incident_detail(view, incident_id)
     _incident_verbs.present(invocation, project, sheet, whole=True)
 
 
@@ -200,12 +200,12 @@ def open_(
 
 def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
     """Yield what looks like a typing error in an incident that was just logged."""
-    from monitor.desk.moments import say_hours
-    from monitor.pages.incident import figures_of
+    from monitor.desk.moments import format_hours
+    from monitor.pages.incident import incident_figures
 
-    unnoticed = figures_of(project, [incident])[incident.id].ttd_us
+    unnoticed = incident_figures(project, [incident])[incident.id].ttd_us
     if unnoticed > _LONG_UNNOTICED_US:
-        length = say_hours(unnoticed)
+        length = format_hours(unnoticed)
         yield f"it was bad for {length} before it was noticed; if not: tablewatch incident correct {incident.id}"
     if alike:
         yield (
@@ -226,12 +226,12 @@ class _Form:
     severity: str
     found_by: str
 
-    def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "Reported":
+    def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "ReportedIncident":
         """Give what was meant, or leave with what is wrong."""
         from checks import Severity
         from incidents import FoundBy, Resolution
         from monitor.desk.moments import TimeReader, TypedTimes
-        from monitor.desk.reported import Reported, tidy, unknown_table
+        from monitor.desk.reported import ReportedIncident, tidy, unknown_table
 
         stranger = None if any_table else unknown_table(self.table, project.config)
         if stranger is not None:
@@ -250,7 +250,7 @@ class _Form:
         if self.cause is not None and resolved_at is None:
             hint = "use 'tablewatch incident comment' for what is known so far"
             raise Stop(ExitCode.USAGE, Problem("usage", "--cause goes with --resolved and --as", hint=hint))
-        return Reported(
+        return ReportedIncident(
             table=self.table,
             title=tidy(self.title),
             detected_at=moments["--detected"] or now,

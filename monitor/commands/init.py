@@ -11,8 +11,8 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.setup.catalogue import Found
-    from monitor.setup.places import Place, Places
+    from monitor.setup.catalogue import TableEntry
+    from monitor.setup.places import SourceLocation, SourceLocations
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -80,19 +80,21 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
         raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there already", hint="--force overwrites it"))
 
 
-def _places(source: str | None, folder: Path) -> "Places":
-    from monitor.setup.places import NoPlace, places_of
+def _places(source: str | None, folder: Path) -> "SourceLocations":
+    from monitor.setup.places import SourceNotFound, source_locations
 
     try:
-        return places_of(source, folder.resolve(), Path.cwd())
-    except NoPlace:
+        return source_locations(source, folder.resolve(), Path.cwd())
+    except SourceNotFound:
         seen = folder.resolve() if source is None else source
         hint = "name them: --source postgresql://..., --source sqlite:///shop.db, --source 'data/*.csv'"
         problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {seen}", hint=hint)
         raise Stop(ExitCode.USAGE, problem) from None
 
 
-def _catalogues(places: "Sequence[Place]") -> "tuple[Sequence[tuple[Place, Sequence[Found]]], Sequence[str]]":
+def _catalogues(
+    places: "Sequence[SourceLocation]",
+) -> "tuple[Sequence[tuple[SourceLocation, Sequence[TableEntry]]], Sequence[str]]":
     """Give the tables of each source that has some that can be read, and what cannot be read and why."""
     from monitor.setup.catalogue import read_catalogue
     from sources import SourceError
@@ -112,7 +114,7 @@ def _catalogues(places: "Sequence[Place]") -> "tuple[Sequence[tuple[Place, Seque
     return tables, left_out
 
 
-def _nothing(places: "Sequence[Place]", left_out: "Sequence[str]") -> Stop:
+def _nothing(places: "Sequence[SourceLocation]", left_out: "Sequence[str]") -> Stop:
     """Say that there is nothing to watch: a source that cannot be read is not one that holds nothing."""
     empty = {f"source '{place.name}' holds no table" for place in places}
     unreadable = [Problem("source.unreachable", one) for one in left_out if one not in empty]

@@ -12,7 +12,7 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from monitor.private.local_reports import People
+    from monitor.private.local_reports import Respondents
 
 Epsilon = Annotated[str, typer.Option(metavar="1.0", help="What one report costs: at most nine places.")]
 DomainWords = Annotated[
@@ -188,13 +188,13 @@ def choose(
     invocation.emit(result, lambda console: draw_choice(console, chosen, rows, people.size, users))
 
 
-def _people(words: str | None, file: Path | None, size: int | None, other: str | None) -> "People":
+def _people(words: str | None, file: Path | None, size: int | None, other: str | None) -> "Respondents":
     """Read what a person can have.
 
     Raises:
         Stop: it is not declared, in several ways, or makes no sense.
     """
-    from monitor.private.local_reports import People
+    from monitor.private.local_reports import Respondents
     from monitor.treatment.domains import declared_words, reason
 
     if sum(one is not None for one in (words, file, size)) != 1:
@@ -203,10 +203,10 @@ def _people(words: str | None, file: Path | None, size: int | None, other: str |
     if size is not None:
         if other is not None:
             raise Stop(ExitCode.USAGE, Problem("local.domain", "--other goes with --domain or --domain-file"))
-        return People(size)
+        return Respondents(size)
     try:
         declared = _listed(str(file)) if words is None else declared_words(words)
-        return People.of(declared, other)
+        return Respondents.of(declared, other)
     except ValueError as error:
         raise Stop(ExitCode.USAGE, Problem("local.domain", reason(error))) from None
 

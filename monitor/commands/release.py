@@ -14,10 +14,10 @@ from monitor.frame.output import Invocation
 from monitor.frame.problem import Stop
 
 if TYPE_CHECKING:
-    from monitor.releasing.case import Case
-    from monitor.releasing.compare import Comparison
-    from monitor.releasing.decide import Decisions
-    from monitor.releasing.standing import Standing
+    from monitor.releasing.case import ReleaseColumns
+    from monitor.releasing.compare import ReleaseComparison
+    from monitor.releasing.decide import ReleaseDecisions
+    from monitor.releasing.standing import ReleaseStanding
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A release of the configuration.")]
 Remedy = Annotated[str, typer.Option(metavar="NAME", help="One of the release's remedies, or as-it-is.")]
@@ -87,7 +87,7 @@ def compare(
     from monitor.pages.release import draw_comparison
     from monitor.releasing.compare import LABEL
     from monitor.releasing.compare import compare as try_all
-    from monitor.releasing.plan import Plan, kinds_of, plans_of
+    from monitor.releasing.plan import TreatmentPlan, kinds_of, plans_of
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
@@ -96,7 +96,9 @@ def compare(
     page = Page(html, force, case.project.protected_files, "release.html")
     page.check()
     plans = plans_of(case, kinds_of(case))
-    note_compiling(invocation, [plan.remedy for plan in plans if isinstance(plan, Plan) and plan.remedy is not None])
+    note_compiling(
+        invocation, [plan.remedy for plan in plans if isinstance(plan, TreatmentPlan) and plan.remedy is not None]
+    )
     with progress("comparing", len(plans)) as advance:
         found = try_all(case, plans, done=advance, sample=sample).typed(invocation.typed)
     if html is not None:
@@ -178,20 +180,20 @@ def export(
     invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
 
 
-_release_record.add_to(app)
+_release_record.add_record_commands(app)
 
 
 def _write_comparison(
-    invocation: Invocation, case: "Case", found: "Comparison", page: Page, locale: LocaleWord | None
+    invocation: Invocation, case: "ReleaseColumns", found: "ReleaseComparison", page: Page, locale: LocaleWord | None
 ) -> None:
-    from monitor.reports.release_comparison import as_html
-    from monitor.voice import BabelVoice
+    from monitor.reports.release_comparison import comparison_html
+    from monitor.voice import Localizer
 
     config = case.project.config
-    text = as_html(
+    text = comparison_html(
         case,
         found,
-        BabelVoice(locale or config.locale, config.timezone),
+        Localizer(locale or config.locale, config.timezone),
         project=config.project,
         as_of=case.project.clock.now(),
         redact=invocation.redactor,
@@ -200,18 +202,18 @@ def _write_comparison(
 
 
 @contextmanager
-def _decisions(invocation: Invocation, name: str) -> "Iterator[Decisions]":
+def _decisions(invocation: Invocation, name: str) -> "Iterator[ReleaseDecisions]":
     from monitor.desk.refusals import explained
-    from monitor.releasing.case import Case
-    from monitor.releasing.decide import Decisions
+    from monitor.releasing.case import ReleaseColumns
+    from monitor.releasing.decide import ReleaseDecisions
     from monitor.wiring import Project
 
     project = Project.of(invocation)
     with project.open_store() as store, explained():
-        yield Decisions(Case.of(project, name), store)
+        yield ReleaseDecisions(ReleaseColumns.of(project, name), store)
 
 
-def _present(invocation: Invocation, name: str, found: "Standing") -> None:
+def _present(invocation: Invocation, name: str, found: "ReleaseStanding") -> None:
     from rich.text import Text
 
     result: dict[str, Any] = {

@@ -27,10 +27,10 @@ def _group() -> None:
     """
 
 
-_remedy_generalise.add_to(app)
-_remedy_lattice.add_to(app)
-_remedy_microaggregate.add_to(app)
-_remedy_suppress.add_to(app)
-_remedy_code.add_to(app)
-_remedy_randomise.add_to(app)
-_remedy_reconstruct.add_to(app)
+_remedy_generalise.add_generalise(app)
+_remedy_lattice.add_lattice(app)
+_remedy_microaggregate.add_microaggregate(app)
+_remedy_suppress.add_suppress(app)
+_remedy_code.add_code(app)
+_remedy_randomise.add_randomise(app)
+_remedy_reconstruct.add_reconstruct(app)

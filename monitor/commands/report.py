@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from monitor.reports.value import WeeklyReport
     from monitor.reports.week import Week
-    from monitor.voice import BabelVoice
+    from monitor.voice import Localizer
     from monitor.wiring import Project
 
 
@@ -70,7 +70,7 @@ def weekly(
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
-    from monitor.voice import BabelVoice
+    from monitor.voice import Localizer
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
@@ -82,7 +82,7 @@ def weekly(
     now = project.clock.now()
     chosen = _week(project, week, now)
     report = _build(project, chosen, now)
-    voice = BabelVoice(locale or project.config.locale, project.config.timezone)
+    voice = Localizer(locale or project.config.locale, project.config.timezone)
     page.write(_said(report, voice, written, invocation), invocation)
 
 
@@ -111,7 +111,7 @@ def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
         return build_weekly(gather(project, view, week, now), week)
 
 
-def _said(report: "WeeklyReport", voice: "BabelVoice", written: ReportFormat, invocation: Invocation) -> str:
+def _said(report: "WeeklyReport", voice: "Localizer", written: ReportFormat, invocation: Invocation) -> str:
     from monitor.reports import render, shape
 
     redact = invocation.redactor

@@ -20,7 +20,7 @@ from monitor.frame.problem import ExitCode, Problem, Stop
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from monitor.disclosure.place import Place
+    from monitor.disclosure.place import TableRef
 
 
 class _TableByDefault(typer.core.TyperGroup):
@@ -114,7 +114,7 @@ def table(
     """
     from checks import ColumnClass
     from monitor.clock import SystemClock
-    from monitor.disclosure.assess import Question, assess, columns_meant
+    from monitor.disclosure.assess import RiskRequest, assess_risk, columns_meant
     from monitor.disclosure.place import perhaps_beside
 
     invocation: Invocation = ctx.obj
@@ -126,7 +126,7 @@ def table(
         hidden = columns_meant(place, names_in(sensitive), ColumnClass.SENSITIVE)
         if not hidden and (l is not None or t is not None):
             raise Stop(ExitCode.USAGE, _NO_SENSITIVE)
-        question = Question(
+        question = RiskRequest(
             quasi_identifiers=_known(place, name, quasi_identifiers),
             sensitive=hidden,
             k=k,
@@ -138,7 +138,7 @@ def table(
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
         )
-        found = assess(place, question, SystemClock())
+        found = assess_risk(place, question, SystemClock())
     conclude_assessment(invocation, found)
 
 
@@ -156,11 +156,11 @@ def subsets(
 
     Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.pages.risk import draw_sets
 
     invocation: Invocation = ctx.obj
-    place = place_of(name, invocation)
+    place = table_ref_of(name, invocation)
     quasi = _known(place, name, quasi_identifiers)
     given = {"quasi_identifiers": quasi, "known": known, "max_unique_fraction": max_unique}
     found = ask(place, "reidentification_by_subset", given)
@@ -210,12 +210,12 @@ def suggest(
     """
     from checks import Status
     from monitor.clock import SystemClock
-    from monitor.disclosure.place import place_of
+    from monitor.disclosure.place import table_ref_of
     from monitor.disclosure.suggest import Columns as Counted
     from monitor.pages.risk import draw_columns
 
     invocation: Invocation = ctx.obj
-    place = place_of(name, invocation)
+    place = table_ref_of(name, invocation)
     (found,) = place.ask([Counted()], SystemClock())
     if found.outcome.status is Status.UNKNOWN:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("risk.unknown", str(found.outcome.message)))
@@ -240,7 +240,7 @@ def remember(
     Example: tablewatch risk remember crm.customers --as spring-extract
     """
     from monitor.desk.refusals import explained
-    from monitor.releases import NotRemembered, remember_release
+    from monitor.releases import ReleaseNotStored, remember_release
     from monitor.wiring import Project
 
     invocation: Invocation = ctx.obj
@@ -248,7 +248,7 @@ def remember(
     with project.open_store() as store, explained():
         try:
             kept = remember_release(project, store, table=name, name=as_)
-        except NotRemembered as error:
+        except ReleaseNotStored as error:
             raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
     left_out = any(one.problem is not None for one in kept)
     result = {
@@ -273,7 +273,7 @@ def remember(
     raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)
 
 
-def _known(place: "Place", name: str, said: str | None) -> tuple[str, ...]:
+def _known(place: "TableRef", name: str, said: str | None) -> tuple[str, ...]:
     """Give the quasi-identifiers that were named, else those that the configuration classifies so.
 
     Raises:

@@ -46,7 +46,7 @@ def run(
     from monitor.daemon.daemon import Daemon
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import AddressRefused
-    from monitor.private.series import Series
+    from monitor.private.series import AnswerSeries
     from monitor.wiring import Project
     from store import StoreError, StoreHeld, daemon_lock
 
@@ -54,10 +54,14 @@ def run(
     path = invocation.config_path or find(Path.cwd())
     project = Project.of(invocation)
     keep_journal(invocation.redactor, as_json=invocation.as_json)
-    if once and not any(table.checks for table in project.config.tables) and not Series.configured(project.config):
+    if (
+        once
+        and not any(table.checks for table in project.config.tables)
+        and not AnswerSeries.configured(project.config)
+    ):
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("check.no_checks", "no table has a check, so nothing is checked"))
     scheduled = any(table.schedule is not None and table.checks for table in project.config.tables)
-    if once and not scheduled and not Series.configured(project.config):
+    if once and not scheduled and not AnswerSeries.configured(project.config):
         why = "no table has a schedule, so none is ever due; give tables one, or use 'tablewatch check'"
         raise Stop(ExitCode.USAGE, Problem("run.no_schedule", why))
     try:

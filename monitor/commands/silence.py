@@ -100,7 +100,7 @@ def end(
 
     Example: tablewatch silence end 3
     """
-    from monitor.alerts.announce import look_again
+    from monitor.alerts.announce import decide_again
     from monitor.commands._incident_verbs import read_number
     from monitor.desk.refusals import explained
     from monitor.wiring import Project
@@ -116,7 +116,7 @@ def end(
                 silence = book.end_silence(number, now)
         except NotRecorded as error:
             raise Stop(ExitCode.NOTHING_SELECTED, Problem("silence.not_found", str(error))) from None
-        look_again(store, now)
+        decide_again(store, now)
     _present(invocation, project, silence, now)
 
 
@@ -173,7 +173,7 @@ def _is_active(silence: "Silence", now: "datetime") -> bool:
 
 
 def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]", now: "datetime") -> None:
-    from monitor.desk.moments import say_time
+    from monitor.desk.moments import format_time
     from monitor.frame.tables import draw_table
 
     if not silences:
@@ -184,8 +184,8 @@ def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]",
         (
             str(one.id),
             one.scope.value if one.name is None else f"{one.scope.value} {one.name}",
-            say_time(one.starts_at, zone),
-            say_time(one.ended_at or one.until, zone),
+            format_time(one.starts_at, zone),
+            format_time(one.ended_at or one.until, zone),
             "yes" if _is_active(one, now) else "over",
             one.reason,
             one.by,

@@ -138,7 +138,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 def _summary(
     project: "Project", store: str, states: "Sequence[TableState]", watchfulness: "Watchfulness"
 ) -> dict[str, Any]:
-    from monitor.figures.health import Health
+    from monitor.figures.health import TableHealth
 
     now = project.clock.now()
     counted = Counter(state.health for state in states)
@@ -148,7 +148,7 @@ def _summary(
         "project": project.config.project,
         "as_of": now.isoformat(),
         "store": store,
-        "summary": {**{health.value: counted[health] for health in Health}, "total": len(states)},
+        "summary": {**{health.value: counted[health] for health in TableHealth}, "total": len(states)},
         "last_run_at": None if last_run_at is None else last_run_at.isoformat(),
         "last_run_age_s": None if last_run_at is None else (now - last_run_at).total_seconds(),
         "open_incidents": sum(len(state.incidents) for state in states),
@@ -169,13 +169,13 @@ def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
     from checks import Status, say_duration
     from monitor.figures.catalogue import worst_first
-    from monitor.figures.health import Health
+    from monitor.figures.health import TableHealth
     from monitor.frame.tables import draw_table
 
     counted = Counter(state.health for state in states)
-    said = ", ".join(f"{counted[health]} {health.value}" for health in Health if counted[health])
+    said = ", ".join(f"{counted[health]} {health.value}" for health in TableHealth if counted[health])
     console.print(f"{project.config.project}  {count(len(states), 'table')}: {said or 'none'}", style="bold")
-    shown = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not Health.HEALTHY]
+    shown = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not TableHealth.HEALTHY]
     rows = [
         (
             state.table.name,

@@ -15,7 +15,7 @@ from monitor.frame.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltChecks:
     """A check that could be built, the name of its table, and where it stands."""
 
     table: str
@@ -24,29 +24,29 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class CheckBuilder:
     """The outcome of building: per table (by its index) the checks, and what was wrong with the others."""
 
     checks: Mapping[int, tuple[Check, ...]]
-    built: tuple[Built, ...]
+    built: tuple[BuiltChecks, ...]
     problems: tuple[Problem, ...]
 
 
-def build_checks(tree: Node) -> Workshop:
+def build_checks(tree: Node) -> CheckBuilder:
     """Build the checks of all tables; those that cannot be built become problems."""
     checks, built, problems = {}, [], []
     for index, table in enumerate(items(child(tree, "tables"))):
-        here: list[Built] = []
+        here: list[BuiltChecks] = []
         for node in items(child(table, "checks")):
             made = _build(node)
             if isinstance(made, list):
                 problems += made
             else:
-                here.append(Built(text(table, "name") or "", made, node))
+                here.append(BuiltChecks(text(table, "name") or "", made, node))
         checks[index] = tuple(one.check for one in here)
         problems += _collisions(here)
         built += here
-    return Workshop(checks, tuple(built), tuple(problems))
+    return CheckBuilder(checks, tuple(built), tuple(problems))
 
 
 def child(node: Node | None, key: str) -> Node | None:
@@ -91,8 +91,8 @@ def _build(node: Node) -> Check | list[Problem]:
     return made
 
 
-def _collisions(here: Sequence[Built]) -> Iterator[Problem]:
-    first: dict[str, Built] = {}
+def _collisions(here: Sequence[BuiltChecks]) -> Iterator[Problem]:
+    first: dict[str, BuiltChecks] = {}
     for one in here:
         name = one.check.name
         if name not in first:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from checks._numbers import as_json
 from monitor.config._alerts import Match
-from monitor.config._checks import Workshop, build_checks, child, entries, items, text
+from monitor.config._checks import CheckBuilder, build_checks, child, entries, items, text
 from monitor.config._errors import ConfigError
 from monitor.config._files import Files
 from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
@@ -167,7 +167,7 @@ _OF_THE_STORE: Final = frozenset({"project", "timezone", "storage"})
 """The top-level keys that are needed to open the store and to show times."""
 
 
-def _validate(tree: Node, workshop: Workshop, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
+def _validate(tree: Node, workshop: CheckBuilder, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
     data = plain_data(tree)
     with_hierarchies(data, hierarchies)
     tables = data.get("tables")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor.config._checks import Built, child, entries, items, text
+from monitor.config._checks import BuiltChecks, child, entries, items, text
 from monitor.config._messages import problem_at, suggest
 from monitor.config._yaml import Node
 from monitor.frame.problem import Problem
-from monitor.private.series import Series
+from monitor.private.series import AnswerSeries
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def repeated_tables(tree: Node) -> Iterator[Problem]:
             first[name.value] = name
 
 
-def foreign_sources(tree: Node, built: Sequence[Built]) -> Iterator[Problem]:
+def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Find checks that refer to a table of another source: no engine can compare the two."""
     source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
     for one in built:
@@ -75,7 +75,7 @@ def foreign_sources(tree: Node, built: Sequence[Built]) -> Iterator[Problem]:
                 yield problem_at(at.place, "config.foreign_source", message, "a check looks at tables of one source")
 
 
-def outside_references(tree: Node, built: Sequence[Built]) -> Iterator[Problem]:
+def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Find references to tables that are not configured; they may exist in the source, so they are no errors."""
     known = Names.of(tree).tables
     for one in built:
@@ -152,7 +152,7 @@ def _budgets(tree: Node, names: Names) -> Iterator[Problem]:
     yield from _one_budget_each(tree)
     for name, budget in entries(budgets).items():
         for statistic, node in entries(child(budget, "statistics")).items():
-            slot_name = Series(name, statistic).slot_name
+            slot_name = AnswerSeries(name, statistic).slot_name
             if slot_name in names.tables:
                 message = f"table '{slot_name}' has the name under which slots of this statistic are kept"
                 yield problem_at(node.place, "config.name_taken", message, "give the statistic another name")

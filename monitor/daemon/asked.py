@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Json, Outcome
-from monitor.daemon.held import Held
-from monitor.private.question import Question
-from monitor.private.series import Series
+from monitor.daemon.held import LeasedTable
+from monitor.private.question import PrivateQuestion
+from monitor.private.series import AnswerSeries
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Charge, Claim, Granted
 from sources import SourceSpec
@@ -21,14 +21,14 @@ _MOST_DOUBLINGS: Final = 16
 
 
 @dataclass(eq=False, kw_only=True)
-class Asked(Held):
+class LeasedStatistic(LeasedTable):
     """A standing statistic in hand.
 
     `at`: when it goes on, in seconds of the clock. `claim`: of its request, from before the charge on. `told`: what a
     worker said last, once one was `heard`. `ends`: how its slot ends, when that is known.
     """
 
-    series: Series
+    series: AnswerSeries
     at: float = 0.0
     request: "Request | None" = None
     claim: Claim | None = None
@@ -54,7 +54,7 @@ class Asked(Held):
 class Request:
     """What is asked, of which data set, at which price, and how often."""
 
-    question: Question
+    question: PrivateQuestion
     source: SourceSpec
     charge: Charge
     period: timedelta

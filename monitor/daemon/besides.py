@@ -23,17 +23,17 @@ from store import StoreError
 
 
 @dataclass(frozen=True, slots=True)
-class Chore:
+class PeriodicJob:
     """Something to do every so many seconds."""
 
     seconds: int
     do: Callable[[], None]
 
 
-class Besides:
+class BackgroundJobs:
     """Chores by name, done until it is stopped."""
 
-    def __init__(self, chores: Mapping[str, Chore], clock: Clock) -> None:
+    def __init__(self, chores: Mapping[str, PeriodicJob], clock: Clock) -> None:
         """Take the chores; each is done for the first time when it starts."""
         self._chores, self._clock = chores, clock
         self._stumbles: dict[str, str] = {}
@@ -82,7 +82,7 @@ class Besides:
             since = [one for one in (begun, self._failing_since.get(name)) if one is not None]
         return self._clock.monotonic() - min(since) if since else 0.0
 
-    def _do(self, name: str, chore: Chore) -> None:
+    def _do(self, name: str, chore: PeriodicJob) -> None:
         with self._one_ended:
             if self._stopped:
                 return

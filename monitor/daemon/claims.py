@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.slots import Timetable
-from monitor.private.series import Series
+from monitor.private.series import AnswerSeries
 from monitor.wiring import Project
 from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, reached
 
@@ -173,7 +173,7 @@ def _of_statistics(
     """Give when standing statistics are due. Each answer is paid for: of those missed, the newest is enough."""
     budgets, zone = project.config.budgets, project.config.timezone
     found = {}
-    for name, series in Series.configured(project.config).items():
+    for name, series in AnswerSeries.configured(project.config).items():
         table = project.config.table(series.table)
         schedule = budgets[series.table].statistics[series.name].schedule
         found[name] = Timetable.of_name(

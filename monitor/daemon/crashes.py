@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.alerts.notices import Happened, Operation
+from monitor.alerts.notices import OperationalEvent, Operation
 from monitor.clock import Clock
 from monitor.conclude import CheckResult
 from monitor.daemon.journal import LOG
@@ -18,10 +18,10 @@ _FIRST_REST: Final = timedelta(hours=1)
 _LONGEST_REST: Final = timedelta(days=1)
 
 
-class Crashes:
+class QuarantineTracker:
     """The checks that ended their worker since they last ran well, as the store knows them."""
 
-    def __init__(self, store: Store, clock: Clock, on_happened: Callable[[Happened], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, on_happened: Callable[[OperationalEvent], None]) -> None:
         """`on_happened` hears when a check is left out, and when it is back."""
         self._store, self._clock, self._on_happened = store, clock, on_happened
         self._known: dict[str, Quarantine] = {}
@@ -58,7 +58,9 @@ class Crashes:
         self._known[check_id] = crash
         LOG.warning("check %s: it ended its worker (%s), crash %d", check_id, cause, crash.crashes)
         if crash.crashes == _MOST:
-            told = Happened(Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until)
+            told = OperationalEvent(
+                Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until
+            )
             self._on_happened(told)
 
     def forgive(self, results: Sequence[CheckResult]) -> None:
@@ -74,7 +76,7 @@ class Crashes:
             book.absolve(well)
         for check_id in well:
             if self._known.pop(check_id).until is not None:
-                self._on_happened(Happened(Operation.CHECK_RELEASED, check_id))
+                self._on_happened(OperationalEvent(Operation.CHECK_RELEASED, check_id))
 
 
 def _rest_after(crashes: int) -> timedelta | None:

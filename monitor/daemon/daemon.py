@@ -16,14 +16,14 @@ from types import FrameType
 from typing import Final
 
 from checks import Status
-from monitor.daemon.besides import Besides, Chore
+from monitor.daemon.besides import BackgroundJobs, PeriodicJob
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import serve
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import Presence
 from monitor.daemon.reloader import Reloader, check_ids
 from monitor.daemon.signs import ping, tell_systemd
-from monitor.daemon.speak import Speaker
+from monitor.daemon.speak import Notifier
 from monitor.daemon.watch import ConfigWatch
 from monitor.daemon.work import Me, Work
 from monitor.wiring import Project
@@ -72,7 +72,7 @@ class Daemon:
         self._watch = ConfigWatch(path, project.loaded)
         self._stop, self._reload_asked = Event(), Event()
         self._presence = Presence(store, clock)
-        self._speaker = Speaker(store, clock, holder=self._presence.id)
+        self._speaker = Notifier(store, clock, holder=self._presence.id)
         self._observer = Observer(store, clock, lambda happened: self._speaker.tell_operators(self.project, happened))
         self._pool = pool or Pool(size=project.config.daemon.workers, clock=clock)
         me = Me(self._presence.id, store.is_file, clock.now() if once else None)
@@ -86,7 +86,7 @@ class Daemon:
             presence=self._presence,
         )
         self._stepped_at = clock.monotonic()
-        self._besides: Besides | None = None
+        self._besides: BackgroundJobs | None = None
 
     @property
     def project(self) -> Project:
@@ -137,7 +137,7 @@ class Daemon:
         """
         address = self.project.config.daemon.metrics
         stop_serving = serve(self._observer.metrics, address) if address != "off" else None
-        besides = self._besides = Besides(self._chores(), self._clock)
+        besides = self._besides = BackgroundJobs(self._chores(), self._clock)
         try:
             with self._working():
                 besides.start()
@@ -154,7 +154,7 @@ class Daemon:
                 stop_serving()
         LOG.info("stopped")
 
-    def _loop(self, besides: Besides) -> None:
+    def _loop(self, besides: BackgroundJobs) -> None:
         ahead = self._clock_ahead()
         while not self._stop.is_set():
             self._work.step(_STEP_S)
@@ -183,7 +183,7 @@ class Daemon:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _leave(self, besides: Besides) -> None:
+    def _leave(self, besides: BackgroundJobs) -> None:
         """Stop within a time, whatever hangs: workers, a message on its way, a chore."""
         end = self._clock.monotonic() + STOP_WITHIN.total_seconds()
         besides.stop()
@@ -209,15 +209,15 @@ class Daemon:
 
     # --- besides ------------------------------------------------------------------------------------------------------
 
-    def _chores(self) -> dict[str, Chore]:
+    def _chores(self) -> dict[str, PeriodicJob]:
         return {
-            "tick": Chore(1, self._work.tick),
-            "alerts": Chore(2, lambda: self._speaker.speak(self.project)),
-            "config": Chore(2, self._look_at_config),
-            "reports": Chore(30, lambda: self._speaker.report(self.project)),
-            "ping": Chore(60, self._ping),
-            "log": Chore(5, self._store.shorten_log),
-            "prune": Chore(3600, self._prune),
+            "tick": PeriodicJob(1, self._work.tick),
+            "alerts": PeriodicJob(2, lambda: self._speaker.speak(self.project)),
+            "config": PeriodicJob(2, self._look_at_config),
+            "reports": PeriodicJob(30, lambda: self._speaker.report(self.project)),
+            "ping": PeriodicJob(60, self._ping),
+            "log": PeriodicJob(5, self._store.shorten_log),
+            "prune": PeriodicJob(3600, self._prune),
         }
 
     def _look_at_config(self) -> None:

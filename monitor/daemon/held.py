@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from checks import Outcome
-from monitor.looked import Looked, Measured
+from monitor.looked import TableResult, CheckMeasurement
 from monitor.target import Target
 from store import Lease
 
 
 @dataclass
-class Held:
+class LeasedTable:
     """A table whose slot this daemon has.
 
     `alone`: its checks are run one by one, because one of them may end its worker. `deaths` counts workers that ended
@@ -22,7 +22,7 @@ class Held:
     target: Target
     alone: bool = False
     deaths: int = 0
-    given_up: dict[str, Measured] = field(default_factory=dict)
+    given_up: dict[str, CheckMeasurement] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -45,18 +45,20 @@ class Held:
         checks = tuple(one for one in self.target.subject.checks if one[0] not in self.given_up)
         return replace(self.target, subject=replace(self.target.subject, checks=checks))
 
-    def answers(self, outcomes: Mapping[str, Outcome]) -> dict[str, Measured]:
+    def answers(self, outcomes: Mapping[str, Outcome]) -> dict[str, CheckMeasurement]:
         """Give what is known of checks without asking the workers, by check id."""
         checks = dict(self.target.subject.checks)
-        return {check_id: Measured(check_id, checks[check_id], outcome) for check_id, outcome in outcomes.items()}
+        return {
+            check_id: CheckMeasurement(check_id, checks[check_id], outcome) for check_id, outcome in outcomes.items()
+        }
 
-    def whole(self, looked: Looked) -> Looked:
+    def whole(self, looked: TableResult) -> TableResult:
         """Give what workers found together with what was given up, in the order of the checks."""
         answers = {one.check_id: one for one in looked.measured} | self.given_up
         return replace(
             looked, target=self.target, measured=[answers[check_id] for check_id, _ in self.target.subject.checks]
         )
 
-    def not_asked(self, now: datetime) -> Looked:
+    def not_asked(self, now: datetime) -> TableResult:
         """Give the look at a table of which every check was given up."""
-        return self.whole(Looked(self.target, now, now, ()))
+        return self.whole(TableResult(self.target, now, now, ()))

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
 
-from monitor.daemon.held import Held
-from monitor.looked import Looked
+from monitor.daemon.held import LeasedTable
+from monitor.looked import TableResult
 from monitor.wiring import Project
 from monitor.workers import Job, Pool
 
@@ -25,8 +25,8 @@ class Jobs:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._queues: dict[str, deque[Held]] = {}
-        self._jobs: dict[int, list[Held]] = {}
+        self._queues: dict[str, deque[LeasedTable]] = {}
+        self._jobs: dict[int, list[LeasedTable]] = {}
         self._pace: dict[str, float] = {}
         self._limits: dict[str, timedelta] = {}
         self._workers = 1
@@ -42,7 +42,7 @@ class Jobs:
         """Say whether workers are at something."""
         return bool(self._jobs)
 
-    def wait(self, held: Held, *, first: bool = False) -> None:
+    def wait(self, held: LeasedTable, *, first: bool = False) -> None:
         """Let a table wait for a worker, behind those of its source, or before them."""
         queue = self._queues.setdefault(held.source, deque())
         if first:
@@ -50,7 +50,7 @@ class Jobs:
         else:
             queue.append(held)
 
-    def drop(self, held: Held) -> None:
+    def drop(self, held: LeasedTable) -> None:
         """Let a table wait no more."""
         if held in self._queues.get(held.source, ()):
             self._queues[held.source].remove(held)
@@ -62,7 +62,7 @@ class Jobs:
             while queue and self._pool.can_take(name):
                 self._submit(self._portion(queue))
 
-    def take_out(self, job: int, table: str) -> Held | None:
+    def take_out(self, job: int, table: str) -> LeasedTable | None:
         """Take a table out of its job; None where it is not in it."""
         tables = self._jobs.get(job, [])
         held = next((one for one in tables if one.name == table), None)
@@ -75,7 +75,7 @@ class Jobs:
         for held in reversed(self._jobs.pop(job, [])):
             self.wait(held, first=True)
 
-    def learn(self, held: Held, looked: Looked) -> None:
+    def learn(self, held: LeasedTable, looked: TableResult) -> None:
         """Learn from a look how long those of its source take."""
         took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
         guess = self._pace.get(held.source, took)
@@ -84,7 +84,7 @@ class Jobs:
     def _oldest(self, source: str) -> datetime:
         return self._queues[source][0].lease.slot
 
-    def _portion(self, queue: deque[Held]) -> Sequence[Held]:
+    def _portion(self, queue: deque[LeasedTable]) -> Sequence[LeasedTable]:
         portion = [queue.popleft()]
         pace = self._pace.get(portion[0].source, _FIRST_GUESS_S)
         most = max(1, min(_MOST_IN_A_JOB, round(_JOB_S / pace), len(queue) // self._workers + 1))
@@ -92,7 +92,7 @@ class Jobs:
             portion.append(queue.popleft())
         return portion
 
-    def _submit(self, portion: Sequence[Held]) -> None:
+    def _submit(self, portion: Sequence[LeasedTable]) -> None:
         number = next(self._numbers)
         self._jobs[number] = list(portion)
         targets = tuple(held.asked for held in portion)

@@ -9,7 +9,7 @@ from monitor.conclude import CheckResult
 
 
 @dataclass
-class News:
+class ChangeLog:
     """What was said last of each check."""
 
     _incidents: dict[str, int] = field(default_factory=dict)

@@ -6,13 +6,13 @@ from typing import Final
 
 from checks import Status
 from incidents import State
-from monitor.alerts.notices import Happened
+from monitor.alerts.notices import OperationalEvent
 from monitor.clock import Clock
 from monitor.conclude import CheckResult
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics, Picture
-from monitor.daemon.news import News
-from monitor.daemon.reach import Reach
+from monitor.daemon.news import ChangeLog
+from monitor.daemon.reach import SourceAvailability
 from monitor.daemon.work import Work
 from monitor.frame.version import version
 from monitor.workers import Pool
@@ -24,13 +24,13 @@ _LASTING: Final = IncidentFilter(states=(State.OPEN, State.ACKNOWLEDGED))
 class Observer:
     """Hears what comes of the work, and answers for it."""
 
-    def __init__(self, store: Store, clock: Clock, tell: Callable[[Happened], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, tell: Callable[[OperationalEvent], None]) -> None:
         """`tell`: how operators are told."""
         self.counts: Counter[Status] = Counter()
         """How often checks passed, failed, ... since the start."""
         self.metrics = Metrics(version(), self._picture, config_loaded_at=clock.now())
         self._store, self._clock, self._tell = store, clock, tell
-        self._news, self._reach = News(), Reach()
+        self._news, self._reach = ChangeLog(), SourceAvailability()
 
     def begin(self, check_ids: Iterable[str]) -> None:
         """Learn what is known from before the start: it is no news.
@@ -69,7 +69,7 @@ class Observer:
             else:
                 LOG.error("no worker can be made: %s", state.trouble)
 
-    def on_happened(self, happened: Happened) -> None:
+    def on_happened(self, happened: OperationalEvent) -> None:
         """Tell the operators."""
         self._tell(happened)
 

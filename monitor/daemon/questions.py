@@ -14,19 +14,19 @@ from datetime import timedelta
 from typing import Final
 
 from checks import Json, Outcome
-from monitor.alerts.notices import Happened, Operation
-from monitor.boundary import attempt
+from monitor.alerts.notices import OperationalEvent, Operation
+from monitor.boundary import run_guarded
 from monitor.clock import Clock
-from monitor.daemon.asked import MOST_CHARGES, Asked, Request, rests, spent
+from monitor.daemon.asked import MOST_CHARGES, LeasedStatistic, Request, rests, spent
 from monitor.daemon.claims import Claims
-from monitor.daemon.held import Held
+from monitor.daemon.held import LeasedTable
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
 from monitor.frame.problem import Stop
 from monitor.private.ask import charge_of
 from monitor.private.data_set import DataSet
-from monitor.private.question import Question
-from monitor.private.series import Series
+from monitor.private.question import PrivateQuestion
+from monitor.private.series import AnswerSeries
 from monitor.target import Subject, Target
 from monitor.wiring import Project
 from remedies import Misfit
@@ -61,7 +61,7 @@ _CHANGED: Final = (
 )
 
 
-class Questions:
+class ScheduledQueries:
     """The standing statistics that a daemon answers. Used by the thread that works."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Questions:
         *,
         jobs: Jobs,
         claims: Claims,
-        tell: Callable[[Happened], None],
+        tell: Callable[[OperationalEvent], None],
         once: bool = False,
     ) -> None:
         """`tell`: how operators are told. `once`: nothing is tried again."""
@@ -79,15 +79,15 @@ class Questions:
         """How many slots were answered since the start, and how many were not for another reason than the budget."""
         self._store, self._clock = store, clock
         self._jobs, self._claims, self._tell, self._once = jobs, claims, tell, once
-        self._waiting: list[Asked] = []
-        self._held_back: dict[Series, str] = {}
-        self._answered_before: set[Series] = set()
+        self._waiting: list[LeasedStatistic] = []
+        self._held_back: dict[AnswerSeries, str] = {}
+        self._answered_before: set[AnswerSeries] = set()
         self._problem: str | None = None
 
     def adopt(self, project: Project) -> None:
         """Answer what a configuration declares from now on; what was charged already is finished as it was begun."""
         self._project = project
-        self._series = Series.configured(project.config)
+        self._series = AnswerSeries.configured(project.config)
         self._ledger = project.ledger(self._store)
         gone = self._held_back.keys() - set(self._series.values())
         self._held_back = {series: why for series, why in self._held_back.items() if series not in gone}
@@ -107,29 +107,29 @@ class Questions:
         """Say whether answers wait to be stored."""
         return any(asked.granted is not None and asked.heard for asked in self._waiting)
 
-    def hold(self, lease: Lease) -> Asked | None:
+    def hold(self, lease: Lease) -> LeasedStatistic | None:
         """Take a slot in hand; None if it is not one of theirs."""
         series = self._series.get(lease.table)
         if series is None:
             return None
         (target,) = self._project.targets([series.table])
         subject = Subject(lease.table, target.subject.relation, ())
-        asked = Asked(lease, Target(subject, target.source), series=series)
+        asked = LeasedStatistic(lease, Target(subject, target.source), series=series)
         self._waiting.append(asked)
         return asked
 
-    def drop(self, held: Held) -> None:
+    def drop(self, held: LeasedTable) -> None:
         """Forget one that another daemon took over."""
         self._waiting = [asked for asked in self._waiting if asked is not held]
-        if isinstance(held, Asked):
+        if isinstance(held, LeasedStatistic):
             held.release()
 
-    def hear(self, asked: Asked, told: Mapping[str, Json] | Outcome | None) -> None:
+    def hear(self, asked: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
         """Take what a worker said."""
         asked.heard, asked.told = True, told
         self._waiting.append(asked)
 
-    def step(self, *, stopping: bool = False) -> Sequence[Asked]:
+    def step(self, *, stopping: bool = False) -> Sequence[LeasedStatistic]:
         """Go on with those that can; give those whose slot has ended. When stopping, answers are stored, no more.
 
         Raises:
@@ -141,7 +141,7 @@ class Questions:
             ready = [asked for asked in ready if asked.granted is not None and asked.heard]
         return [asked for asked in ready if self._goes_to_its_end(asked)]
 
-    def _goes_to_its_end(self, asked: Asked) -> bool:
+    def _goes_to_its_end(self, asked: LeasedStatistic) -> bool:
         """Do what comes next, or let it wait while the store takes nothing; says whether its slot has ended."""
         self._waiting.remove(asked)
         try:
@@ -158,7 +158,7 @@ class Questions:
         self._problem = None
         return asked.ends is not None
 
-    def _waits_for_the_store(self, asked: Asked) -> bool:
+    def _waits_for_the_store(self, asked: LeasedStatistic) -> bool:
         """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
         if self._once:
             asked.release()
@@ -167,13 +167,13 @@ class Questions:
             self._wait(asked, timedelta(seconds=_BUSY_S))
         return self._once
 
-    def _go_on(self, asked: Asked) -> None:
+    def _go_on(self, asked: LeasedStatistic) -> None:
         """Do what comes next; what we stumble over is given up, and holds up nobody."""
-        attempted = attempt(lambda: self._do_next(asked), passes_on=(StoreError, KeyboardInterrupt))
+        attempted = run_guarded(lambda: self._do_next(asked), passes_on=(StoreError, KeyboardInterrupt))
         if isinstance(attempted, Outcome):
             self._hold_back(asked, str(attempted.message))
 
-    def _do_next(self, asked: Asked) -> None:
+    def _do_next(self, asked: LeasedStatistic) -> None:
         try:
             request = self._asked_now(asked)
             if request is None:
@@ -190,7 +190,7 @@ class Questions:
         except (LedgerBroken, Misfit) as error:
             self._hold_back(asked, str(error))
 
-    def _asked_now(self, asked: Asked) -> Request | None:
+    def _asked_now(self, asked: LeasedStatistic) -> Request | None:
         """Give what is asked; None where it left the configuration, or was changed, before it was charged."""
         if asked.granted is not None:
             return asked.request
@@ -201,7 +201,7 @@ class Questions:
         charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
         if asked.request is not None and asked.request.charge != charge:
             return None
-        question, period = Question.of(data_set, declared.ask), declared.schedule.longest_period()
+        question, period = PrivateQuestion.of(data_set, declared.ask), declared.schedule.longest_period()
         asked.request = Request(question, data_set.source, charge, period)
         return asked.request
 
@@ -221,7 +221,7 @@ class Questions:
 
     # --- one slot -----------------------------------------------------------------------------------------------------
 
-    def _begin(self, asked: Asked, request: Request) -> None:
+    def _begin(self, asked: LeasedStatistic, request: Request) -> None:
         """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
         charge = request.charge
         tries = self._ledger.tries(asked.series.prefix, charge.request_id)
@@ -235,7 +235,7 @@ class Questions:
         else:
             self._send(asked, request, request.question)
 
-    def _charge(self, asked: Asked, request: Request) -> None:
+    def _charge(self, asked: LeasedStatistic, request: Request) -> None:
         """Charge what can be asked, and ask it."""
         if not isinstance(asked.told, Mapping):
             self._try_again_for_free(asked, request.period)
@@ -260,7 +260,7 @@ class Questions:
             case Refusal(RefusalReason.OTHER_CONTENT):
                 self._hold_back(asked, _CHANGED)
 
-    def _keep(self, asked: Asked, granted: Granted, request: Request) -> None:
+    def _keep(self, asked: LeasedStatistic, granted: Granted, request: Request) -> None:
         """Store the answer; where there is none, charge once more in a while."""
         if isinstance(asked.told, Mapping):
             self._ledger.store_answer(granted, asked.told, actor=_ACTOR, now=self._clock.now())
@@ -274,7 +274,7 @@ class Questions:
             asked.release()
             self._wait(asked, PAUSE)
 
-    def _wait_for_the_other(self, asked: Asked) -> None:
+    def _wait_for_the_other(self, asked: LeasedStatistic) -> None:
         """Look again later whether another process has stored the answer; nothing is charged while it is at it."""
         if self._once:
             self._hold_back(asked, _IN_PROGRESS)
@@ -282,7 +282,7 @@ class Questions:
             asked.heard = False
             self._wait(asked, PAUSE)
 
-    def _try_again_for_free(self, asked: Asked, period: timedelta) -> None:
+    def _try_again_for_free(self, asked: LeasedStatistic, period: timedelta) -> None:
         why = str(asked.told.message) if isinstance(asked.told, Outcome) else _NO_WORKER
         if self._once or asked.free_tries >= MOST_FREE_TRIES:
             self._hold_back(asked, f"{why}; nothing was charged")
@@ -291,25 +291,25 @@ class Questions:
             self._wait(asked, min(PAUSE * 2**asked.free_tries, period))
             asked.free_tries += 1
 
-    def _send(self, asked: Asked, request: Request, question: Question) -> None:
+    def _send(self, asked: LeasedStatistic, request: Request, question: PrivateQuestion) -> None:
         asked.heard, asked.told = False, None
         asked.target = replace(asked.target, source=request.source, question=question)
         self._jobs.wait(asked, first=question.charged)
 
-    def _wait(self, asked: Asked, pause: timedelta) -> None:
+    def _wait(self, asked: LeasedStatistic, pause: timedelta) -> None:
         asked.at = self._clock.monotonic() + pause.total_seconds()
         self._waiting.append(asked)
 
     # --- what is said -------------------------------------------------------------------------------------------------
 
-    def _is_answered(self, asked: Asked, how: str) -> None:
+    def _is_answered(self, asked: LeasedStatistic, how: str) -> None:
         asked.ends = SlotState.DONE
         self.answered += 1
         LOG.info("statistic %s answered for %s: %s", asked.series, f"{asked.lease.slot:%Y-%m-%d %H:%MZ}", how)
         if self._was_held_back(asked.series):
-            self._tell(Happened(Operation.STATISTIC_ANSWERED, str(asked.series), until=self._clock.now()))
+            self._tell(OperationalEvent(Operation.STATISTIC_ANSWERED, str(asked.series), until=self._clock.now()))
 
-    def _was_held_back(self, series: Series) -> bool:
+    def _was_held_back(self, series: AnswerSeries) -> bool:
         """Say whether the slot before was not answered, as this daemon knows, or the store from before its start."""
         if self._held_back.pop(series, None) is not None:
             return True
@@ -320,7 +320,7 @@ class Questions:
         self._answered_before.add(series)
         return before is not None and before.state is SlotState.GIVEN_UP
 
-    def _hold_back(self, asked: Asked, why: str, *, spent: bool = False) -> None:
+    def _hold_back(self, asked: LeasedStatistic, why: str, *, spent: bool = False) -> None:
         """End a slot without an answer; say why, unless that was said."""
         asked.ends = SlotState.GIVEN_UP
         self.unanswered += not spent
@@ -328,4 +328,4 @@ class Questions:
             return
         self._held_back[asked.series] = why
         LOG.warning("statistic %s is not answered: %s", asked.series, why)
-        self._tell(Happened(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))
+        self._tell(OperationalEvent(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks import UnknownReason
-from monitor.alerts.notices import Happened, Operation
+from monitor.alerts.notices import OperationalEvent, Operation
 from monitor.conclude import CheckResult
 
 LONG: Final = timedelta(minutes=10)
@@ -18,13 +18,13 @@ NO_ANSWER: Final = AWAY | {UnknownReason.BUG}
 
 
 @dataclass
-class Reach:
+class SourceAvailability:
     """Since when each source has not answered. Nothing is kept over a restart: what lasts is told again."""
 
     _since: dict[str, datetime] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
-    def take(self, results: Sequence[CheckResult]) -> Iterator[Happened]:
+    def take(self, results: Sequence[CheckResult]) -> Iterator[OperationalEvent]:
         """Give what there is to tell after these results."""
         for one in results:
             if one.outcome.reason not in NO_ANSWER:
@@ -33,10 +33,10 @@ class Reach:
                 since = self._since.setdefault(one.source, one.measured_at)
                 if one.measured_at - since >= LONG:
                     self._told.add(one.source)
-                    yield Happened(Operation.SOURCE_UNREACHABLE, one.source, since=since)
+                    yield OperationalEvent(Operation.SOURCE_UNREACHABLE, one.source, since=since)
 
-    def _answered(self, source: str, at: datetime) -> Iterator[Happened]:
+    def _answered(self, source: str, at: datetime) -> Iterator[OperationalEvent]:
         since = self._since.pop(source, None)
         if source in self._told:
             self._told.remove(source)
-            yield Happened(Operation.SOURCE_REACHABLE, source, since=since, until=at)
+            yield OperationalEvent(Operation.SOURCE_REACHABLE, source, since=since, until=at)

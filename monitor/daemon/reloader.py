@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from monitor.alerts.notices import Happened, Operation
+from monitor.alerts.notices import OperationalEvent, Operation
 from monitor.config import Loaded
 from monitor.daemon.journal import LOG
 from monitor.daemon.observer import Observer
@@ -11,7 +11,7 @@ from monitor.daemon.signs import tell_systemd
 from monitor.daemon.watch import ConfigWatch, Refused
 from monitor.daemon.work import Work
 from monitor.frame.output import count
-from monitor.private.series import Series
+from monitor.private.series import AnswerSeries
 from monitor.retire import retire
 from monitor.wiring import Project
 from store import Store, StoreBusy, StoreUnavailable
@@ -103,7 +103,9 @@ class Reloader:
         self._presence.config_is_refused(problem)
         self._observer.metrics.config_ok = False
         if before is None:
-            self._observer.on_happened(Happened(Operation.CONFIG_FAILED, why=problem, since=self.project.clock.now()))
+            self._observer.on_happened(
+                OperationalEvent(Operation.CONFIG_FAILED, why=problem, since=self.project.clock.now())
+            )
 
     def _is_well(self) -> None:
         if self._presence.config_error is None:
@@ -111,7 +113,7 @@ class Reloader:
         LOG.info("the configuration on disk is in use again")
         self._presence.config_is_refused(None)
         self._observer.metrics.config_ok = True
-        self._observer.on_happened(Happened(Operation.CONFIG_FINE, until=self.project.clock.now()))
+        self._observer.on_happened(OperationalEvent(Operation.CONFIG_FINE, until=self.project.clock.now()))
 
     def _size(self) -> str:
         workers = count(self.project.config.daemon.workers, "worker")
@@ -131,7 +133,7 @@ def unwatched(project: Project) -> Sequence[str]:
     idle = [table.name for table in checked if table.schedule is None]
     if not idle:
         return ()
-    if len(idle) == len(checked) and not Series.configured(project.config):
+    if len(idle) == len(checked) and not AnswerSeries.configured(project.config):
         return ("no table has a schedule, so there is nothing to do; give tables one, such as 'schedule: every 1h'",)
     some = ", ".join(idle[:3]) + (", ..." if len(idle) > 3 else "")
     what = "has no schedule and is" if len(idle) == 1 else "have no schedule and are"

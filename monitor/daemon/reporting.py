@@ -84,9 +84,9 @@ def _build(project: Project, store: Store, week: "Week", now: datetime) -> "Week
 
 def _page(project: Project, report: "WeeklyReport", locale: str) -> str:
     from monitor.reports.render import as_html
-    from monitor.voice import BabelVoice
+    from monitor.voice import Localizer
 
-    return as_html(report, BabelVoice(locale, project.config.timezone), redact=project.loaded.redactor)
+    return as_html(report, Localizer(locale, project.config.timezone), redact=project.loaded.redactor)
 
 
 def _keep_all(project: Project, report: "WeeklyReport", files: Sequence[tuple[Path, str]]) -> Stop | None:
@@ -106,10 +106,10 @@ def _delivery(project: Project, report: "WeeklyReport", channel: str, delivery_i
 
     from monitor.alerts.mail import parts_of
     from monitor.alerts.notices import weekly
-    from monitor.voice import BabelVoice
+    from monitor.voice import Localizer
 
     configured = project.config.alerts.channels[channel]
-    voice = BabelVoice(configured.locale or project.config.locale, project.config.timezone)
+    voice = Localizer(configured.locale or project.config.locale, project.config.timezone)
     message = weekly(project, report, channel, now=now)
     parts = parts_of(report, configured, voice, project.loaded.redactor)
     return replace(message, id=delivery_id, payload={**message.payload, **parts})

@@ -9,9 +9,9 @@ from datetime import timedelta
 from threading import Lock
 from typing import Final
 
-from monitor.alerts.announce import announce
+from monitor.alerts.announce import notify
 from monitor.alerts.dispatch import Dispatcher, dispatch
-from monitor.alerts.notices import Happened, operations
+from monitor.alerts.notices import OperationalEvent, operations
 from monitor.clock import Clock
 from monitor.daemon.journal import LOG
 from monitor.daemon.reporting import report_if_due
@@ -28,7 +28,7 @@ _REMIND_EVERY_S: Final = 60.0
 """How often it is looked whether people are to be reminded of what lasts."""
 
 
-class Speaker:
+class Notifier:
     """What one daemon says to people. Each method is called by one thread at a time."""
 
     def __init__(self, store: Store, clock: Clock, *, holder: str) -> None:
@@ -38,7 +38,7 @@ class Speaker:
         self._store, self._clock, self._holder = store, clock, holder
         self._dispatcher = Dispatcher(holder)
         self._remind_at = self._report_at = 0.0
-        self._untold: deque[Happened] = deque(maxlen=_MOST_UNTOLD)
+        self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
         self._telling = Lock()
 
     def speak(self, project: Project) -> None:
@@ -52,7 +52,7 @@ class Speaker:
             now = self._clock.monotonic()
             remind = now >= self._remind_at
             try:
-                done = announce(project, self._store, self._clock.now(), remind=remind)
+                done = notify(project, self._store, self._clock.now(), remind=remind)
                 if done.stumbled:
                     LOG.error("incidents that cannot be told: %d; 'tablewatch alert log' says which", done.stumbled)
                 self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
@@ -83,7 +83,7 @@ class Speaker:
         self._tell_untold(project)
         if not self._lead():
             return
-        announce(_at_once(project), self._store, self._clock.now())
+        notify(_at_once(project), self._store, self._clock.now())
         self.report(project)
         dispatch(project, self._store, holder=self._holder)
 
@@ -106,7 +106,7 @@ class Speaker:
         """
         self._dispatcher.finish(project, self._store, seconds=seconds)
 
-    def tell_operators(self, project: Project, happened: Happened) -> None:
+    def tell_operators(self, project: Project, happened: OperationalEvent) -> None:
         """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""
         with self._telling:
             self._untold.append(happened)
@@ -125,7 +125,7 @@ class Speaker:
                     return
                 self._untold.popleft()
 
-    def _tell_one(self, project: Project, happened: Happened) -> None:
+    def _tell_one(self, project: Project, happened: OperationalEvent) -> None:
         with self._store.writing() as book:
             now = book.clock(self._clock.now())
             said = book.deliveries(now - happened.is_news_after, _MOST_SAID)

@@ -15,18 +15,18 @@ from threading import Event as Flag
 from typing import Final, Protocol
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.alerts.notices import Happened
-from monitor.boundary import attempt
-from monitor.conclude import CheckResult, conclude_slots
-from monitor.daemon.asked import Asked
+from monitor.alerts.notices import OperationalEvent
+from monitor.boundary import run_guarded
+from monitor.conclude import CheckResult, record_slot_results
+from monitor.daemon.asked import LeasedStatistic
 from monitor.daemon.claims import Claims
-from monitor.daemon.crashes import Crashes
-from monitor.daemon.held import Held
+from monitor.daemon.crashes import QuarantineTracker
+from monitor.daemon.held import LeasedTable
 from monitor.daemon.jobs import Jobs
 from monitor.daemon.journal import LOG
-from monitor.daemon.questions import Questions
-from monitor.keeping import with_keepers
-from monitor.looked import Looked
+from monitor.daemon.questions import ScheduledQueries
+from monitor.keeping import with_count_states
+from monitor.looked import TableResult
 from monitor.target import Target
 from monitor.wiring import Project
 from monitor.workers import Died, Ended, Event, Found, Overdue, Pool
@@ -53,7 +53,7 @@ class Listener(Protocol):
     def on_results(self, results: Sequence[CheckResult]) -> None:
         """Hear what was found and is remembered."""
 
-    def on_happened(self, happened: Happened) -> None:
+    def on_happened(self, happened: OperationalEvent) -> None:
         """Hear what operators should know."""
 
 
@@ -90,10 +90,10 @@ class Work:
         """Why the store takes nothing now, in our words; None while all is well."""
         self._store, self._pool, self._clock, self._listener = store, pool, project.clock, listener
         self._claims = Claims(store, project.clock, holder=me.holder, alone=me.alone, only_until=me.only_until)
-        self._crashes = Crashes(store, project.clock, listener.on_happened)
+        self._crashes = QuarantineTracker(store, project.clock, listener.on_happened)
         self._held_per_worker = _HELD_PER_WORKER if me.alone else _HELD_PER_WORKER_OF_SEVERAL
         self._jobs = Jobs(pool)
-        self.questions = Questions(
+        self.questions = ScheduledQueries(
             store,
             project.clock,
             jobs=self._jobs,
@@ -102,8 +102,8 @@ class Work:
             once=me.only_until is not None,
         )
         self._heard: deque[Event] = deque()
-        self._held: dict[int, Held] = {}
-        self._ended: list[tuple[Held, Looked]] = []
+        self._held: dict[int, LeasedTable] = {}
+        self._ended: list[tuple[LeasedTable, TableResult]] = []
         self._ticked = Flag()
         self._found_nothing = False
         self._stopping = False
@@ -247,8 +247,8 @@ class Work:
         if target is None:  # left by a daemon with another configuration
             self._claims.give_up(lease)
             return
-        (target,) = with_keepers([target], store=self._store, key=self._key)
-        held = Held(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
+        (target,) = with_count_states([target], store=self._store, key=self._key)
+        held = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
         held.given_up |= held.answers(self._crashes.resting(target))
         if lease.attempt > _MOST_ATTEMPTS:
             ended = _ended_worker(f"with its daemon, {_MOST_ATTEMPTS} times")
@@ -256,7 +256,7 @@ class Work:
         self._held[lease.id] = held
         self._go_on(held)
 
-    def _go_on(self, held: Held) -> None:
+    def _go_on(self, held: LeasedTable) -> None:
         """Let a table wait for a worker; when no worker is to be asked, its results are known already."""
         if held.asked.subject.checks:
             self._jobs.wait(held)
@@ -267,7 +267,7 @@ class Work:
 
     def _take(self, event: Event) -> None:
         match event:
-            case Found(job, looked) | Overdue(job, looked=Looked() as looked):
+            case Found(job, looked) | Overdue(job, looked=TableResult() as looked):
                 self._found(job, looked)
             case Died(job, table, None, cause):
                 self._died(job, table, cause)
@@ -276,9 +276,9 @@ class Work:
         if isinstance(event, Ended) or (isinstance(event, Died | Overdue) and event.check_id is None):
             self._jobs.put_back(event.job)
 
-    def _found(self, job: int, looked: Looked) -> None:
+    def _found(self, job: int, looked: TableResult) -> None:
         held = self._take_out(job, looked.target.subject.name)
-        if isinstance(held, Asked):
+        if isinstance(held, LeasedStatistic):
             self.questions.hear(held, looked.told)
         elif held is not None:
             self._ended.append((held, held.whole(looked)))
@@ -287,9 +287,9 @@ class Work:
     def _died(self, job: int, table: str, cause: str) -> None:
         """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
         held = self._take_out(job, table)
-        if isinstance(held, Asked):
+        if isinstance(held, LeasedStatistic):
             self.questions.hear(held, None)
-        if held is None or isinstance(held, Asked):
+        if held is None or isinstance(held, LeasedStatistic):
             return
         LOG.warning("table %s: its worker ended (%s); its checks are run one by one", table, cause)
         held.alone = True
@@ -299,7 +299,7 @@ class Work:
             held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
         self._go_on(held)
 
-    def _take_out(self, job: int, table: str) -> Held | None:
+    def _take_out(self, job: int, table: str) -> LeasedTable | None:
         """Take a table out of its job; None where its lease was lost meanwhile."""
         held = self._jobs.take_out(job, table)
         return held if held is not None and held.lease.id in self._held else None
@@ -326,11 +326,11 @@ class Work:
             self._listener.on_results(results)
             self._crashes.forgive(results)
 
-    def _conclude(self, batch: Sequence[tuple[Held, Looked]]) -> Sequence[CheckResult]:
+    def _conclude(self, batch: Sequence[tuple[LeasedTable, TableResult]]) -> Sequence[CheckResult]:
         """Conclude a batch; a table whose results we stumble over is given up alone, and not the others with it."""
         slots = [(held.lease, self._of_today(looked)) for held, looked in batch]
-        concluded = attempt(
-            lambda: conclude_slots(slots, store=self._store, policy=self._policy, now=self._clock.now()),
+        concluded = run_guarded(
+            lambda: record_slot_results(slots, store=self._store, policy=self._policy, now=self._clock.now()),
             passes_on=(StoreError, KeyboardInterrupt),
         )
         if not isinstance(concluded, Outcome):
@@ -342,7 +342,7 @@ class Work:
         self._claims.give_up(held.lease)
         return ()
 
-    def _of_today(self, looked: Looked) -> Looked:
+    def _of_today(self, looked: TableResult) -> TableResult:
         """Leave out what checks found that left the configuration meanwhile: nobody would close their incidents."""
         return replace(looked, measured=[one for one in looked.measured if one.check_id in self._check_ids])
 

@@ -12,18 +12,18 @@ from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
 from monitor.desk.refusals import explained
-from monitor.figures.downtime import DowntimeFigures, survey
+from monitor.figures.downtime import DowntimeFigures, measure_downtime
 from monitor.figures.releases import ReleaseState
 from monitor.frame.tables import draw_table
 from monitor.frame.written_file import write_text
 from monitor.pages.downtime import as_json as downtime_as_json
-from monitor.pages.incident import figures_of
+from monitor.pages.incident import incident_figures
 from monitor.releasing.record import states_now
 from monitor.reports import render
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
 from monitor.reports.week import Week
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,7 +110,7 @@ def tell(demo: Demo) -> Story:
     project = demo.project
     window = Window(to_us(demo.start), to_us(demo.end))
     with project.open_store() as store, explained(), store.reading() as view:
-        figures = survey(project, view, window=window, as_of_us=window.end_us, by="table")
+        figures = measure_downtime(project, view, window=window, as_of_us=window.end_us, by="table")
         week = Week.last_complete(demo.end, project.config.timezone)
         report = build_weekly(gather(project, view, week, demo.end), week)
         (held,) = states_now(project, view)
@@ -118,7 +118,7 @@ def tell(demo: Demo) -> Story:
     written = []
     for locale in project.config.report.weekly.locales:
         path = folder / f"{week}.{locale}.html"
-        page = render.as_html(report, BabelVoice(locale, project.config.timezone))
+        page = render.as_html(report, Localizer(locale, project.config.timezone))
         write_text(path, page, protected=project.protected_files, force=True)
         written.append(path)
     return Story(demo, figures, tuple(written), held)
@@ -128,7 +128,7 @@ def _row(demo: Demo, fault: plan.Fault, incident: Incident | None) -> Sequence[s
     began = f"{demo.start + fault.begins:%a %d %b %H:%M}"
     if incident is None:
         return (fault.name, fault.table, began, "not found", None, None, None)
-    length = figures_of(demo.project, [incident], demo.end)[incident.id].whole
+    length = incident_figures(demo.project, [incident], demo.end)[incident.id].whole
     return (
         fault.name,
         fault.table,

@@ -22,13 +22,13 @@ from incidents import (
     verbs,
 )
 from incidents.verbs import Ending
-from monitor.desk.reported import Reported
-from monitor.desk.sheet import Sheet, read_sheet
+from monitor.desk.reported import ReportedIncident
+from monitor.desk.sheet import IncidentDetail, read_incident_detail
 from monitor.wiring import Project
 from store import Book, History, IncidentFilter, NotRecorded, Store, View
 
 
-class Desk:
+class IncidentDesk:
     """Changes incidents on behalf of somebody, at one moment."""
 
     def __init__(self, project: Project, store: Store, *, actor: str) -> None:
@@ -37,7 +37,7 @@ class Desk:
         self._actor = actor
         self.now = project.clock.now()
 
-    def log(self, told: Reported) -> tuple[Incident, bool]:
+    def log(self, told: ReportedIncident) -> tuple[Incident, bool]:
         """Write down what somebody found; the same report twice is one incident. Gives it, and whether it is new.
 
         Raises:
@@ -51,10 +51,10 @@ class Desk:
                 return incident, False
             return book.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
 
-    def sheet(self, incident: Incident) -> Sheet:
+    def sheet(self, incident: Incident) -> IncidentDetail:
         """Give all there is to tell of an incident by now."""
         with self._store.reading() as view:
-            return read_sheet(view, incident.id)
+            return read_incident_detail(view, incident.id)
 
     def alike(self, incident: Incident) -> Sequence[int]:
         """Give the other incidents of its table that last and have its title, the newest first."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from incidents import Incident
 from monitor.desk.ticket_batches import Ticket, TicketBatches
-from monitor.desk.ticket_changes import Comparison, compare
+from monitor.desk.ticket_changes import TicketComparison, compare
 from monitor.desk.ticket_past import importer
 from store import Book, History, Store, View
 
@@ -18,7 +18,7 @@ _ASSUMED: Final = frozenset({"resolution", "found_by"})
 
 
 @dataclass(slots=True)
-class Taken:
+class ImportCounts:
     """What an import found: the new tickets and their numbers, and the known ones, of which some differ.
 
     In a dry run the new ones have no numbers. `lasting` are the new ones without an end.
@@ -29,7 +29,7 @@ class Taken:
     first_id: int | None = None
     last_id: int | None = None
     known: int = 0
-    differ: list[Comparison] = field(default_factory=list)
+    differ: list[TicketComparison] = field(default_factory=list)
     _unsaid: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -59,7 +59,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class TicketImport:
     """Takes tickets in at a moment; reasons tell times in a zone. With `update` incidents follow their tickets."""
 
     store: Store
@@ -68,12 +68,12 @@ class Intake:
     actor: str
     update: bool = False
 
-    def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> Taken:
+    def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
         """Say what taking them in would do, and write nothing."""
         with self.store.reading() as view:
             return self._take(view, None, tickets, on_ticket)
 
-    def take(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> Taken:
+    def take(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
         """Take them in.
 
         Raises:
@@ -82,8 +82,10 @@ class Intake:
         with self.store.writing() as book:
             return self._take(book, book, tickets, on_ticket)
 
-    def _take(self, view: View, book: Book | None, tickets: TicketBatches, on_ticket: Callable[[], None]) -> Taken:
-        taken = Taken()
+    def _take(
+        self, view: View, book: Book | None, tickets: TicketBatches, on_ticket: Callable[[], None]
+    ) -> ImportCounts:
+        taken = ImportCounts()
         for chunk in tickets.batches():
             there = _known(view, chunk)
             new = [ticket for ticket in chunk if ticket.line not in there]
@@ -97,7 +99,7 @@ class Intake:
 
     def _compared(
         self, view: View, tickets: Sequence[Ticket], there: Mapping[int, Incident], on_ticket: Callable[[], None]
-    ) -> Iterator[Comparison]:
+    ) -> Iterator[TicketComparison]:
         events = view.histories([incident.id for incident in there.values()])
         for ticket in tickets:
             incident = there.get(ticket.line)
@@ -105,7 +107,7 @@ class Intake:
                 yield compare(ticket, incident, events[incident.id], now=self.now, zone=self.zone)
             on_ticket()
 
-    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[Comparison]) -> Sequence[int]:
+    def _write(self, book: Book, new: Sequence[Ticket], compared: Sequence[TicketComparison]) -> Sequence[int]:
         actor = importer(self.actor)
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:

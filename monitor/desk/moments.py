@@ -41,7 +41,7 @@ class UnreadableTime(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ParsedTime:
     """A moment in UTC; `assumed`: it had no offset and was read on the wall clock of the reader's zone."""
 
     at: datetime
@@ -61,7 +61,7 @@ class TimeReader:
     patterns: Sequence[str] = ()
     relative: bool = True
 
-    def read(self, text: str) -> Moment:
+    def read(self, text: str) -> ParsedTime:
         """Give the moment of a time.
 
         Raises:
@@ -71,9 +71,9 @@ class TimeReader:
         if self.patterns:
             return self._read_patterns(words)
         if self.relative and words.lower() == "now":
-            return Moment(self.now)
+            return ParsedTime(self.now)
         if self.relative and words.lower().endswith(" ago"):
-            return Moment(self._ago(words[:-4]))
+            return ParsedTime(self._ago(words[:-4]))
         if match := _TIME.fullmatch(words):
             return self._read_iso(match, text)
         words = _with_hyphens(words)
@@ -89,7 +89,7 @@ class TimeReader:
         last = "2h ago" if self.relative else "2026/11/11 10:10"
         return f"{_EXAMPLE} or '{last}'"
 
-    def _read_iso(self, match: re.Match[str], text: str) -> Moment:
+    def _read_iso(self, match: re.Match[str], text: str) -> ParsedTime:
         offset = (match["offset"] or "").upper()
         return self._placed(_parsed(f"{match['day']}T{match['clock']}{offset}", text), text)
 
@@ -112,7 +112,7 @@ class TimeReader:
         except ValueError as error:
             raise UnreadableTime(f"{length} ago", f"is no time; expected {error}") from None
 
-    def _read_patterns(self, words: str) -> Moment:
+    def _read_patterns(self, words: str) -> ParsedTime:
         found = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
         if len(set(found.values())) > 1:
             raise UnreadableTime(words, f"is another time by each of {', '.join(found)}; keep the one that is meant")
@@ -124,9 +124,9 @@ class TimeReader:
             raise UnreadableTime(words, f"is not a time of the form {forms}, nor ISO 8601 with an offset")
         return self._read_iso(match, words)
 
-    def _placed(self, parsed: datetime, text: str) -> Moment:
+    def _placed(self, parsed: datetime, text: str) -> ParsedTime:
         if parsed.tzinfo is not None:
-            return Moment(parsed.astimezone(UTC))
+            return ParsedTime(parsed.astimezone(UTC))
         zone = ZoneInfo(self.zone)
         early, late = parsed.replace(tzinfo=zone), parsed.replace(tzinfo=zone, fold=1)
         if early.utcoffset() != late.utcoffset():  # PEP 495: the two differ where a time is skipped or happens twice
@@ -134,7 +134,7 @@ class TimeReader:
                 raise UnreadableTime(text, f"does not exist in {self.zone}: its clocks skip it; give another time")
             offsets = " or ".join(_offset(one) for one in (early, late))
             raise UnreadableTime(text, f"happens twice in {self.zone}; add the offset, {offsets}")
-        return Moment(early.astimezone(UTC), assumed=True)
+        return ParsedTime(early.astimezone(UTC), assumed=True)
 
 
 def _by_pattern(words: str, pattern: str) -> datetime | None:
@@ -220,12 +220,12 @@ class TypedTimes:
             raise Stop(ExitCode.USAGE, Problem("time.unreadable", f"{option}: {error}")) from None
 
 
-def say_time(moment: datetime, zone: str) -> str:
+def format_time(moment: datetime, zone: str) -> str:
     """Say a moment on the wall clock of a zone: `Wed 2026-11-11 10:10`."""
     return f"{moment.astimezone(ZoneInfo(zone)):%a %Y-%m-%d %H:%M}"
 
 
-def say_hours(microseconds: Fraction | int) -> str:
+def format_hours(microseconds: Fraction | int) -> str:
     """Say a length of time in hours, never days, by its two largest units: `61 h 10 min`, `42 min`, `33,593 h`."""
     seconds = round(Fraction(microseconds) / 1_000_000)
     if seconds >= _LONG:

@@ -18,7 +18,7 @@ _NO_KEY: Final = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedIncident:
     """An incident as it was told; times are aware, None where nobody said.
 
     `detected_at` is when it was noticed, `occurred_at` when data went bad (else: when it was noticed), `resolved_at`

@@ -8,7 +8,7 @@ from store import IncidentFilter, View
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class IncidentDetail:
     """An incident, what happened to it in the order of recording, and the incidents that were merged into it."""
 
     incident: Incident
@@ -16,7 +16,7 @@ class Sheet:
     duplicates: Sequence[int]
 
 
-def read_sheet(view: View, incident_id: int) -> Sheet:
+def read_incident_detail(view: View, incident_id: int) -> IncidentDetail:
     """Read the sheet of an incident.
 
     Raises:
@@ -24,4 +24,4 @@ def read_sheet(view: View, incident_id: int) -> Sheet:
     """
     merged = view.incidents(IncidentFilter(merged_into=incident_id))
     duplicates = sorted(one.id for one in merged)
-    return Sheet(view.incident(incident_id), view.events(incident_id), duplicates)
+    return IncidentDetail(view.incident(incident_id), view.events(incident_id), duplicates)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from checks import Severity
 from incidents import FoundBy, Resolution, from_us, to_us
-from monitor.desk.reported import Reported
+from monitor.desk.reported import ReportedIncident
 
 BATCH: Final = 1000
 _LEVEL: Final = 1
@@ -30,7 +30,7 @@ class Ticket:
     """
 
     line: int
-    told: Reported
+    told: ReportedIncident
     said: frozenset[str]
     assumed_zone: int = 0
     former: str | None = None
@@ -89,7 +89,7 @@ def _pack(ticket: Ticket, fields: int) -> tuple[Any, ...]:
 def _unpack(cells: Sequence[Any], fields: list[frozenset[str]]) -> Ticket:
     line, said, assumed, former, table, title, detected, occurred, resolved, *words = cells
     resolution, severity, found_by, cause, fingerprint = words
-    told = Reported(
+    told = ReportedIncident(
         table,
         title,
         from_us(detected),

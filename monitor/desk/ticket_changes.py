@@ -28,9 +28,9 @@ from incidents import (
 )
 from incidents.verbs import Ending
 from monitor.desk.refusals import in_zone
-from monitor.desk.reported import Reported
+from monitor.desk.reported import ReportedIncident
 from monitor.desk.ticket_batches import Ticket
-from monitor.desk.ticket_past import FIELDS, TABLE, Field, Past, as_text, importer, past_of
+from monitor.desk.ticket_past import FIELDS, TABLE, Field, TicketHistory, as_text, importer, ticket_history_of
 
 _TIMES: Final = frozenset({"occurred", "detected", "resolved"})
 _ENDING: Final = frozenset({"resolved", "resolution"})
@@ -53,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TicketComparison:
     """What a ticket says otherwise than its incident, the changes that apply what can be, and what to remember."""
 
     line: int
@@ -73,7 +73,9 @@ class Comparison:
         return [*self.changes, self.remembers] if self.remembers is not None else self.changes
 
 
-def compare(ticket: Ticket, incident: Incident, events: Sequence[Event], *, now: datetime, zone: str) -> Comparison:
+def compare(
+    ticket: Ticket, incident: Incident, events: Sequence[Event], *, now: datetime, zone: str
+) -> TicketComparison:
     """Give what a ticket says otherwise than its incident; only what the file says something about is compared.
 
     Args:
@@ -83,7 +85,7 @@ def compare(ticket: Ticket, incident: Incident, events: Sequence[Event], *, now:
         now: the present.
         zone: the IANA zone in which reasons tell times.
     """
-    past = past_of(events)
+    past = ticket_history_of(events)
     told = {one.name: as_text(one.told(ticket.told)) for one in FIELDS if one.name in ticket.said}
     if told.get(TABLE) != incident.table:
         told = {TABLE: told.get(TABLE)}
@@ -92,10 +94,12 @@ def compare(ticket: Ticket, incident: Incident, events: Sequence[Event], *, now:
     differ = [_difference(one, ticket.told, incident, past, is_new=one.name in news) for one in compared]
     found, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
     remembers = _remembered(events, changes, told, now) if news else None
-    return Comparison(ticket.line, incident, found, changes, remembers)
+    return TicketComparison(ticket.line, incident, found, changes, remembers)
 
 
-def _difference(compared: Field, told: Reported, incident: Incident, past: Past, *, is_new: bool) -> Difference:
+def _difference(
+    compared: Field, told: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
+) -> Difference:
     name = compared.name
     recorded, said = (None, None) if compared.text else (compared.recorded(incident), compared.told(told))
     stays = _stays(compared, incident, past, is_new=is_new)
@@ -105,7 +109,7 @@ def _difference(compared: Field, told: Reported, incident: Incident, past: Past,
     return Difference(name, recorded, said, stays, is_new, replaced)
 
 
-def _stays(compared: Field, incident: Incident, past: Past, *, is_new: bool) -> str | None:
+def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:
     """Give why a field stays as it is recorded; None if the incident follows the ticket."""
     here = past.here.get(compared.name)
     if compared.stays is not None:
@@ -121,7 +125,7 @@ def _stays(compared: Field, incident: Incident, past: Past, *, is_new: bool) -> 
 
 
 def _followed(
-    incident: Incident, told: Reported, found: Sequence[Difference], *, now: datetime, zone: str
+    incident: Incident, told: ReportedIncident, found: Sequence[Difference], *, now: datetime, zone: str
 ) -> tuple[Sequence[Difference], Sequence[Change]]:
     """Give the changes that apply what can be applied, and the differences with the reasons of what cannot."""
     fields = frozenset(one.field for one in found if one.stays is None)
@@ -150,12 +154,12 @@ def _remembered(
 ) -> TicketSaid | None:
     """Give what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
     made = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
-    known = past_of([*events, *made]).said
+    known = ticket_history_of([*events, *made]).said
     rest = {name: value for name, value in told.items() if known.get(name) != value}
     return TicketSaid(rest) if rest else None
 
 
-def _changes(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _changes(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     """Give the changes that apply some fields, each decided on the incident as the one before leaves it.
 
     Raises:
@@ -170,7 +174,7 @@ def _changes(incident: Incident, told: Reported, fields: frozenset[str], now: da
     return [*made, Escalated(told.severity)] if "severity" in fields else made
 
 
-def _begin(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _begin(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     if not fields & {"occurred", "detected"}:
         return ()
     detected = told.detected_at if "detected" in fields else None
@@ -184,7 +188,7 @@ def _begin(incident: Incident, told: Reported, fields: frozenset[str], now: date
     return (verbs.correct(incident, change, now=now),)
 
 
-def _shorten(incident: Incident, told: Reported, fields: frozenset[str], _: datetime) -> Sequence[Change]:
+def _shorten(incident: Incident, told: ReportedIncident, fields: frozenset[str], _: datetime) -> Sequence[Change]:
     """Let what went on without a healthy time between end before it went on; what was bad again stays so.
 
     Raises:
@@ -212,13 +216,13 @@ def _say(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _end(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _end(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     if "resolved" not in fields or told.resolved_at is None or incident.last.resolved_at in {None, told.resolved_at}:
         return ()
     return (verbs.correct(incident, Corrected(-1, resolved_at=told.resolved_at), now=now),)
 
 
-def _reopen(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _reopen(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     """Go on from the end that was recorded: by the ticket, the data was bad all the time."""
     ended_at = incident.last.resolved_at
     if "resolved" not in fields or told.resolved_at is not None or ended_at is None:
@@ -226,7 +230,7 @@ def _reopen(incident: Incident, told: Reported, fields: frozenset[str], now: dat
     return (verbs.reopen(incident, detected_at=ended_at, occurred_at=ended_at, now=now),)
 
 
-def _resolve(incident: Incident, told: Reported, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _resolve(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
     ends = "resolved" in fields and incident.last.resolved_at is None
     at = told.resolved_at if "resolved" in fields else incident.last.resolved_at
     if at is None or not (ends or fields & {"resolution", "cause"}):

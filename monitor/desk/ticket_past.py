@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from checks import OccurrenceMethod
 from incidents import Change, Corrected, Escalated, Event, Incident, Opened, Reopened, Resolved, TicketSaid, apply
-from monitor.desk.reported import Reported, tidy
+from monitor.desk.reported import ReportedIncident, tidy
 
 _BY_IMPORT: Final = " (import)"
 TABLE: Final = "table"
@@ -23,7 +23,7 @@ class Field(NamedTuple):
 
     name: str
     recorded: Callable[[Incident], Any]
-    told: Callable[[Reported], Any]
+    told: Callable[[ReportedIncident], Any]
     stays: str | None = None
     text: bool = False
 
@@ -70,14 +70,14 @@ def as_text(value: datetime | str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class TicketHistory:
     """What a ticket said last, by field, and whose word it is where somebody here said otherwise since."""
 
     said: Mapping[str, str | None]
     here: Mapping[str, str]
 
 
-def past_of(events: Sequence[Event]) -> Past:
+def ticket_history_of(events: Sequence[Event]) -> TicketHistory:
     """Read what became of an imported incident from all its events, in the order of recording."""
     said: dict[str, str | None] = {}
     here: dict[str, str] = {}
@@ -92,7 +92,7 @@ def past_of(events: Sequence[Event]) -> Past:
                 here.pop(name, None)
             else:
                 here[name] = tidy(event.actor)
-    return Past(said, here)
+    return TicketHistory(said, here)
 
 
 def _is_of_import(event: Event, number: int, first: Event) -> bool:

@@ -72,7 +72,7 @@ def word_of(words: type[W]) -> Callable[[str], W]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TicketMapping:
     """Which column holds which field, which fields are the same for every row, and what a field's words mean.
 
     `meanings` are by field, then by the ticket system's word as `_alike` writes it; an empty meaning is no value.
@@ -83,7 +83,7 @@ class Plan:
     meanings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, maps: Sequence[str], constants: Sequence[str], meanings: Sequence[str] = ()) -> "Plan":
+    def of(cls, maps: Sequence[str], constants: Sequence[str], meanings: Sequence[str] = ()) -> "TicketMapping":
         """Read `COLUMN=FIELD`, `FIELD=VALUE` and `FIELD:THEIRS=OURS`.
 
         Raises:

@@ -10,10 +10,10 @@ from incidents import FoundBy, ImpossibleOrder, Resolution
 from monitor.config import Config
 from monitor.desk.moments import TimeReader, UnreadableTime
 from monitor.desk.refusals import without_times
-from monitor.desk.reported import Reported, former_fingerprint, ticket_fingerprint, tidy, unknown_table
+from monitor.desk.reported import ReportedIncident, former_fingerprint, ticket_fingerprint, tidy, unknown_table
 from monitor.desk.ticket_batches import Ticket, TicketBatches
 from monitor.desk.ticket_file import UTF_8, records
-from monitor.desk.ticket_plan import FIELDS, NEEDED, WORDS, Plan, UnknownWord, unreadable, word_of
+from monitor.desk.ticket_plan import FIELDS, NEEDED, WORDS, TicketMapping, UnknownWord, unreadable, word_of
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class TicketReader:
 
     config: Config
     times: TimeReader
-    plan: Plan
+    plan: TicketMapping
     any_table: bool = False
     open_as_unknown: bool = False
     encoding: str = UTF_8
@@ -117,7 +117,7 @@ class TicketReader:
         if problems or detected is None:
             raise _Bad("; ".join(problems))
         at = {name: None if moment is None else moment.at for name, moment in moments.items()}
-        told = Reported(
+        told = ReportedIncident(
             table=row["table"],
             title=tidy(row["title"]),
             detected_at=detected.at,

@@ -8,13 +8,13 @@ from checks import Check, ColumnClass, Status
 from checks._catalog import load_catalog
 from monitor.clock import Clock
 from monitor.conclude import CheckResult
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 
 _LEADS: Final = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.WARN: 2, Status.PASS: 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RiskRequest:
     """What is asked: columns, and limits; what is None is not asked about."""
 
     quasi_identifiers: tuple[str, ...]
@@ -53,11 +53,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class RiskAssessment:
     """What was found, the worst first."""
 
     name: str
-    question: Question
+    question: RiskRequest
     results: Sequence[CheckResult]
 
     @property
@@ -71,13 +71,13 @@ class Assessment:
         return {one.check.type: one.outcome.observed for one in self.results}
 
 
-def assess(place: Place, question: Question, clock: Clock) -> Assessment:
+def assess_risk(place: TableRef, question: RiskRequest, clock: Clock) -> RiskAssessment:
     """Ask a table; columns that the question does not name are those that the configuration classifies."""
     found = sorted(place.ask(question.checks(), clock), key=lambda one: _LEADS[one.outcome.status])
-    return Assessment(place.name, question, found)
+    return RiskAssessment(place.name, question, found)
 
 
-def columns_meant(place: Place, named: Sequence[str], word: ColumnClass) -> tuple[str, ...]:
+def columns_meant(place: TableRef, named: Sequence[str], word: ColumnClass) -> tuple[str, ...]:
     """Give the columns that were named, else those that the configuration classifies so."""
     return tuple(named) or place.classified(word)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.output import count
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import reading
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _EXACT: Final = 2**53
 
 
-def count_cells(place: Place, domains: "Mapping[str, Cells]", *, weight: str | None = None) -> "npt.NDArray[np.int64]":
+def count_cells(
+    place: TableRef, domains: "Mapping[str, Cells]", *, weight: str | None = None
+) -> "npt.NDArray[np.int64]":
     """Give the rows of each combination of declared values, with an axis for each column, in its order.
 
     `weight`: a column that says how many records a row stands for.

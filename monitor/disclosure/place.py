@@ -15,7 +15,7 @@ from monitor.conclude import CheckResult, judge_only
 from monitor.config import ConfigError, find
 from monitor.frame.output import Invocation
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.looker import look
+from monitor.looker import scan_source
 from monitor.target import Subject, Target
 from monitor.wiring import Project
 from sources import SourceSpec
@@ -25,7 +25,7 @@ _READABLE: Final = ".csv, .tsv or .parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TableRef:
     """A table to ask: what the configuration says of it, or only where its file is. Its subject has no checks yet."""
 
     target: Target
@@ -43,10 +43,10 @@ class Place:
         """Look at the table with these checks, and judge; nothing is remembered."""
         asked = tuple((f"{self.name}.{check.name}", check) for check in checks)
         target = replace(self.target, subject=replace(self.target.subject, checks=asked))
-        return judge_only(list(look([target], clock=clock, plans={})), store=None)
+        return judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
 
 
-def place_of(said: str, invocation: Invocation) -> Place:
+def table_ref_of(said: str, invocation: Invocation) -> TableRef:
     """Find a table by its name in the configuration, if there is one, else a CSV or Parquet file, or a glob of them.
 
     Raises:
@@ -55,14 +55,14 @@ def place_of(said: str, invocation: Invocation) -> Place:
     project = project_of(invocation)
     if project is not None and project.config.table(said) is not None:
         (target,) = project.targets({said: ()})
-        return Place(target)
+        return TableRef(target)
     if is_file(said) and not Path(said).stat().st_size:
         hint = "expected a line with the names of the columns, then one line for each record"
         raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{said}' is empty", hint=hint))
     if is_file(said) or (said.endswith(_ENDS) and set(said) & set("*?[")):
         pattern = escape(said) if is_file(said) else said
         spec = SourceSpec(name=Path(said).name, base=Path.cwd(), files=pattern, table="table")
-        return Place(Target(Subject(said, "table", ()), spec))
+        return TableRef(Target(Subject(said, "table", ()), spec))
     known = [] if project is None else [table.name for table in project.config.tables]
     hint = f"name a table of the configuration, or a {_READABLE} file"
     path = Path(said)
@@ -88,17 +88,17 @@ def _files_beside(path: Path) -> str:
 
 
 @contextmanager
-def perhaps_beside(one: str, other: str | None, invocation: Invocation) -> Iterator[tuple[Place, str | None]]:
+def perhaps_beside(one: str, other: str | None, invocation: Invocation) -> Iterator[tuple[TableRef, str | None]]:
     """Give a table, and the name of another one within its source, if one is named; as `beside`."""
     if other is None:
-        yield place_of(one, invocation), None
+        yield table_ref_of(one, invocation), None
         return
     with beside(one, other, invocation) as (place, name):
         yield place, name
 
 
 @contextmanager
-def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Place, str]]:
+def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[TableRef, str]]:
     """Give a table, and the name of another one within its source: of one configured source, or two files.
 
     Raises:
@@ -108,15 +108,15 @@ def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Place
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
             relations = [_linked(Path(folder), place, path) for place, path in (("a", one), ("b", other))]
             spec = SourceSpec(name="files", base=Path(folder), files="*")
-            yield Place(Target(Subject(one, relations[0], (), relations={other: relations[1]}), spec)), other
+            yield TableRef(Target(Subject(one, relations[0], (), relations={other: relations[1]}), spec)), other
         return
-    places = place_of(one, invocation), place_of(other, invocation)
+    places = table_ref_of(one, invocation), table_ref_of(other, invocation)
     if places[0].target.source != places[1].target.source:
         message = f"'{one}' and '{other}' are not of one source, so no engine can compare them"
         hint = "name two tables of one source, or two files"
         raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
     target, relation = places[0].target, places[1].target.subject.relation
-    yield Place(replace(target, subject=replace(target.subject, relations={other: relation}))), other
+    yield TableRef(replace(target, subject=replace(target.subject, relations={other: relation}))), other
 
 
 def project_of(invocation: Invocation) -> Project | None:

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from checks import Json
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.treatment.given import reading
 from sources import SourceError
 
@@ -84,7 +84,7 @@ class Uniqueness:
         }
 
 
-def find_uniqueness(place: Place, columns: Sequence[str]) -> Uniqueness:
+def find_uniqueness(place: TableRef, columns: Sequence[str]) -> Uniqueness:
     """Count which records some columns of a table identify, in the table's engine.
 
     Args:

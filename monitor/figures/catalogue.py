@@ -8,7 +8,7 @@ from typing import Any, Final
 from checks import Status
 from incidents import Cost, Downtime, Spans, Window, hours, measure_by, price_by, to_us
 from monitor.config import Config, Table
-from monitor.figures.health import Health, TableState
+from monitor.figures.health import TableHealth, TableState
 from monitor.pages.incident import iso
 from monitor.wiring import Project
 from store import Result
@@ -157,7 +157,7 @@ def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str,
         "severity": check.severity.value,
         "why": check.why,
         "runbook": check.runbook,
-        "status": Health.NOT_YET_CHECKED.value if result is None else result.status.value,
+        "status": TableHealth.NOT_YET_CHECKED.value if result is None else result.status.value,
         "reason": None if result is None or result.reason is None else result.reason.value,
         "message": None if result is None else str(result.message),
         "measured_at": None if result is None else iso(result.measured_at),

@@ -36,7 +36,7 @@ MOST_DAYS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DowntimePart:
     """What falls to one table, owner, day ...; `key` is None where nothing is named. `cost` is None without rates.
 
     Of a day that is not `known`, its figures are none, not nothing.
@@ -63,8 +63,8 @@ class DowntimeFigures:
     whole: Downtime
     cost: Cost | None
     by: str
-    parts: tuple[Part, ...]
-    tables: tuple[Part, ...]
+    parts: tuple[DowntimePart, ...]
+    tables: tuple[DowntimePart, ...]
     unobserved: Mapping[str, int]
     found_by_person: int
     table_of: Mapping[int, str]
@@ -77,7 +77,7 @@ class DowntimeFigures:
     advised: Incident | None
 
 
-def survey(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
+def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
     """Measure a window, split up by one of `GROUPINGS` or by `day`."""
     spans = view.spans(window.start_us, window.end_us)
     watches = view.watches()
@@ -156,7 +156,7 @@ class _Survey:
             )
         return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance, costs=costs)
 
-    def grouped(self, window: Window, by: str) -> tuple[Part, ...]:
+    def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
         """Give the groups that have any downtime, the costliest first."""
         labels, group = GROUPINGS[by](self.spans, self.project.config)
         found = self.measured_by(window, group)
@@ -172,10 +172,10 @@ class _Survey:
                 maintenance=self.maintenance,
             )
         nothing = Cost() if self.project.priced else None
-        parts = [Part(labels[code], one, costs.get(code, nothing)) for code, one in found.items() if one.n]
+        parts = [DowntimePart(labels[code], one, costs.get(code, nothing)) for code, one in found.items() if one.n]
         return tuple(sorted(parts, key=_weight))
 
-    def days(self, window: Window) -> Iterator[Part]:
+    def days(self, window: Window) -> Iterator[DowntimePart]:
         """Give every day that had begun when the figures were taken.
 
         Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
@@ -185,10 +185,10 @@ class _Survey:
         for day, part in days_of(window, self.project.config.timezone):
             if part.start_us < self.as_of_us:
                 found = self.measured(part)
-                yield Part(day.isoformat(), found, self.priced(part), reports_only or self.is_known(found))
+                yield DowntimePart(day.isoformat(), found, self.priced(part), reports_only or self.is_known(found))
 
 
-def _weight(part: Part) -> tuple[Fraction, int, bool, str]:
+def _weight(part: DowntimePart) -> tuple[Fraction, int, bool, str]:
     amount = Fraction() if part.cost is None else part.cost.amount
     return -amount, -part.downtime.downtime, part.key is None, part.key or ""
 

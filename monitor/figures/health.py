@@ -23,7 +23,7 @@ from store import IncidentFilter, Result, View
 LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
 
 
-class Health(StrEnum):
+class TableHealth(StrEnum):
     """How a table is, the worst first."""
 
     DEGRADED = "degraded"
@@ -35,7 +35,7 @@ class Health(StrEnum):
     @property
     def rank(self) -> int:
         """Give 0 for the worst."""
-        return tuple(Health).index(self)
+        return tuple(TableHealth).index(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TableState:
 
     table: Table
     owner: str | None
-    health: Health
+    health: TableHealth
     results: Counter[Status]
     never_ran: int
     last_run_at: datetime | None
@@ -160,11 +160,11 @@ def _status(watch: Watch) -> Status:
 
 def _worst(
     results: Mapping[Status, int], incidents: Sequence[Incident], silent: Sequence[NotEvaluated], *, never_ran: int
-) -> Health:
+) -> TableHealth:
     if results[Status.FAIL] or any(incident.kind is Kind.QUALITY for incident in incidents):
-        return Health.DEGRADED
+        return TableHealth.DEGRADED
     if silent:
-        return Health.UNKNOWN
+        return TableHealth.UNKNOWN
     if results[Status.WARN]:
-        return Health.WARNING
-    return Health.NOT_YET_CHECKED if never_ran or not results else Health.HEALTHY
+        return TableHealth.WARNING
+    return TableHealth.NOT_YET_CHECKED if never_ran or not results else TableHealth.HEALTHY

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incidents import Cost, Maintenance, Spans, Window
-from incidents._known import Ruler, known
+from incidents._known import Ruler, known_episodes
 from incidents._per_incident import PerIncident, per_incident
 from incidents._spans import Ints
 
@@ -83,7 +83,7 @@ def rank(
     spans: Spans, window: Window, *, as_of_us: int, maintenance: Maintenance | None, costs: dict[int, Cost] | None
 ) -> Ranking | None:
     """Put the incidents of a window in order; None when there are none. `costs` by incident, None without rates."""
-    rows = known(spans, window, as_of_us)
+    rows = known_episodes(spans, window, as_of_us)
     if not rows.size:
         return None
     part = spans.take(rows)
@@ -100,7 +100,7 @@ def rank(
     return Ranking(part, each, places[order], weights, costs)
 
 
-class Step(StrEnum):
+class AdviceStep(StrEnum):
     """What would shorten downtime."""
 
     ADD_CHECK = "add-check"
@@ -120,7 +120,7 @@ class Advice:
     early, as possible.
     """
 
-    step: Step
+    step: AdviceStep
     table: str
     incident: int | None
     check_id: str | None
@@ -158,11 +158,11 @@ def advise(ranking: Ranking) -> Advice:
     first = ranking.each.first[int(subject[0])]
     check = int(ranking.part.check[first])
     unsure = (_part(low, repair) >= Fraction(1, 2)) != (_part(high, repair) >= Fraction(1, 2))
-    step = Step.NOTICE_SOONER if undetected >= repair else Step.REPAIR_FASTER
+    step = AdviceStep.NOTICE_SOONER if undetected >= repair else AdviceStep.REPAIR_FASTER
     if unsure:
-        step = Step.LOOK_HERE_FIRST
-    elif step is Step.NOTICE_SOONER and 2 * ranking.weight(reported) > ranking.weight(subject):
-        step = Step.ADD_CHECK  # there is no check that could run more often
+        step = AdviceStep.LOOK_HERE_FIRST
+    elif step is AdviceStep.NOTICE_SOONER and 2 * ranking.weight(reported) > ranking.weight(subject):
+        step = AdviceStep.ADD_CHECK  # there is no check that could run more often
     alone = subject.size == 1
     return Advice(
         step=step,

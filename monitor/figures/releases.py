@@ -22,7 +22,7 @@ from monitor.config._releases import release_checks
 from monitor.figures.health import TableState
 from monitor.pages.incident import iso
 from monitor.releasing.meant import digest_of
-from monitor.releasing.standing import Decision, Standing, standing
+from monitor.releasing.standing import ReleaseDecision, ReleaseStanding, standing
 from monitor.wiring import Project
 from store import View
 
@@ -30,7 +30,7 @@ INCIDENT: Final = "incident"
 NEVER_RAN: Final = "not-yet-checked"
 NOTHING_ASKED: Final = "no-limits"
 DECISION: Final = "decision"
-NOTHING_DECIDED: Final = Standing(Decision.NONE)
+NOTHING_DECIDED: Final = ReleaseStanding(ReleaseDecision.NONE)
 
 
 class ReleaseWord(StrEnum):
@@ -43,7 +43,7 @@ class ReleaseWord(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBy:
+class HoldingCheck:
     """What holds a release.
 
     `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
@@ -66,13 +66,13 @@ class ReleaseState:
     name: str
     release: Release
     since: datetime | None
-    held_by: Sequence[HeldBy]
-    standing: Standing = NOTHING_DECIDED
+    held_by: Sequence[HoldingCheck]
+    standing: ReleaseStanding = NOTHING_DECIDED
 
     @property
     def said(self) -> str:
         """Say in a few words what holds it, or who approved it."""
-        if self.standing.decision is not Decision.NONE:
+        if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return ", ".join(
             " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
@@ -82,7 +82,7 @@ class ReleaseState:
     @property
     def why(self) -> str:
         """Say at length what holds it, or who approved it."""
-        if self.standing.decision is not Decision.NONE:
+        if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return "; ".join(
             " ".join(filter(None, [str(one.what or one.check_id or ""), f"({_number_or_reason(one)})"]))
@@ -93,11 +93,11 @@ class ReleaseState:
     def word(self) -> ReleaseWord:
         """Give the word for it."""
         match self.standing.decision:
-            case Decision.APPROVED:
+            case ReleaseDecision.APPROVED:
                 return ReleaseWord.APPROVED
-            case Decision.EXPIRED:
+            case ReleaseDecision.EXPIRED:
                 return ReleaseWord.EXPIRED
-            case Decision.NONE:
+            case ReleaseDecision.NONE:
                 return ReleaseWord.HOLD if self.held_by else ReleaseWord.CLEAR
             case _:
                 return ReleaseWord.HOLD
@@ -133,7 +133,7 @@ def releases_of(project: Project, view: View, states: Sequence[TableState]) -> S
     ]
 
 
-def _decided(project: Project, view: View, name: str) -> Standing:
+def _decided(project: Project, view: View, name: str) -> ReleaseStanding:
     release = project.config.releases[name]
     digest, now = digest_of(name, release), project.clock.now()
     return standing(view.release_events(name), digest=digest, expires_after=release.expires_after, now=now)
@@ -152,20 +152,20 @@ class _Gate:
     checks: Mapping[str, Check]
     watches: Mapping[str, Watch]
 
-    def held_by(self) -> Iterator[HeldBy]:
+    def held_by(self) -> Iterator[HoldingCheck]:
         if not self.checks:
-            yield HeldBy(None, NOTHING_ASKED, None)
+            yield HoldingCheck(None, NOTHING_ASKED, None)
         silent = {one.check_id: one.reason for one in self.table.not_evaluated}
         incidents = list(self._incidents())
-        yield from (HeldBy(one.check_id, INCIDENT, one.last.detected_at, one.id, _what(one)) for one in incidents)
+        yield from (HoldingCheck(one.check_id, INCIDENT, one.last.detected_at, one.id, _what(one)) for one in incidents)
         for check_id in sorted(self.checks.keys() - {one.check_id for one in incidents}):
             watch = self.watches.get(check_id)
             if watch is None:
-                yield HeldBy(check_id, NEVER_RAN, None)
+                yield HoldingCheck(check_id, NEVER_RAN, None)
             elif check_id in silent:
-                yield HeldBy(check_id, silent[check_id], watch.last_pass_ended_at or watch.monitored_since)
+                yield HoldingCheck(check_id, silent[check_id], watch.last_pass_ended_at or watch.monitored_since)
             elif watch.last_status == Status.FAIL.value:
-                yield HeldBy(check_id, "fail", watch.failing_since or watch.last_run_at)
+                yield HoldingCheck(check_id, "fail", watch.failing_since or watch.last_run_at)
 
     def clear_since(self) -> datetime | None:
         """Give when the last of the checks began to pass."""
@@ -181,20 +181,20 @@ class _Gate:
                 yield one
 
 
-def _state(name: str, release: Release, gate: _Gate, decided: Standing) -> ReleaseState:
+def _state(name: str, release: Release, gate: _Gate, decided: ReleaseStanding) -> ReleaseState:
     held_by = list(gate.held_by())
     since = min((one.since for one in held_by if one.since is not None), default=None)
     if decided.event is not None:
-        if decided.decision in {Decision.HELD, Decision.OTHERWISE}:
-            held_by = [HeldBy(None, DECISION, decided.event.recorded_at), *held_by]
-        elif decided.decision is Decision.APPROVED:
+        if decided.decision in {ReleaseDecision.HELD, ReleaseDecision.OTHERWISE}:
+            held_by = [HoldingCheck(None, DECISION, decided.event.recorded_at), *held_by]
+        elif decided.decision is ReleaseDecision.APPROVED:
             held_by = []
-        since = decided.until if decided.decision is Decision.EXPIRED else decided.event.recorded_at
+        since = decided.until if decided.decision is ReleaseDecision.EXPIRED else decided.event.recorded_at
         return ReleaseState(name, release, since, held_by, decided)
     return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)
 
 
-def _number_or_reason(one: HeldBy) -> str:
+def _number_or_reason(one: HoldingCheck) -> str:
     return f"#{one.incident}" if one.incident else one.reason
 
 

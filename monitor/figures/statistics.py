@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from monitor.private.series import Series
+from monitor.private.series import AnswerSeries
 from monitor.wiring import Project
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Standing
@@ -35,7 +35,7 @@ class StatisticState:
     `slot`: the last one that ended; `next_slot`: None before a daemon has seen it.
     """
 
-    series: Series
+    series: AnswerSeries
     schedule: str
     cost: int
     left: int | None
@@ -72,7 +72,7 @@ class StatisticState:
 def statistics_of(project: Project, view: View) -> Sequence[StatisticState]:
     """Give how each standing statistic of a configuration is, in its order. No table is looked at."""
     budgets = project.config.budgets
-    all_of = Series.configured(project.config)
+    all_of = AnswerSeries.configured(project.config)
     due = {row.table: row.next_slot for row in view.schedule()} if all_of else {}
     found = []
     for name, series in all_of.items():

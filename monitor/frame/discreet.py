@@ -9,7 +9,7 @@ from typing import Final
 _OWNER_ONLY: Final = 0o077
 
 
-def be_discreet() -> None:
+def harden_process() -> None:
     """Make files for their owner only, whatever the umask was, and let a crash write no memory to disk.
 
     Processes that are started from here inherit both. Memory holds values of tables while they are measured; a limit of

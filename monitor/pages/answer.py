@@ -8,8 +8,8 @@ from rich.text import Text
 
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
-from monitor.private.ask import Told
-from monitor.private.standing import People, loss_word, sentence_of
+from monitor.private.ask import PrivateAnswer
+from monitor.private.standing import ProtectedPeople, loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Charge, GivenAnswer, Standing
 
@@ -19,7 +19,9 @@ _LONG: Final = 10_000
 """From here on the thousands would be lost to an exponent."""
 
 
-def draw_answer(console: Console, told: Told, standing: Standing, people: People | None = None) -> None:
+def draw_answer(
+    console: Console, told: PrivateAnswer, standing: Standing, people: ProtectedPeople | None = None
+) -> None:
     """Print an answer, what its noise means, and where the budget stands."""
     answer: Mapping[str, Any] = told.answer
     _draw_values(console, answer)

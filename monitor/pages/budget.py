@@ -7,12 +7,12 @@ from rich.text import Text
 
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
-from monitor.private.standing import People, loss_word, sentence_of
+from monitor.private.standing import ProtectedPeople, loss_word, sentence_of
 from remedies.differential_privacy._epsilon import text_of
 from remedies.differential_privacy._ledger import Audit, Standing
 
 
-def draw_budgets(console: Console, found: Sequence[Standing], groups: Sequence[People] = ()) -> None:
+def draw_budgets(console: Console, found: Sequence[Standing], groups: Sequence[ProtectedPeople] = ()) -> None:
     """Print what was spent of each budget, and what that means."""
     if not found:
         console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))

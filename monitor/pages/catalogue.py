@@ -7,13 +7,13 @@ from rich.text import Text
 
 from checks import say_duration
 from incidents import Cost, Downtime, to_us
-from monitor.desk.moments import say_hours
+from monitor.desk.moments import format_hours
 from monitor.desk.reported import tidy
 from monitor.figures.catalogue import Lineage, Loss, lineage_of, worst_first
-from monitor.figures.health import Health, TableState
+from monitor.figures.health import TableHealth, TableState
 from monitor.frame.output import count
 from monitor.frame.tables import draw_table
-from monitor.pages.incident_story import headline
+from monitor.pages.incident_story import incident_headline
 from monitor.wiring import Project
 from store import Result
 
@@ -29,7 +29,7 @@ def draw_list(console: "Console", project: Project, tables: Sequence[tuple[Table
     rows = []
     for state in worst_first([state for state, _ in tables]):
         loss, table = loss_of[state.table.name], state.table
-        row = [table.name, table.domain, state.owner, table.tier, state.health.value, say_hours(loss.whole.downtime)]
+        row = [table.name, table.domain, state.owner, table.tier, state.health.value, format_hours(loss.whole.downtime)]
         row += [] if loss.whole_cost is None else [project.currency.text(loss.whole_cost.amount)]
         rows.append(row)
     draw_table(console, columns, rows)
@@ -47,7 +47,7 @@ def draw_sheet(
     console.print(_line("last 28 days", _loss(project, loss.recent, loss.recent_cost)))
     console.print(_line("to date", _loss(project, loss.whole, loss.whole_cost)))
     for incident in state.incidents:
-        console.print(_line("open", "") + headline(incident))
+        console.print(_line("open", "") + incident_headline(incident))
     console.print()
     if state.table.checks:
         draw_table(console, ("~check", "severity", "found", "when", "~what"), _checks(project, state, results))
@@ -84,7 +84,7 @@ def _rate(project: Project, table: str) -> str:
 
 
 def _loss(project: Project, found: Downtime, cost: Cost | None) -> str:
-    said = f"{say_hours(found.downtime)} of downtime in {count(found.n, 'incident')}"
+    said = f"{format_hours(found.downtime)} of downtime in {count(found.n, 'incident')}"
     return said if cost is None else f"{said}, {project.currency.text(cost.amount)}"
 
 
@@ -93,7 +93,7 @@ def _checks(project: Project, state: TableState, results: Mapping[str, Result]) 
     for check in state.table.checks:
         result = results.get(state.table.check_id(check))
         if result is None:
-            yield check.name, check.severity.value, Health.NOT_YET_CHECKED.value, None, None
+            yield check.name, check.severity.value, TableHealth.NOT_YET_CHECKED.value, None, None
             continue
         age = f"{say_duration(now - result.measured_at)} ago"
         yield check.name, check.severity.value, result.status.value, age, tidy(str(result.message))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from checks import PlainEnglish
-from incidents import MAINTENANCE, Cost, Downtime, Lever, Resolution, Statistics, Tally, from_us, hours, lever
-from monitor.desk.moments import say_hours, say_time
-from monitor.figures.downtime import DAY, DowntimeFigures, Part
+from incidents import MAINTENANCE, Cost, Downtime, Lever, Resolution, Statistics, ExcludedCount, from_us, hours, lever
+from monitor.desk.moments import format_hours, format_time
+from monitor.figures.downtime import DAY, DowntimeFigures, DowntimePart
 from monitor.figures.rates import Currency
 from monitor.frame.output import count
 from monitor.frame.tables import draw_table
@@ -62,7 +62,7 @@ def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
             }
             for one in whole.open
         ],
-        "excluded": {name: _tally(whole.excluded.get(name, Tally())) for name in _EXCLUDED},
+        "excluded": {name: _tally(whole.excluded.get(name, ExcludedCount())) for name in _EXCLUDED},
         "watched_since": None if found.watching.first is None else found.watching.first.isoformat(),
         "unobserved_h": _h(sum(found.unobserved.values())) if found.known else None,
         "cost": {**_amounts(found.cost if found.known else None, currency), "currency": currency.code},
@@ -83,7 +83,7 @@ def _none_of(figures: dict[str, Any]) -> dict[str, Any]:
     return {name: value if isinstance(value, dict) else None for name, value in figures.items()}
 
 
-def _part(part: Part, currency: Currency) -> dict[str, Any]:
+def _part(part: DowntimePart, currency: Currency) -> dict[str, Any]:
     figures = {
         "n": part.downtime.n,
         "n_occurred": part.downtime.n_occurred,
@@ -107,7 +107,7 @@ def _statistics(statistics: Statistics | None) -> dict[str, float | None]:
     return {name: None if statistics is None else _h(getattr(statistics, name)) for name in _STATISTICS}
 
 
-def _tally(tally: Tally) -> dict[str, Any]:
+def _tally(tally: ExcludedCount) -> dict[str, Any]:
     return {"n": tally.n, "hours": _h(tally.time)}
 
 
@@ -151,14 +151,16 @@ def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
         yield Text(_unknown(project, found), "bold")
         return
     cost = "" if found.cost is None else f", {project.currency.text(found.cost.amount)}"
-    yield Text(f"{say_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
+    yield Text(f"{format_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
     if whole.downtime:
-        yield _line("unnoticed", f"{say_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
-        yield _line("repair", f"{say_hours(whole.repair)}  {_share(whole.repair, whole.downtime)}")
+        yield _line("unnoticed", f"{format_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
+        yield _line("repair", f"{format_hours(whole.repair)}  {_share(whole.repair, whole.downtime)}")
         if whole.low < whole.high:
-            yield _line("range", f"{say_hours(whole.low)} to {say_hours(whole.high)}, by when data really went bad")
+            yield _line(
+                "range", f"{format_hours(whole.low)} to {format_hours(whole.high)}, by when data really went bad"
+            )
         at_once = "" if found.cost is None else f", {project.currency.text(found.cost.table_hours_amount)}"
-        yield _line("table hours", f"{say_hours(whole.table_time)}{at_once}, incidents at once counted once")
+        yield _line("table hours", f"{format_hours(whole.table_time)}{at_once}, incidents at once counted once")
     yield from _watched(project, found)
 
 
@@ -172,7 +174,7 @@ def _unknown(project: Project, found: DowntimeFigures) -> str:
         return "no check saw anything in this time, so nothing is known of its downtime"
     if first is None:
         return "nothing was watched yet; no check had run by then"
-    return f"nothing was watched yet; the first check ran on {say_time(first, project.config.timezone)}"
+    return f"nothing was watched yet; the first check ran on {format_time(first, project.config.timezone)}"
 
 
 def _watched(project: Project, found: DowntimeFigures) -> Iterator[Text]:
@@ -186,13 +188,15 @@ def _watched(project: Project, found: DowntimeFigures) -> Iterator[Text]:
         yield _line("watched", "no check saw anything in this time; these incidents are on record")
         return
     if first > start:
-        yield _line("watched", f"since {say_time(first, zone)}; of what was before, only reported incidents are known")
+        yield _line(
+            "watched", f"since {format_time(first, zone)}; of what was before, only reported incidents are known"
+        )
     elif later := found.watching.partly(project.config, start, end):
         yield _line("watched", f"for a part of this time only: {_some(later)}")
     if missing := found.watching.not_yet(project.config, end):
         yield _line("not watched", f"{_some(missing)}; no check had run by then")
     if start < found.kept_since:
-        yield _line("kept", f"what was over before {say_time(found.kept_since, zone)} may be forgotten")
+        yield _line("kept", f"what was over before {format_time(found.kept_since, zone)} may be forgotten")
 
 
 def _some(names: Sequence[str]) -> str:
@@ -201,7 +205,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
-    return name, *(None if statistics is None else say_hours(getattr(statistics, one)) for one in _STATISTICS)
+    return name, *(None if statistics is None else format_hours(getattr(statistics, one)) for one in _STATISTICS)
 
 
 def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) -> None:
@@ -213,7 +217,7 @@ def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) ->
         console.print(f"and {len(found.parts) - len(shown)} more; --format json has all")
 
 
-def _cells(project: Project, by: str, part: Part) -> Iterator[str | None]:
+def _cells(project: Project, by: str, part: DowntimePart) -> Iterator[str | None]:
     one = part.downtime
     yield part.key if part.key is not None else _NO_KEY.get(by, f"(no {by})")
     if not part.known:
@@ -221,7 +225,7 @@ def _cells(project: Project, by: str, part: Part) -> Iterator[str | None]:
         return
     yield f"{one.n:,}"
     for time in (one.undetected, one.repair, one.downtime, one.table_time):
-        yield say_hours(time)
+        yield format_hours(time)
     if part.cost is not None:
         yield project.currency.text(part.cost.amount)
 
@@ -232,23 +236,25 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
         yield from _reading(project, found)
     oldest = sorted(whole.open, key=lambda one: one.occurred_us)
     for one in oldest[:_SHOWN]:
-        since = say_time(from_us(one.occurred_us), project.config.timezone)
-        yield _line("open", f"#{one.id} {found.table_of[one.id]} since {since}, {say_hours(one.age)}")
+        since = format_time(from_us(one.occurred_us), project.config.timezone)
+        yield _line("open", f"#{one.id} {found.table_of[one.id]} since {since}, {format_hours(one.age)}")
     if len(oldest) > _SHOWN:
         yield _line("", f"and {len(oldest) - _SHOWN} more; see 'tablewatch incident list'")
-    left = [f"{name} {count(tally.n, 'incident')}, {say_hours(tally.time)}" for name, tally in whole.excluded.items()]
+    left = [
+        f"{name} {count(tally.n, 'incident')}, {format_hours(tally.time)}" for name, tally in whole.excluded.items()
+    ]
     if left:
         yield _line("not counted", "; ".join(left))
     if whole.exposure.n:
-        said = f"{count(whole.exposure.n, 'incident')}, {say_hours(whole.exposure.time)}; never counted as downtime"
+        said = f"{count(whole.exposure.n, 'incident')}, {format_hours(whole.exposure.time)}; never counted as downtime"
         yield _line("disclosure", said)
     if found.cost is not None and found.cost.unpriced:
-        yield _line("no price", f"{say_hours(found.cost.unpriced)} before the first rate was valid")
+        yield _line("no price", f"{format_hours(found.cost.unpriced)} before the first rate was valid")
     if found.unobserved:
         worst = sorted(found.unobserved.items(), key=lambda item: (-item[1], item[0]))
-        names = ", ".join(f"{table} {say_hours(time)}" for table, time in worst[:_COSTLY])
+        names = ", ".join(f"{table} {format_hours(time)}" for table, time in worst[:_COSTLY])
         more = "" if len(worst) <= _COSTLY else f" and {count(len(worst) - _COSTLY, 'more table')}"
-        yield _line("not observed", f"{say_hours(sum(found.unobserved.values()))}: {names}{more}")
+        yield _line("not observed", f"{format_hours(sum(found.unobserved.values()))}: {names}{more}")
 
 
 def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
@@ -272,7 +278,7 @@ def _share(part: Fraction | int, whole: Fraction | int) -> str:
 
 
 def _when(moment_us: int, zone: str) -> str:
-    return say_time(from_us(moment_us), zone)
+    return format_time(from_us(moment_us), zone)
 
 
 def _line(label: str, said: str) -> Text:

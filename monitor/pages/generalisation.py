@@ -9,10 +9,10 @@ from rich.text import Text
 
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
-from remedies import Bill
+from remedies import UtilityReport
 
 if TYPE_CHECKING:
-    from monitor.treatment.analysis import Compared
+    from monitor.treatment.analysis import AnalysisComparison
 
 READ_AGAIN: Final = "READ AGAIN"
 """Stands before what was found in the bytes of a file, by which it was kept."""
@@ -41,7 +41,12 @@ _NO_K: Final = (
 
 
 def draw_generalisation(
-    console: Console, bill: Bill, out: Path, *, named: Sequence[str] = (), compared: "Compared | None" = None
+    console: Console,
+    bill: UtilityReport,
+    out: Path,
+    *,
+    named: Sequence[str] = (),
+    compared: "AnalysisComparison | None" = None,
 ) -> None:
     """Print what was found in the file, the level of each column, what was lost, and what is not protected."""
     figures: Mapping[str, Any] = bill.figures
@@ -64,7 +69,7 @@ def draw_generalisation(
     draw_order(console, bill)
 
 
-def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
+def draw_suppression(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
     """Print what was found in the file, what was left out of it, and what is not protected."""
     draw_proof(console, bill, out)
     draw_named(console, named)
@@ -76,7 +81,7 @@ def draw_suppression(console: Console, bill: Bill, out: Path, *, named: Sequence
     draw_order(console, bill)
 
 
-def draw_coding(console: Console, bill: Bill, out: Path, *, named: Sequence[str] = ()) -> None:
+def draw_coding(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
     """Print the bounds that were found to hold in the file, what was coded, and what is not protected."""
     limits: Mapping[str, Any] = bill.guarantee.limits
     said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
@@ -89,14 +94,14 @@ def draw_coding(console: Console, bill: Bill, out: Path, *, named: Sequence[str]
     draw_order(console, bill)
 
 
-def draw_order(console: Console, bill: Bill) -> None:
+def draw_order(console: Console, bill: UtilityReport) -> None:
     """Print that the order of the rows is not protected, where it is that of the input."""
     if bill.not_protected:
         console.print(Text(_ORDER, "dim"))
 
 
 def _draw_columns(
-    console: Console, bill: Bill, what: Literal["changed", "blanked"], *, said: Mapping[str, str] | None = None
+    console: Console, bill: UtilityReport, what: Literal["changed", "blanked"], *, said: Mapping[str, str] | None = None
 ) -> None:
     """Print what each column lost, and how many of its cells. `said`: of each, in a column beside its name."""
     cells = bill.cells_changed if what == "changed" else bill.cells_blanked
@@ -132,7 +137,7 @@ def _bounds(bottom: float | None, top: float | None) -> str:
     return f"lies between {bottom:g} and {top:g}"
 
 
-def draw_proof(console: Console, bill: Bill, out: Path) -> None:
+def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
     """Print what was found when the file was read again."""
     reached: Mapping[str, Any] = bill.guarantee.reached
     draw_k(console, bill, out, bill.guarantee.columns, k=int(reached["k"]))
@@ -155,7 +160,7 @@ def draw_proof(console: Console, bill: Bill, out: Path) -> None:
         )
 
 
-def draw_k(console: Console, bill: Bill, out: Path, columns: Sequence[str], *, k: int) -> None:
+def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:
     """Print the k that was counted in the file, and on which columns."""
     kept, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
     said = f"  {visible(str(out))}: k = {k:,} on {among}: each of {kept:,} records is alike with at least {others(k)}"
@@ -167,7 +172,7 @@ def others(k: int) -> str:
     return "1 other" if k == 2 else f"{k - 1:,} others"
 
 
-def draw_change(console: Console, compared: "Compared") -> None:
+def draw_change(console: Console, compared: "AnalysisComparison") -> None:
     """Print how the figures of an analysis have changed."""
     change = compared.change
     if change is None:

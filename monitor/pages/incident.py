@@ -28,12 +28,12 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.desk.reported import tidy
-from monitor.desk.sheet import Sheet
+from monitor.desk.sheet import IncidentDetail
 from monitor.wiring import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class IncidentFigures:
     """How long an incident took so far, without planned maintenance, and what it cost; `episodes` in their order.
 
     Lengths of time are microseconds. `ttr_us` is None while it lasts. `downtime_us` and `cost` are nothing for what
@@ -57,7 +57,9 @@ class Figures:
         return None if self.whole.lasts else self.whole.ttr
 
 
-def figures_of(project: Project, incidents: Sequence[Incident], as_of: datetime | None = None) -> Mapping[int, Figures]:
+def incident_figures(
+    project: Project, incidents: Sequence[Incident], as_of: datetime | None = None
+) -> Mapping[int, IncidentFigures]:
     """Compute the figures of incidents, by id, as of now unless another moment is given.
 
     All arithmetic is that of `incidents.durations` and `incidents.price_by`.
@@ -70,11 +72,11 @@ def figures_of(project: Project, incidents: Sequence[Incident], as_of: datetime 
     whole = durations(spans, as_of_us=as_of_us, maintenance=maintenance)
     each = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
     prices = _prices(project, spans, as_of_us, maintenance)
-    found: dict[int, Figures] = {}
+    found: dict[int, IncidentFigures] = {}
     for incident in incidents:
         rows = np.flatnonzero(spans.incident == incident.id).tolist()
         costs = tuple(None if prices is None else prices.get(row, Cost()).amount for row in rows)
-        found[incident.id] = Figures(
+        found[incident.id] = IncidentFigures(
             whole=whole[incident.id],
             episodes=tuple(each[row] for row in rows),
             downtime_us=whole[incident.id].total if is_downtime(incident) else 0,
@@ -114,7 +116,7 @@ def owner_of(project: Project, incident: Incident) -> str | None:
     return None if table is None else project.config.owner_of(table)
 
 
-def incident_as_json(project: Project, incident: Incident, figures: Figures) -> dict[str, Any]:
+def incident_as_json(project: Project, incident: Incident, figures: IncidentFigures) -> dict[str, Any]:
     """Give an incident without its history: what a list holds of it."""
     first, last = incident.episodes[0], incident.last
     return {
@@ -149,10 +151,10 @@ def incident_as_json(project: Project, incident: Incident, figures: Figures) -> 
     }
 
 
-def sheet_as_json(project: Project, sheet: Sheet) -> dict[str, Any]:
+def sheet_as_json(project: Project, sheet: IncidentDetail) -> dict[str, Any]:
     """Give the published shape `tablewatch.incident/1`: an incident with its episodes and its history."""
     incident = sheet.incident
-    figures = figures_of(project, [incident])[incident.id]
+    figures = incident_figures(project, [incident])[incident.id]
     return {
         "schema": "tablewatch.incident/1",
         **incident_as_json(project, incident, figures),
@@ -178,7 +180,7 @@ def _onset(episode: Episode) -> dict[str, Any]:
     }
 
 
-def episode_as_json(project: Project, incident: Incident, figures: Figures, number: int) -> dict[str, Any]:
+def episode_as_json(project: Project, incident: Incident, figures: IncidentFigures, number: int) -> dict[str, Any]:
     """Return one of an incident's episodes as JSON; `number` counts from 0, -1 is the last."""
     episode, length, cost = incident.episodes[number], figures.episodes[number], figures.episode_costs[number]
     return {

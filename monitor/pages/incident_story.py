@@ -32,10 +32,10 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.conclude import AGENT
-from monitor.desk.moments import say_hours, say_time
+from monitor.desk.moments import format_hours, format_time
 from monitor.desk.reported import ticket_of, tidy
-from monitor.desk.sheet import Sheet
-from monitor.pages.incident import Figures, figures_of, is_downtime, owner_of, title_of
+from monitor.desk.sheet import IncidentDetail
+from monitor.pages.incident import IncidentFigures, incident_figures, is_downtime, owner_of, title_of
 from monitor.wiring import Project
 
 _METHODS: Final = {
@@ -50,7 +50,7 @@ _TIMES: Final = frozenset({"occurred", "detected", "resolved"})
 _TEXTS: Final = frozenset({"title", "cause"})
 
 
-def headline(incident: Incident) -> Text:
+def incident_headline(incident: Incident) -> Text:
     """Give an incident in one line: number, table, what is wrong, where it stands."""
     state = incident.state.value.upper()
     if incident.resolution is not None:
@@ -61,15 +61,15 @@ def headline(incident: Incident) -> Text:
 
 def say_event(event: Event, zone: str) -> Text:
     """Say what happened, when it was recorded and by whom, in one line."""
-    return Text(f"  {say_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+    return Text(f"  {format_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
 
 
-def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
+def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
     """Tell an incident as `tablewatch incident show` does."""
     incident = sheet.incident
-    figures = figures_of(project, [incident])[incident.id]
+    figures = incident_figures(project, [incident])[incident.id]
     zone = project.config.timezone
-    yield headline(incident)
+    yield incident_headline(incident)
     for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
@@ -85,7 +85,7 @@ def tell(project: Project, sheet: Sheet) -> Iterator[Text]:
     yield _line("now", ", ".join(available(incident)))
 
 
-def _finders(sheet: Sheet) -> Iterator[str]:
+def _finders(sheet: IncidentDetail) -> Iterator[str]:
     """Say of each episode who noticed it."""
     check = f"by {sheet.incident.check_id or 'a check'}"
     for event in sheet.events:
@@ -102,28 +102,30 @@ def _times(incident: Incident, episode: Episode, length: Durations, *, found: st
     onset = episode.onset
     known = _METHODS[onset.method]
     if onset.earliest < onset.latest:
-        known += f"; between {say_time(onset.earliest, zone)} and {say_time(onset.latest, zone)}"
-    yield _line("occurred", f"{say_time(onset.at, zone)}  {known}")
+        known += f"; between {format_time(onset.earliest, zone)} and {format_time(onset.latest, zone)}"
+    yield _line("occurred", f"{format_time(onset.at, zone)}  {known}")
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
-        found += f"; it failed first at {say_time(episode.first_failed_at, zone)}"
-    yield _line("detected", f"{say_time(episode.detected_at, zone)}  {found}  TTD {say_hours(length.ttd)}")
+        found += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
+    yield _line("detected", f"{format_time(episode.detected_at, zone)}  {found}  TTD {format_hours(length.ttd)}")
     if episode is incident.last and incident.acknowledged_at is not None:
-        yield _line("acknowledged", say_time(incident.acknowledged_at, zone))
+        yield _line("acknowledged", format_time(incident.acknowledged_at, zone))
     if episode.resolved_at is not None:
-        yield _line("resolved", f"{say_time(episode.resolved_at, zone)}  TTR {say_hours(length.ttr)}")
+        yield _line("resolved", f"{format_time(episode.resolved_at, zone)}  TTR {format_hours(length.ttr)}")
     if length.maintenance:
-        yield _line("maintenance", f"{say_hours(length.maintenance)} of planned maintenance are in neither TTD nor TTR")
+        yield _line(
+            "maintenance", f"{format_hours(length.maintenance)} of planned maintenance are in neither TTD nor TTR"
+        )
 
 
-def _lengths(project: Project, incident: Incident, figures: Figures) -> str:
+def _lengths(project: Project, incident: Incident, figures: IncidentFigures) -> str:
     if not incident.counts:
         return f"not counted as downtime: {incident.resolution}"
     if not is_downtime(incident):
-        return f"not counted as downtime: a release at risk for {say_hours(figures.whole.total)}"
-    said = [f"downtime {say_hours(figures.downtime_us)}"]
+        return f"not counted as downtime: a release at risk for {format_hours(figures.whole.total)}"
+    said = [f"downtime {format_hours(figures.downtime_us)}"]
     if len(incident.episodes) > 1:
-        said.append(f"TTD {say_hours(figures.ttd_us)}")
-        said += [] if figures.ttr_us is None else [f"TTR {say_hours(figures.ttr_us)}"]
+        said.append(f"TTD {format_hours(figures.ttd_us)}")
+        said += [] if figures.ttr_us is None else [f"TTR {format_hours(figures.ttr_us)}"]
     if figures.cost is not None:
         said.append(f"cost {project.currency.text(figures.cost)}{_rate(project, incident.table)}")
     return "  ".join(said)
@@ -152,7 +154,7 @@ def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
     if incident.merged_into is not None:
         yield "same as", f"#{incident.merged_into}"
     if incident.snoozed_until is not None:
-        yield "snoozed", f"until {say_time(incident.snoozed_until, project.config.timezone)}; it goes on counting"
+        yield "snoozed", f"until {format_time(incident.snoozed_until, project.config.timezone)}; it goes on counting"
     flags = [word for word, said in (("came back", incident.regressed), ("flapping", incident.flapping)) if said]
     if flags:
         yield "note", ", ".join(flags)
@@ -173,15 +175,17 @@ def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is 
         case Assigned(assignee):
             return f"assigned to {tidy(assignee)}"
         case Snoozed(until):
-            return f"snoozed until {say_time(until, zone)}"
+            return f"snoozed until {format_time(until, zone)}"
         case Commented(text):
             return f"comment: {tidy(text)}"
         case Resolved(at, resolution, cause):
-            return f"resolved as {resolution.value} at {say_time(at, zone)}" + (
+            return f"resolved as {resolution.value} at {format_time(at, zone)}" + (
                 f", cause: {tidy(cause)}" if cause else ""
             )
         case Reopened(episode):
-            return f"{'came back' if change.regressed else 'reopened'}, detected {say_time(episode.detected_at, zone)}"
+            return (
+                f"{'came back' if change.regressed else 'reopened'}, detected {format_time(episode.detected_at, zone)}"
+            )
         case Corrected():
             return f"corrected: {_corrections(change, zone)}"
         case Merged(into):
@@ -199,13 +203,13 @@ def _word(name: str, value: str | None, zone: str) -> str:
     if value is None:
         return f"no {name}"
     if name in _TIMES:
-        return f"{name} {say_time(datetime.fromisoformat(value), zone)}"
+        return f"{name} {format_time(datetime.fromisoformat(value), zone)}"
     return f"another {name}" if name in _TEXTS else f"{name} {tidy(value)}"
 
 
 def _corrections(change: Corrected, zone: str) -> str:
     times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
-    said = ", ".join(f"{name} {say_time(at, zone)}" for name, at in times if at is not None)
+    said = ", ".join(f"{name} {format_time(at, zone)}" for name, at in times if at is not None)
     return said if change.episode in {0, -1} else f"{said} (episode {change.episode + 1})"
 
 

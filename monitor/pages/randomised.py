@@ -12,7 +12,7 @@ from monitor.frame.output import count
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.generalisation import draw_order
-from remedies import Bill
+from remedies import UtilityReport
 from remedies.differential_privacy._epsilon import NANO
 from remedies.differential_privacy._sentence import times
 
@@ -33,7 +33,7 @@ _STOPPED: Final = {
 }
 
 
-def draw_randomisation(console: Console, bill: Bill, out: Path) -> None:
+def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None:
     """Print whether an epsilon holds and what it means, then the retention of each column."""
     figures: Mapping[str, Any] = bill.figures
     mechanism: Mapping[str, Any] = bill.guarantee.reached

@@ -7,11 +7,11 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from monitor.disclosure.assess import Assessment
+from monitor.disclosure.assess import RiskAssessment
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.risk import draw_assessment
-from monitor.releasing.compare import ANSWERS, LABEL, Comparison, Tried
+from monitor.releasing.compare import ANSWERS, LABEL, ReleaseComparison, RemedyTrial
 from monitor.releasing.export import Exported
 
 _LINES: Final = {"vanished": "gone", "appeared": "new"}
@@ -20,7 +20,7 @@ _NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of
 
 
 def draw_verdict(
-    console: Console, *, word: str, why: str, found: Assessment | None, warnings: Sequence[str] = ()
+    console: Console, *, word: str, why: str, found: RiskAssessment | None, warnings: Sequence[str] = ()
 ) -> None:
     """Print the verdict first, then what it rests on."""
     console.print(Text.assemble((word.upper(), _COLOURS[word]), f": {visible(why)}"), soft_wrap=True)
@@ -31,7 +31,7 @@ def draw_verdict(
         console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
 
 
-def draw_comparison(console: Console, name: str, found: Comparison, *, typed: Callable[[str], str]) -> None:
+def draw_comparison(console: Console, name: str, found: ReleaseComparison, *, typed: Callable[[str], str]) -> None:
     """Print what each way would reach and cost, and which one is recommended; `typed`: how a command is typed here."""
     console.print(Text(LABEL, "yellow"))
     console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
@@ -96,11 +96,11 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
     console.print(Text(_NO_STATEMENT, "dim"))
 
 
-def _reached(one: Tried) -> Sequence[str]:
+def _reached(one: RemedyTrial) -> Sequence[str]:
     return (*(_number(one.reached.get(name)) for name in ("k", "l", "t")), one.epsilon or "")
 
 
-def _draw_changes(console: Console, tables: Sequence[Tried]) -> None:
+def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
     """Print how far the audience's own questions are answered otherwise."""
     lines = [(one.name, name, change) for one in tables for name, change in one.changes.items()]
     if not lines:
@@ -130,7 +130,7 @@ def _share(value: Any) -> str:
     return f"{value:.1%}" if isinstance(value, int | float) else str(value or "-")
 
 
-def _draw_answers(console: Console, answers: Sequence[Tried]) -> None:
+def _draw_answers(console: Console, answers: Sequence[RemedyTrial]) -> None:
     if not answers:
         return
     console.print()

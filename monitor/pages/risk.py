@@ -10,7 +10,7 @@ from rich.text import Text
 from checks import PlainEnglish, Status
 from checks.risk._k_anonymity import STEPS
 from monitor.conclude import CheckResult
-from monitor.disclosure.assess import Assessment
+from monitor.disclosure.assess import RiskAssessment
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 
@@ -28,7 +28,7 @@ _NOT_MEASURED: Final = (
 )
 
 
-def draw_assessment(console: Console, found: Assessment) -> None:
+def draw_assessment(console: Console, found: RiskAssessment) -> None:
     """Print an assessment."""
     worst = found.results[0]
     _lead(console, found.name, worst)

@@ -8,7 +8,7 @@ from rich.table import Table
 from checks import Misconfigured, Status
 from monitor.conclude import CheckResult
 from monitor.frame.plain_text import visible
-from monitor.holes import Literals
+from monitor.holes import TimeLiterals
 from monitor.planner import offending_keys
 from monitor.wiring import Project
 from sources import SourceError, open_source
@@ -25,7 +25,7 @@ def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping
     try:
         with open_source(target.source) as source:
             statement = offending_keys(target.subject, result.check, source, limit=limit)
-            return [] if statement is None else source.fetch(statement.fill(result.measured_at, Literals(source)))
+            return [] if statement is None else source.fetch(statement.fill(result.measured_at, TimeLiterals(source)))
     except (SourceError, Misconfigured):  # it could be reached a moment ago; the verdict was said already
         return []
 

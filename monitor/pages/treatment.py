@@ -10,7 +10,7 @@ from rich.text import Text
 from monitor.frame.plain_text import visible
 from monitor.frame.tables import draw_table
 from monitor.pages.generalisation import draw_k, draw_order
-from remedies import Bill
+from remedies import UtilityReport
 
 _NOT_PROTECTED: Final = (
     "Not protected: a group whose records share a sensitive value tells it of each of them;\n"
@@ -18,7 +18,7 @@ _NOT_PROTECTED: Final = (
 )
 
 
-def draw_bill(console: Console, bill: Bill, out: Path, k: int, *, columns: Sequence[str]) -> None:
+def draw_bill(console: Console, bill: UtilityReport, out: Path, k: int, *, columns: Sequence[str]) -> None:
     """Print what was found in the file, and what it cost. `k`: by all `columns`, as they were counted."""
     draw_k(console, bill, out, columns, k=k)
     console.print(Text(_loss(bill.figures)))
@@ -36,7 +36,7 @@ def draw_bill(console: Console, bill: Bill, out: Path, k: int, *, columns: Seque
     draw_order(console, bill)
 
 
-def _cells(bill: Bill) -> tuple[Mapping[str, int], ...]:
+def _cells(bill: UtilityReport) -> tuple[Mapping[str, int], ...]:
     return bill.cells_changed, bill.cells_blanked, bill.cells_filled
 
 

@@ -11,10 +11,10 @@ from typing import Final
 from uuid import uuid4
 
 from checks import Json, Outcome
-from monitor.boundary import attempt
+from monitor.boundary import run_guarded
 from monitor.clock import Clock
 from monitor.private.data_set import DataSet
-from monitor.private.question import Question
+from monitor.private.question import PrivateQuestion
 from monitor.wiring import Project
 from remedies import Misfit
 from remedies.differential_privacy._ledger import Answered, Charge, Granted, Ledger, Refusal, RefusalReason
@@ -36,7 +36,7 @@ class NotAnswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PrivateAnswer:
     """An answer that may be given out. `repeated`: it was given before, and cost nothing now. `nano`: what it cost."""
 
     request_id: str
@@ -46,7 +46,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
+class AnswerService:
     """Answers requests. `actor`: in whose name. `patience`: how long it waits for another; by default `PATIENCE`."""
 
     ledger: Ledger
@@ -54,7 +54,7 @@ class Teller:
     actor: str
     patience: timedelta | None = None
 
-    def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> Told | Refusal:
+    def tell(self, data_set: DataSet, statistic: Statistic, request_id: str | None = None) -> PrivateAnswer | Refusal:
         """Answer a request, or refuse it without a look at the table.
 
         `request_id`: whoever asks the same again under it gets the same answer, at no cost. Whoever asks while another
@@ -72,30 +72,30 @@ class Teller:
         with claim:
             return self._tell(data_set, statistic, charge)
 
-    def _tell(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> Told | Refusal:
+    def _tell(self, data_set: DataSet, statistic: Statistic, charge: Charge) -> PrivateAnswer | Refusal:
         found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
         match found:
             case Refusal():
                 return found
             case Answered():
-                return Told(charge.request_id, found.answer, charge.nano, repeated=True)
+                return PrivateAnswer(charge.request_id, found.answer, charge.nano, repeated=True)
         answer = self._computed(data_set, statistic, found)
         stored = self.ledger.store_answer(found, answer, actor=self.actor, now=self.clock.now())
-        return Told(charge.request_id, stored, charge.nano, repeated=False)
+        return PrivateAnswer(charge.request_id, stored, charge.nano, repeated=False)
 
-    def _in_progress(self, data_set: DataSet, charge: Charge) -> Told | Refusal:
+    def _in_progress(self, data_set: DataSet, charge: Charge) -> PrivateAnswer | Refusal:
         """Return the stored answer, where others hold the claim only to read it; else refuse."""
         if self.ledger.is_answered(charge.request_id):  # so nothing can be charged
             found = self.ledger.reserve(charge, actor=self.actor, now=self.clock.now())
             if isinstance(found, Answered):
-                return Told(charge.request_id, found.answer, charge.nano, repeated=True)
+                return PrivateAnswer(charge.request_id, found.answer, charge.nano, repeated=True)
             if isinstance(found, Refusal):
                 return found
         left = self.ledger.standing(data_set.table, charge.unit).left
         return Refusal(RefusalReason.IN_PROGRESS, charge, left)
 
     def _computed(self, data_set: DataSet, statistic: Statistic, granted: Granted) -> Mapping[str, Json]:
-        answer = attempt(lambda: _look(data_set, statistic), passes_on=(KeyboardInterrupt,))
+        answer = run_guarded(lambda: _look(data_set, statistic), passes_on=(KeyboardInterrupt,))
         if isinstance(answer, Outcome):  # which error it was may tell of the data
             raise NotAnswered(granted.charge.request_id) from None
         return answer
@@ -103,7 +103,7 @@ class Teller:
 
 def _look(data_set: DataSet, statistic: Statistic) -> Mapping[str, Json]:
     with open_source(data_set.source) as source:
-        return Question.of(data_set, statistic, charged=True).put_to(source)
+        return PrivateQuestion.of(data_set, statistic, charged=True).put_to(source)
 
 
 def charge_of(data_set: DataSet, statistic: Statistic, request_id: str) -> Charge:

@@ -37,14 +37,14 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class Respondents:
     """What a person could have: the values of a domain, or the numbers 0 to `size` - 1 where there is none."""
 
     size: int
     domain: Domain | None = None
 
     @classmethod
-    def of(cls, declared: "Range | Sequence[object]", other: str | None = None) -> "People":
+    def of(cls, declared: "Range | Sequence[object]", other: str | None = None) -> "Respondents":
         """Give a declared domain; `other`: the value that all others are taken for.
 
         Raises:
@@ -121,7 +121,7 @@ def in_random_order(reports: Sequence[Any]) -> list[Any]:
     return [reports[place] for place in random_order(len(reports))]
 
 
-def read_reports(text: str, end: str, people: People, oracle: Oracle) -> Any:
+def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> Any:
     """Read reports from a file that ends so, as the oracle takes them.
 
     Raises:
@@ -176,7 +176,7 @@ def _fields(text: str, oracle: Oracle) -> list[Any]:
     return [row[0] for row in rows]
 
 
-def compared(people: People, epsilon: Loss, users: int) -> list[dict[str, Any]]:
+def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, Any]]:
     """Say of each oracle how much it varies and what a report is, the best one first.
 
     `variance`: of the count of a rare value, for each person who reports. `standard_error`: of that count.

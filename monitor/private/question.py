@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PrivateQuestion:
     """A statistic of a table, under the terms that are declared of it; as it goes to a worker.
 
     `relation`, `key`: as in `DataSet`. `charged`: it was paid for, so the table may be looked at. Otherwise only its

@@ -17,7 +17,7 @@ _SLOTS: Final = "statistic:"
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class AnswerSeries:
     """A standing statistic: `NAME` of a `TABLE` under `budgets`."""
 
     table: str

@@ -14,7 +14,7 @@ from remedies.differential_privacy._sentence import CHANGE, times
 from remedies.differential_privacy.answers import ROW
 
 
-class Standings(Protocol):
+class BudgetStatus(Protocol):
     """A ledger that can be asked where budgets stand."""
 
     def standings(self, data_set: str | None = None) -> Sequence[Standing]:
@@ -22,7 +22,7 @@ class Standings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class ProtectedPeople:
     """The budgets of tables that hold the same people, as the configuration declares, and their total.
 
     `epsilon`: nano-epsilon of all answers about these tables. `delta`: the probability with which it may not hold,
@@ -35,12 +35,12 @@ class People:
     standings: Sequence[Standing]
 
     @classmethod
-    def of(cls, config: Config, ledger: Standings, table: str) -> "People | None":
+    def of(cls, config: Config, ledger: BudgetStatus, table: str) -> "ProtectedPeople | None":
         """Return the group that a table is in; None where the configuration names none."""
         return next((group for group in cls.configured(config, ledger) if table in group.tables), None)
 
     @classmethod
-    def configured(cls, config: Config, ledger: Standings) -> "Sequence[People]":
+    def configured(cls, config: Config, ledger: BudgetStatus) -> "Sequence[ProtectedPeople]":
         """Return all groups, each with the budgets of its tables that were created."""
         units: dict[str, dict[str, str]] = {}
         for table, budget in config.budgets.items():
@@ -111,7 +111,7 @@ class People:
         }
 
 
-def standing_json(standing: Standing, people: People | None = None) -> Mapping[str, Json]:
+def budget_status_json(standing: Standing, people: ProtectedPeople | None = None) -> Mapping[str, Json]:
     """Return where a budget stands as plain data; amounts are texts, since they are exact."""
     budget = standing.budget
     return {

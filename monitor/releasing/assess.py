@@ -6,15 +6,15 @@ from typing import Any
 
 from checks import ColumnClass, Status
 from monitor.config._releases import FREE_VALUES, has_free_values
-from monitor.disclosure.assess import Assessment, Question
+from monitor.disclosure.assess import RiskAssessment, RiskRequest
 from monitor.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.figures.health import states_of
 from monitor.figures.releases import ReleaseState, ReleaseWord, releases_of
 from monitor.frame.problem import ExitCode, Stop
-from monitor.look import look
-from monitor.releasing.decide import Decisions
+from monitor.look import run_checks
+from monitor.releasing.decide import ReleaseDecisions
 from monitor.releasing.gate import check_same_remedy, check_same_table
-from monitor.releasing.standing import Decision
+from monitor.releasing.standing import ReleaseDecision
 from monitor.selector import select
 
 _ORDER = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.WARN: 2, Status.PASS: 3}
@@ -25,7 +25,7 @@ class Assessed:
     """How a release stands, and what its checks found just now."""
 
     state: ReleaseState
-    assessment: Assessment | None
+    assessment: RiskAssessment | None
     uniqueness: Uniqueness | None = None
 
     @property
@@ -44,7 +44,7 @@ class Assessed:
         """Say why, the worst first."""
         worst = None if self.assessment is None else self.assessment.results[0].outcome
         broken = worst is not None and worst.status in {Status.FAIL, Status.UNKNOWN}
-        if self.state.standing.decision is not Decision.NONE:
+        if self.state.standing.decision is not ReleaseDecision.NONE:
             said = self.state.standing.said
             return f"{said}; as it is: {worst.message}" if worst is not None and broken else said
         if worst is not None and broken:
@@ -56,7 +56,7 @@ class Assessed:
         """Give 0 for what may leave, 1 for what may not, 3 where that is because nobody knows."""
         if self.state.word in {ReleaseWord.CLEAR, ReleaseWord.APPROVED}:
             return ExitCode.OK
-        if self.state.standing.decision is not Decision.NONE:
+        if self.state.standing.decision is not ReleaseDecision.NONE:
             return ExitCode.FAILED
         worst = None if self.assessment is None else self.assessment.status
         return ExitCode.NOT_EVALUATED if worst is Status.UNKNOWN else ExitCode.FAILED
@@ -87,7 +87,7 @@ class Assessed:
         }
 
 
-def assess_release(decisions: Decisions) -> Assessed:
+def assess_release(decisions: ReleaseDecisions) -> Assessed:
     """Run the disclosure checks that hold a release, and give how it stands then.
 
     Raises:
@@ -99,9 +99,9 @@ def assess_release(decisions: Decisions) -> Assessed:
     names = [] if table is None else [table.check_id(one) for one in table.checks if one.kind.value == "disclosure"]
     others = {f"{case.release.table}.{one}" for one in _of_others(decisions)}
     wanted = [name for name in names if name not in others]
-    results = look(project, select(wanted, project.config), store=store).results if wanted else ()
+    results = run_checks(project, select(wanted, project.config), store=store).results if wanted else ()
     found = sorted(results, key=lambda one: _ORDER[one.outcome.status])
-    if decisions.standing().decision is Decision.APPROVED:
+    if decisions.standing().decision is ReleaseDecision.APPROVED:
         try:
             check_same_table(decisions)
             check_same_remedy(decisions)
@@ -111,16 +111,16 @@ def assess_release(decisions: Decisions) -> Assessed:
     with store.reading() as view:
         states = releases_of(project, view, states_of(project, view, project.config.tables))
     state = next(one for one in states if one.name == case.name)
-    question = Question(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
+    question = RiskRequest(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
     try:
         uniqueness = find_uniqueness(case.place, loose)
     except Stop:  # a table that cannot be read: its checks say so
         uniqueness = None
-    return Assessed(state, Assessment(case.release.table, question, found) if found else None, uniqueness)
+    return Assessed(state, RiskAssessment(case.release.table, question, found) if found else None, uniqueness)
 
 
-def _of_others(decisions: Decisions) -> set[str]:
+def _of_others(decisions: ReleaseDecisions) -> set[str]:
     from monitor.config._releases import release_checks
 
     case = decisions.case

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checks import ColumnClass, did_you_mean
 from monitor.config import Release
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.meant import digest_of
 from monitor.target import Target
@@ -17,7 +17,7 @@ _LEAVE = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE, ColumnClass.OTHER
 
 
 @dataclass(frozen=True)
-class Case:
+class ReleaseColumns:
     """A release of the configuration. `key`: of signatures; `folder`: where relative paths of the release begin."""
 
     name: str
@@ -28,7 +28,7 @@ class Case:
     project: Project = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, project: Project, name: str) -> "Case":
+    def of(cls, project: Project, name: str) -> "ReleaseColumns":
         """Find a release.
 
         Raises:
@@ -50,9 +50,9 @@ class Case:
         return cls(name, release, target, folder, project.signature_key(), project)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TableRef:
         """Give the table that it is of."""
-        return Place(self.target)
+        return TableRef(self.target)
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -88,6 +88,6 @@ class Case:
         """Derive a key of this release for one purpose, at most 16 bytes long."""
         return blake2b(self.name.encode(), key=self.key, digest_size=32, person=purpose).digest()
 
-    def alone(self) -> "Case":
+    def alone(self) -> "ReleaseColumns":
         """Give it without the project: what a worker is handed."""
         return replace(self, project=None)  # type: ignore[arg-type] # a worker asks nothing of it

@@ -9,14 +9,14 @@ from typing import Any
 from checks import Json
 from monitor.config._releases import FREE_VALUES, has_free_values
 from monitor.disclosure.uniqueness import Uniqueness
-from monitor.releasing.case import Case
-from monitor.releasing.exposure import NOT_COMPARED, Compared
-from monitor.releasing.plan import Plan
-from monitor.releasing.standing import Standing
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.exposure import NOT_COMPARED, ExportComparison
+from monitor.releasing.plan import TreatmentPlan
+from monitor.releasing.standing import ReleaseStanding
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ExportFindings:
     """What was found in the file, and what it lost."""
 
     rows: int
@@ -26,13 +26,19 @@ class Findings:
     question: str
     lost: Mapping[str, float]
     epsilon: str | None = None
-    compared: Compared = NOT_COMPARED
+    compared: ExportComparison = NOT_COMPARED
     uniqueness: Uniqueness | None = None
     mixed: Json = None
 
 
 def certificate(
-    case: Case, plan: Plan, found: Standing, findings: Findings, *, draft: Path, name: str
+    case: ReleaseColumns,
+    plan: TreatmentPlan,
+    found: ReleaseStanding,
+    findings: ExportFindings,
+    *,
+    draft: Path,
+    name: str,
 ) -> dict[str, Json]:
     """Give it as plain data; no value of the table is in it. `name`: that of the file."""
     release, approval = case.release, found.event
@@ -72,11 +78,11 @@ def certificate(
     }
 
 
-def _loose(findings: Findings) -> list[str]:
+def _loose(findings: ExportFindings) -> list[str]:
     return [] if findings.uniqueness is None else list(findings.uniqueness.warnings())
 
 
-def _parameters(plan: Plan) -> Json:
+def _parameters(plan: TreatmentPlan) -> Json:
     """Give what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
     model: Any = plan.remedy or plan.statistic
     if model is None:

@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from checks import Json
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.private.ask import NotAnswered, Teller
+from monitor.private.ask import NotAnswered, AnswerService
 from monitor.private.data_set import DataSet
-from monitor.releasing.case import Case
-from monitor.releasing.decide import Decisions
-from monitor.releasing.plan import Plan
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.decide import ReleaseDecisions
+from monitor.releasing.plan import TreatmentPlan
 from monitor.releasing.same_table import SameTable, names_of
 from remedies import Misfit
 from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
@@ -30,7 +30,7 @@ _REST = "(other)"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EarlierCharge:
     """An answer that was charged. `epsilon`: what it cost, as it was said."""
 
     request_id: str
@@ -38,7 +38,7 @@ class Answer:
     epsilon: str
 
 
-def check_epsilon(decisions: Decisions, plan: Plan) -> None:
+def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
     """See, before anything is charged, that a randomised table can keep to the release's epsilon.
 
     Where no budget adds up what exports cost a person, those of the release do.
@@ -62,7 +62,7 @@ def check_epsilon(decisions: Decisions, plan: Plan) -> None:
         check_spent(case, plan, view)
 
 
-def check_spent(case: Case, plan: Plan, view: View) -> None:
+def check_spent(case: ReleaseColumns, plan: TreatmentPlan, view: View) -> None:
     """See that the exports of a table do not cost more than this release allows, where no budget adds up what they do.
 
     Raises:
@@ -78,7 +78,7 @@ def check_spent(case: Case, plan: Plan, view: View) -> None:
         )
 
 
-def _check_budgeted(case: Case, plan: Plan) -> None:
+def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
     """See that no budget of the table is declared under another name of it: nothing would be charged to that.
 
     Raises:
@@ -93,7 +93,7 @@ def _check_budgeted(case: Case, plan: Plan) -> None:
         )
 
 
-def _spent(case: Case, view: View) -> Decimal:
+def _spent(case: ReleaseColumns, view: View) -> Decimal:
     """Add up what the exports of a table, by whichever release, have cost a person."""
     events = SameTable.of(case, view).exports(view)
     return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
@@ -103,7 +103,7 @@ def _not_proved(message: str) -> Stop:
     return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was given out, or charged"))
 
 
-def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
+def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str) -> None:
     """Charge a randomised table to the table's budget, where one is declared.
 
     Raises:
@@ -135,7 +135,7 @@ def charge_randomised(decisions: Decisions, plan: Plan, *, actor: str) -> None:
         raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
 
 
-def _check_unit(case: Case, plan: Plan, terms: Terms) -> None:
+def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None:
     """See that a budget and a randomised table speak of the same person, whose record differs and is there both times.
 
     Raises:
@@ -164,7 +164,9 @@ def _check_unit(case: Case, plan: Plan, terms: Terms) -> None:
         raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
 
 
-def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.DataFrame, Answer]":
+def told_as_table(
+    decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str
+) -> "tuple[pd.DataFrame, EarlierCharge]":
     """Ask a statistic, and give its cells as a table.
 
     Raises:
@@ -175,7 +177,7 @@ def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.
     case, statistic = decisions.case, cast("Statistic", plan.statistic)
     _check_limit(case, plan.name, statistic)
     data_set = DataSet.of(case.project, case.release.table)
-    teller = Teller(case.project.ledger(decisions.store), case.project.clock, actor)
+    teller = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
     try:
         told = teller.tell(data_set, statistic)
     except NotAnswered as error:
@@ -188,7 +190,7 @@ def told_as_table(decisions: Decisions, plan: Plan, *, actor: str) -> "tuple[pd.
     groups = answer.get("groups", [{**answer, "by": {}}])
     cells = [{**{name: _label(one) for name, one in group["by"].items()}, **_figures(group)} for group in groups]
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
-    return pd.DataFrame(cells), Answer(told.request_id, answer, f"{price:f}")
+    return pd.DataFrame(cells), EarlierCharge(told.request_id, answer, f"{price:f}")
 
 
 def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -197,7 +199,7 @@ def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"value": group["value"], **({count: group["count"]} if "count" in group else {})}
 
 
-def _check_limit(case: Case, name: str, statistic: "Statistic") -> None:
+def _check_limit(case: ReleaseColumns, name: str, statistic: "Statistic") -> None:
     limit = case.release.limits.epsilon
     if limit is None or statistic.epsilon is None or statistic.epsilon > limit:
         raise _not_proved(f"'{name}' costs more epsilon than the release allows, or says none; its limit is {limit}")

@@ -4,19 +4,19 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.releasing.case import Case
-from monitor.releasing.plan import Kind, Plan
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.plan import RemedyKind, TreatmentPlan
 
 if TYPE_CHECKING:
-    from remedies import Bill
+    from remedies import UtilityReport
 
 _SIGNS: Final = frozenset(",=:<")
 """What parts the words of an option: a column that is called so cannot be named in one."""
 
 
-def command_for(case: Case, plan: Plan, bill: "Bill | None") -> str | None:
+def command_for(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport | None") -> str | None:
     """Give the command; None of what needs none, cannot be said in one, or dice decide that no seed repeats."""
-    if bill is None or plan.kind is not Kind.TABLE or plan.remedy is None:
+    if bill is None or plan.kind is not RemedyKind.TABLE or plan.remedy is None:
         return None
     remedy: Any = plan.remedy
     options = _options(case, plan, bill)
@@ -25,7 +25,7 @@ def command_for(case: Case, plan: Plan, bill: "Bill | None") -> str | None:
     return shlex.join(["tablewatch", "remedy", remedy.type, case.release.table, "OUT", *options])
 
 
-def _options(case: Case, plan: Plan, bill: "Bill") -> list[str] | None:
+def _options(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport") -> list[str] | None:
     remedy: Any = plan.remedy
     match remedy.type:
         case "generalise":
@@ -40,7 +40,7 @@ def _options(case: Case, plan: Plan, bill: "Bill") -> list[str] | None:
             return None
 
 
-def _generalise(case: Case, plan: Plan, bill: "Bill") -> list[str] | None:
+def _generalise(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport") -> list[str] | None:
     remedy: Any = plan.remedy
     limits, trees = _limits(case, remedy), _trees(case, plan)
     if limits is None or trees is None:
@@ -52,7 +52,7 @@ def _generalise(case: Case, plan: Plan, bill: "Bill") -> list[str] | None:
     return [*limits, *trees, "--levels", fixed, "--suppress", str(remedy.suppress)]
 
 
-def _trees(case: Case, plan: Plan) -> list[str] | None:
+def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
     """Say where hierarchies are that the release does not declare; None where its remedy declares them itself."""
     recipe = case.release.recipe(plan.name)
     said = None if recipe is None else recipe.words.get("hierarchies")
@@ -65,11 +65,11 @@ def _trees(case: Case, plan: Plan) -> list[str] | None:
     return [*folder, *(word for name in flat for word in ("--hierarchy", f"{name}=flat"))]
 
 
-def _has(case: Case, said: str, name: str) -> bool:
+def _has(case: ReleaseColumns, said: str, name: str) -> bool:
     return any((case.folder / said / f"{name}{end}").exists() for end in (".csv", ".yaml", ".yml"))
 
 
-def _limits(case: Case, remedy: Any) -> list[str] | None:
+def _limits(case: ReleaseColumns, remedy: Any) -> list[str] | None:
     """Say the limits that the remedy keeps; None where one of them cannot be said in a word."""
     said = ["--release", case.name, "--quasi-identifiers", ",".join(remedy.columns), "--k", str(remedy.k)]
     if any(set(name) & _SIGNS for name in remedy.sensitive) or any(
@@ -83,7 +83,7 @@ def _limits(case: Case, remedy: Any) -> list[str] | None:
     return said
 
 
-def _microaggregate(remedy: Any, bill: "Bill") -> list[str] | None:
+def _microaggregate(remedy: Any, bill: "UtilityReport") -> list[str] | None:
     if any(levels for levels in remedy.ordinal.values()):
         return None
     said = ["--columns", ",".join(remedy.columns), "--k", str(remedy.k), "--seed", str(remedy.seed)]

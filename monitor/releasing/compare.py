@@ -22,12 +22,12 @@ from checks import Json
 from monitor.clock import SystemClock
 from monitor.frame.drafts import draft_folder
 from monitor.frame.problem import Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.commands import command_for
 from monitor.releasing.leaving import read_columns
-from monitor.releasing.plan import AS_IT_IS, Kind, NoPlan, Plan
-from monitor.releasing.side_by_side import Crashed, side_by_side
-from monitor.treatment.proved import Written
+from monitor.releasing.plan import AS_IT_IS, RemedyKind, RemedyNotUsable, TreatmentPlan
+from monitor.releasing.side_by_side import ProcessCrashed, run_in_processes
+from monitor.treatment.proved import WrittenFile
 from remedies.differential_privacy._randomise import random_order
 
 HOLDS: Final = "holds"
@@ -44,7 +44,7 @@ MOST_ROWS: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class RemedyTrial:
     """What came of one way.
 
     `status`: `holds`, `refused`, `not-tried` or `crashed` (with `why`), or `answers`, which has no records.
@@ -77,7 +77,7 @@ class Tried:
             return mean(self.lost.values())
         return 0.0 if self.status == HOLDS or self.name == AS_IT_IS else None
 
-    def coarse(self) -> "Tried":
+    def coarse(self) -> "RemedyTrial":
         """Return it with figures that are rounded so far that no record can be computed from their differences.
 
         What is lost: to whole per cents. How far analyses moved: to the nearest of `_STEPS`. Figures of the output that
@@ -110,7 +110,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReleaseComparison:
     """All ways, in the order of the release. `recommended`: the one that loses least, with the reason.
 
     `rows`: those that were tried; `rows_of_table`: more, where these are a random sample of them.
@@ -118,19 +118,23 @@ class Comparison:
 
     rows: int
     rows_of_table: int
-    tried: Sequence[Tried]
+    tried: Sequence[RemedyTrial]
     recommended: str | None
     reason: str
 
-    def typed(self, as_typed: Callable[[str], str]) -> "Comparison":
+    def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
         """Give it with each command as it is typed where somebody asks."""
         tried = [one if one.command is None else replace(one, command=as_typed(one.command)) for one in self.tried]
         return replace(self, tried=tried)
 
 
 def compare(
-    case: Case, plans: Sequence[Plan | NoPlan], *, done: Callable[[], None], sample: int | None = None
-) -> Comparison:
+    case: ReleaseColumns,
+    plans: Sequence[TreatmentPlan | RemedyNotUsable],
+    *,
+    done: Callable[[], None],
+    sample: int | None = None,
+) -> ReleaseComparison:
     """Try all plans. `done`: is called after each.
 
     `sample`: of a larger table, so many rows drawn at random are tried; by default `MOST_ROWS`. That is for choosing
@@ -140,29 +144,33 @@ def compare(
     Raises:
         Stop: the table cannot be read.
     """
-    found: dict[str, Tried] = {}
+    found: dict[str, RemedyTrial] = {}
     most = MOST_ROWS if sample is None else sample
     with draft_folder(Path(gettempdir())) as folder:
         rows = _copy(case, plans, folder, most)
         for plan in plans:
-            if isinstance(plan, NoPlan):
-                found[plan.name] = Tried(plan.name, Kind.TABLE.value, NOT_TRIED, plan.why)
+            if isinstance(plan, RemedyNotUsable):
+                found[plan.name] = RemedyTrial(plan.name, RemedyKind.TABLE.value, NOT_TRIED, plan.why)
                 done()
-            elif plan.kind is Kind.ANSWERS:
+            elif plan.kind is RemedyKind.ANSWERS:
                 found[plan.name] = _answered(case, plan)
                 done()
         tables = _tables(plans)
         workers = max(1, min(os.cpu_count() or 1, len(tables)))
         pieces = [(case.alone(), plan, folder) for plan in tables]
-        with closing(side_by_side(_try, pieces, workers=workers)) as ended:
+        with closing(run_in_processes(_try, pieces, workers=workers)) as ended:
             for place, one in ended:
                 plan = tables[place]
-                crashed = Tried(plan.name, plan.kind.value, CRASHED, one.said) if isinstance(one, Crashed) else one
+                crashed = (
+                    RemedyTrial(plan.name, plan.kind.value, CRASHED, one.said)
+                    if isinstance(one, ProcessCrashed)
+                    else one
+                )
                 found[plan.name] = crashed
                 done()
     tried = [found[plan.name] for plan in plans]
     recommended = _recommended(tried, sampled=rows > most)  # by exact figures
-    return Comparison(min(rows, most), rows, [one.coarse() for one in tried], *recommended)
+    return ReleaseComparison(min(rows, most), rows, [one.coarse() for one in tried], *recommended)
 
 
 def _few_digits(figure: Any) -> Any:
@@ -190,7 +198,7 @@ def _step(share: Any) -> Any:
     return min((0.0, *_STEPS), key=lambda step: abs(step - share))
 
 
-def _copy(case: Case, plans: Sequence[Plan | NoPlan], folder: Path, most: int) -> int:
+def _copy(case: ReleaseColumns, plans: Sequence[TreatmentPlan | RemedyNotUsable], folder: Path, most: int) -> int:
     """Copy the columns that may leave, once for all who try; give how many rows the table has."""
     columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
     frame = read_columns(case, columns)
@@ -199,19 +207,19 @@ def _copy(case: Case, plans: Sequence[Plan | NoPlan], folder: Path, most: int) -
     return len(frame)
 
 
-def _tables(plans: Sequence[Plan | NoPlan]) -> Sequence[Plan]:
-    return [plan for plan in plans if isinstance(plan, Plan) and plan.kind is not Kind.ANSWERS]
+def _tables(plans: Sequence[TreatmentPlan | RemedyNotUsable]) -> Sequence[TreatmentPlan]:
+    return [plan for plan in plans if isinstance(plan, TreatmentPlan) and plan.kind is not RemedyKind.ANSWERS]
 
 
-def _try(case: Case, plan: Plan, folder: Path) -> Tried:
+def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial:
     """Treat the table one way, in a worker, and prove what came out."""
     import pandas as pd
 
-    from monitor.frame.discreet import be_discreet
-    from monitor.releasing.treat import NotProved, prove, treat, write
+    from monitor.frame.discreet import harden_process
+    from monitor.releasing.treat import LimitsNotMet, verify_release, treat, write_treated
     from remedies import Misfit, Refused
 
-    be_discreet()
+    harden_process()
     begun = perf_counter()
     frame = pd.read_parquet(folder / "data.parquet", dtype_backend="pyarrow")
     own = folder / plan.name
@@ -220,15 +228,15 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
     treated = None
     try:
         treated = treat(case, plan, frame)
-        written = write(case, plan, treated, draft)
-        proof = prove(case, plan, treated, draft, written, SystemClock())
+        written = write_treated(case, plan, treated, draft)
+        proof = verify_release(case, plan, treated, draft, written, SystemClock())
     except Misfit as error:
-        return Tried(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
+        return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
     except (Refused, Stop) as error:
         said = "; ".join(one.message for one in error.problems) if isinstance(error, Stop) else str(error)
-        found = error.reached if isinstance(error, NotProved) else {}
+        found = error.reached if isinstance(error, LimitsNotMet) else {}
         return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said, reached=found)
-    reached = {} if plan.kind is Kind.RANDOMISED else proof.reached
+    reached = {} if plan.kind is RemedyKind.RANDOMISED else proof.reached
     return _row(
         case,
         plan,
@@ -242,10 +250,12 @@ def _try(case: Case, plan: Plan, folder: Path) -> Tried:
     )
 
 
-def _row(case: Case, plan: Plan, treated: Any, seconds: float, *, status: str = HOLDS, **said: Any) -> Tried:
+def _row(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Any, seconds: float, *, status: str = HOLDS, **said: Any
+) -> RemedyTrial:
     if treated is None:
-        return Tried(plan.name, plan.kind.value, status, seconds=seconds, **said)
-    return Tried(
+        return RemedyTrial(plan.name, plan.kind.value, status, seconds=seconds, **said)
+    return RemedyTrial(
         plan.name,
         plan.kind.value,
         status,
@@ -258,14 +268,14 @@ def _row(case: Case, plan: Plan, treated: Any, seconds: float, *, status: str = 
     )
 
 
-def _changes(case: Case, before: Path, after: Path, written: Written) -> Mapping[str, Json]:
+def _changes(case: ReleaseColumns, before: Path, after: Path, written: WrittenFile) -> Mapping[str, Json]:
     """Ask the audience's questions of both tables."""
     from monitor.treatment.analysis import Analysis
 
     said: dict[str, Json] = {}
     for name, query in case.release.analyses.items():
         try:
-            compared = Analysis(query).compared(Written().place(before))
+            compared = Analysis(query).compared(WrittenFile().place(before))
         except Stop as error:
             said[name] = {"failure": "; ".join(one.message for one in error.problems), "change": None}
             continue
@@ -274,20 +284,20 @@ def _changes(case: Case, before: Path, after: Path, written: Written) -> Mapping
     return said
 
 
-def _answered(case: Case, plan: Plan) -> Tried:
+def _answered(case: ReleaseColumns, plan: TreatmentPlan) -> RemedyTrial:
     """Say how noisy the answers would be; that does not depend on the table."""
     budget = case.project.config.budgets[case.release.table]
     statistic = plan.statistic
     if statistic is None:
-        return Tried(plan.name, plan.kind.value, NOT_TRIED, "no statistic is named")
+        return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, "no statistic is named")
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
     noise = [dict(one.as_json()) for one in statistic.noises(budget.terms)]
-    return Tried(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
+    return RemedyTrial(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
 
 
-def _recommended(tried: Sequence[Tried], *, sampled: bool) -> tuple[str | None, str]:
+def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | None, str]:
     """Choose among the tables that hold every limit; of a sample, nothing is said of the whole table."""
-    holding = [one for one in tried if one.status == HOLDS and one.kind == Kind.TABLE.value]
+    holding = [one for one in tried if one.status == HOLDS and one.kind == RemedyKind.TABLE.value]
     if not holding:
         return None, "no remedy keeps every limit; allow suppression, declare hierarchies, or ask for less"
     as_it_is = next((one for one in holding if one.name == AS_IT_IS), None)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class PersonLevelK:
     """Among how many persons somebody hides. `least`: the fewest, None where there is no row.
 
     `exposed`: persons among fewer than k; rows that name no person count as one. `linked`: whether the rows of a person
@@ -27,7 +27,9 @@ class Crowd:
         return {"fewest_persons": self.least, "persons_exposed": self.exposed, "rows_linked": self.linked}
 
 
-def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linked: bool, apart: bool = False) -> Crowd:
+def person_level_k(
+    people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linked: bool, apart: bool = False
+) -> PersonLevelK:
     """Count the persons in each class.
 
     Args:
@@ -38,7 +40,7 @@ def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linke
         apart: whether each row that names nobody is taken for a person of its own, else all of them for one.
     """
     if not len(people):
-        return Crowd(None, 0, linked)
+        return PersonLevelK(None, 0, linked)
     pairs = _pairs(people, classes, apart=apart)
     if linked:
         told = _told(pairs)
@@ -46,7 +48,7 @@ def crowd_of(people: "pd.Series[Any]", classes: "pd.DataFrame", *, k: int, linke
     else:
         each = pairs.drop_duplicates()
         among = each["group"].map(each["group"].value_counts()).groupby(each["person"]).min()
-    return Crowd(int(among.min()), int((among < k).sum()), linked)
+    return PersonLevelK(int(among.min()), int((among < k).sum()), linked)
 
 
 def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool = False) -> Sequence[int]:

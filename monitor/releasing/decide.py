@@ -9,11 +9,11 @@ from checks import ColumnClass, Json
 from monitor.conclude import AGENT
 from monitor.config._releases import ONE_CLASS_HINT, two_classes
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.declared import declared_digest
-from monitor.releasing.plan import Kind, find_plan, kinds_of
+from monitor.releasing.plan import RemedyKind, find_plan, kinds_of
 from monitor.releasing.same_table import names_of
-from monitor.releasing.standing import Standing, standing
+from monitor.releasing.standing import ReleaseStanding, standing
 from monitor.releasing.state import state_of
 from store import ReleaseEvent, ReleaseEventKind, Store, View
 
@@ -21,24 +21,24 @@ _LONGEST: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decisions:
+class ReleaseDecisions:
     """The decisions about a release, and the store that keeps them."""
 
-    case: Case
+    case: ReleaseColumns
     store: Store
 
-    def standing(self) -> Standing:
+    def standing(self) -> ReleaseStanding:
         """Give what they amount to now."""
         with self.store.reading() as view:
             return self.standing_in(view)
 
-    def standing_in(self, view: View) -> Standing:
+    def standing_in(self, view: View) -> ReleaseStanding:
         """Give what the decisions that are in sight amount to now."""
         case = self.case
         now, after = case.project.clock.now(), case.release.expires_after
         return standing(view.release_events(case.name), digest=case.digest, expires_after=after, now=now)
 
-    def approve(self, remedy: str, *, by: str, note: str) -> Standing:
+    def approve(self, remedy: str, *, by: str, note: str) -> ReleaseStanding:
         """Approve a remedy, for the table as it is now.
 
         Raises:
@@ -49,7 +49,7 @@ class Decisions:
         self._check_approver(by)
         kinds = kinds_of(case)
         plan = find_plan(case, remedy, kinds)
-        if plan.kind is not Kind.TABLE and case.release.limits.epsilon is None:
+        if plan.kind is not RemedyKind.TABLE and case.release.limits.epsilon is None:
             message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
             raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
         _check_classified(case, kinds)
@@ -67,7 +67,7 @@ class Decisions:
         }
         return self._write(ReleaseEventKind.APPROVED, by, note, body)
 
-    def hold(self, *, note: str, by: str = AGENT) -> Standing:
+    def hold(self, *, note: str, by: str = AGENT) -> ReleaseStanding:
         """Put it on hold until somebody approves it again.
 
         Raises:
@@ -76,7 +76,7 @@ class Decisions:
         _check_note(note)
         return self._write(ReleaseEventKind.HELD, by, note, {"digest": self.case.digest})
 
-    def _write(self, kind: ReleaseEventKind, actor: str, note: str, body: dict[str, Json]) -> Standing:
+    def _write(self, kind: ReleaseEventKind, actor: str, note: str, body: dict[str, Json]) -> ReleaseStanding:
         now = self.case.project.clock.now()
         event = ReleaseEvent(self.case.name, kind, actor, " ".join(note.split()), body, now)
         with self.store.writing() as book:
@@ -107,7 +107,7 @@ def _plain(name: str) -> str:
     return " ".join(normalize("NFKC", name).casefold().split())
 
 
-def _check_classified(case: Case, kinds: Mapping[str, object]) -> None:
+def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None:
     """See that the release says of every column of the table what it says of persons, and names none that is not there.
 
     Raises:
@@ -122,7 +122,7 @@ def _check_classified(case: Case, kinds: Mapping[str, object]) -> None:
         raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
 
 
-def check_one_classification(case: Case) -> None:
+def check_one_classification(case: ReleaseColumns) -> None:
     """Check that no other release of the same table, under whichever name, classifies a column otherwise.
 
     Raises:

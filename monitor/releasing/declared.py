@@ -8,11 +8,11 @@ from typing import Any
 
 from checks import Json
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
-from monitor.releasing.plan import Kind, Plan
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.plan import RemedyKind, TreatmentPlan
 
 
-def declared_digest(case: Case, plan: Plan) -> str:
+def declared_digest(case: ReleaseColumns, plan: TreatmentPlan) -> str:
     """Give it; an approval is of this too, since not all of it stands in the release.
 
     A remedy is completed by the product, by the files of hierarchies and, where noise is drawn, by the table's budget.
@@ -21,7 +21,7 @@ def declared_digest(case: Case, plan: Plan) -> str:
         Stop: a file cannot be read.
     """
     model: Any = plan.remedy or plan.statistic
-    budget = None if plan.kind is Kind.TABLE else case.project.config.budgets.get(case.release.table)
+    budget = None if plan.kind is RemedyKind.TABLE else case.project.config.budgets.get(case.release.table)
     said = {
         "columns": plan.columns,
         "words": None if model is None else _with_files(model.model_dump(mode="json", serialize_as_any=True)),

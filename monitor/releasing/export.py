@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from checks._counts import PersonPairs
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
-from monitor.releasing.certificate import Findings, certificate
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.certificate import ExportFindings, certificate
 from monitor.releasing.charge import charge_randomised, check_epsilon, told_as_table
-from monitor.releasing.decide import Decisions
-from monitor.releasing.exposure import NOT_COMPARED, exposed_said
-from monitor.releasing.gate import Passed, let_pass
+from monitor.releasing.decide import ReleaseDecisions
+from monitor.releasing.exposure import NOT_COMPARED, describe_exposure
+from monitor.releasing.gate import ExportPermission, check_export_allowed
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.people import pairs_of
-from monitor.releasing.plan import Kind, Plan
-from monitor.releasing.treat import Proof, Treated, prove, treat, write
-from monitor.treatment.output import give_out
-from monitor.treatment.proved import Written
+from monitor.releasing.plan import RemedyKind, TreatmentPlan
+from monitor.releasing.treat import Verification, Treated, verify_release, treat, write_treated
+from monitor.treatment.output import publish
+from monitor.treatment.proved import WrittenFile
 from remedies import Misfit, Refused
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
 
@@ -45,15 +45,15 @@ class Exported:
     notes: Sequence[str]
 
 
-def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress: "Progress") -> Exported:
+def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, progress: "Progress") -> Exported:
     """Write the file of an approved release.
 
     Raises:
         Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
             somebody together with an earlier one.
     """
-    passed = let_pass(decisions, remedy)
-    work = _Answers(passed, actor) if passed.plan.kind is Kind.ANSWERS else _Records(passed, actor, progress)
+    passed = check_export_allowed(decisions, remedy)
+    work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
     made: list[ReleaseEvent] = []
 
     def proved(draft: Path) -> None:
@@ -69,7 +69,7 @@ def export(decisions: Decisions, remedy: str, out: Path, *, actor: str, progress
         made.append(event)
         reached(FailPoint.BEFORE_EXPORT_NAMED)
 
-    give_out(out, work.write, proved)
+    publish(out, work.write, proved)
     if passed.notes:
         decisions.hold(note="; ".join(passed.notes))
     return Exported(made[0], [*passed.notes, *_worth_knowing(made[0])])
@@ -94,7 +94,7 @@ def _check_target(out: Path) -> None:
 class _Records:
     """Records that were treated."""
 
-    def __init__(self, passed: Passed, actor: str, progress: "Progress") -> None:
+    def __init__(self, passed: ExportPermission, actor: str, progress: "Progress") -> None:
         """Treat the table.
 
         Raises:
@@ -102,26 +102,26 @@ class _Records:
         """
         self._passed = passed
         case, plan = passed.decisions.case, passed.plan
-        if plan.kind is Kind.RANDOMISED:
+        if plan.kind is RemedyKind.RANDOMISED:
             check_epsilon(passed.decisions, plan)
             charge_randomised(passed.decisions, plan, actor=actor)
         self._treated = _treated(
-            case, plan, read_columns(case, plan.columns, blind=plan.kind is Kind.RANDOMISED), progress
+            case, plan, read_columns(case, plan.columns, blind=plan.kind is RemedyKind.RANDOMISED), progress
         )
-        self._written = Written()
+        self._written = WrittenFile()
 
     def write(self, draft: Path) -> None:
         """Write them."""
-        self._written = write(self._passed.decisions.case, self._passed.plan, self._treated, draft)
+        self._written = write_treated(self._passed.decisions.case, self._passed.plan, self._treated, draft)
 
-    def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
+    def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
         """Prove them, and compare them with earlier exports."""
         plan = self._passed.plan
         proof, pairs = self._proved(draft)
         compared = (
-            NOT_COMPARED if plan.kind is Kind.RANDOMISED else self._passed.registry.compared(pairs, self._treated)
+            NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(pairs, self._treated)
         )
-        findings = Findings(
+        findings = ExportFindings(
             rows=proof.rows,
             suppressed=self._treated.suppressed,
             columns=proof.columns,
@@ -135,11 +135,11 @@ class _Records:
         )
         return findings, pairs
 
-    def _proved(self, draft: Path) -> tuple[Proof, PersonPairs | None]:
+    def _proved(self, draft: Path) -> tuple[Verification, PersonPairs | None]:
         case, plan = self._passed.decisions.case, self._passed.plan
         try:
-            proof = prove(case, plan, self._treated, draft, self._written, case.project.clock)
-            return proof, None if plan.kind is Kind.RANDOMISED else pairs_of(case, self._treated)
+            proof = verify_release(case, plan, self._treated, draft, self._written, case.project.clock)
+            return proof, None if plan.kind is RemedyKind.RANDOMISED else pairs_of(case, self._treated)
         except (Misfit, Refused) as error:
             raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
 
@@ -147,7 +147,7 @@ class _Records:
 class _Answers:
     """Noisy answers in the place of records: a table of cells, each with its noise."""
 
-    def __init__(self, passed: Passed, actor: str) -> None:
+    def __init__(self, passed: ExportPermission, actor: str) -> None:
         """Ask, and be charged.
 
         Raises:
@@ -159,12 +159,12 @@ class _Answers:
     def write(self, draft: Path) -> None:
         """Write the cells."""
         case = self._passed.decisions.case
-        write(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
+        write_treated(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
 
-    def found(self, draft: Path) -> tuple[Findings, PersonPairs | None]:
+    def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
         """Say with which noise they were made: that is the proof, whatever the numbers are."""
         del draft
-        findings = Findings(
+        findings = ExportFindings(
             rows=len(self._frame),
             suppressed=0,
             columns=tuple(map(str, self._frame.columns)),
@@ -176,7 +176,7 @@ class _Answers:
         return findings, None
 
 
-def _treated(case: Case, plan: Plan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
+def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
     try:
         return treat(case, plan, frame, progress=progress)
     except Misfit as error:
@@ -195,7 +195,7 @@ def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
 def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
-    said = [(one["export"], exposed_said(one)) for one in earlier]
+    said = [(one["export"], describe_exposure(one)) for one in earlier]
     notes = [f"together with export {name} {why}" for name, why in said if why]
     together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
     notes += [str(one) for one in together] if isinstance(together, list) else []

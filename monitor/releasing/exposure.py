@@ -11,12 +11,12 @@ from checks._counts import Release as Earlier
 from checks.risk._t_closeness import T_SLACK
 from monitor.config._release import Limits
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from store import ReleaseEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
+class PromisedLimits:
     """The limits that hold over all exports of a table together: the strictest that any of them promised.
 
     `l`, `t`: None where no export promised one.
@@ -27,7 +27,7 @@ class Promises:
     t: float | None = None
 
     @classmethod
-    def of(cls, case: Case, earlier: Sequence[ReleaseEvent]) -> "Promises":
+    def of(cls, case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> "PromisedLimits":
         """Return what a new export of a release and the earlier ones of its table have promised."""
         own = case.release.limits
         limits = [own, *(_limits_of(event) for event in earlier)]
@@ -47,7 +47,7 @@ def _limits_of(event: ReleaseEvent) -> Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Exposure:
+class CompositionRisk:
     """What an earlier export and this one give away together.
 
     `in_both`: persons in both. `intersected`: those of them who are alike, in both, with fewer than k - 1 others.
@@ -73,7 +73,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ExportComparison:
     """What comparing with earlier exports found. `earlier`: of each one; None where nothing can be compared.
 
     Attributes:
@@ -86,9 +86,9 @@ class Compared:
         elsewhere: by name of an export of another table, how many persons are in it too.
     """
 
-    earlier: Sequence[Exposure] | None = ()
+    earlier: Sequence[CompositionRisk] | None = ()
     by_all: int | None = None
-    promises: Promises | None = None
+    promises: PromisedLimits | None = None
     few_values: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[str, float] = field(default_factory=dict)
     values_unknown: Sequence[str] = ()
@@ -97,9 +97,9 @@ class Compared:
 
     def together(self) -> Iterator[str]:
         """Yield what all exports together break."""
-        promises = self.promises or Promises(2)
+        promises = self.promises or PromisedLimits(2)
         if self.by_all:
-            yield f"{by_all_said(self.by_all)}; k is {promises.k}"
+            yield f"{describe_joint_exposure(self.by_all)}; k is {promises.k}"
         for name, many in self.few_values.items():
             if many:
                 yield (
@@ -136,11 +136,11 @@ class Compared:
         }
 
 
-NOT_COMPARED: Final = Compared()
+NOT_COMPARED: Final = ExportComparison()
 """Of what holds no records of anybody."""
 
 
-def exposed_said(one: Mapping[str, Json]) -> str:
+def describe_exposure(one: Mapping[str, Json]) -> str:
     """Say what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
     both, alone = one["persons_exposed"], one["persons_left_over"]
     if not isinstance(both, int) or not isinstance(alone, int):
@@ -155,15 +155,15 @@ def exposed_said(one: Mapping[str, Json]) -> str:
     return " and ".join(said)
 
 
-def exposure(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> Exposure:
+def composition_risk(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> CompositionRisk:
     """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
     from checks.risk._composition import intersect_signed, left_over_signed
 
     if kept is None or not is_comparable(kept, pairs):
-        return Exposure(name, at, None, None, None)
+        return CompositionRisk(name, at, None, None, None)
     before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
     both = intersect_signed(before, after, k)
-    return Exposure(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
+    return CompositionRisk(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
 
 
 def is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:
@@ -189,7 +189,7 @@ def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes,
     )
 
 
-def reclassified(case: Case, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
+def reclassified(case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
     """Name the columns that an earlier export let out as another class of column than the release has now."""
     found = []
     for event in earlier:
@@ -214,12 +214,12 @@ def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
     return [str(name) for name in found] if isinstance(found, list) else []
 
 
-def by_all_said(many: int) -> str:
+def describe_joint_exposure(many: int) -> str:
     """Say whom all exports together expose."""
     return f"together with all earlier exports it leaves {_persons(many)} in small groups"
 
 
-def check_exposures(case: Case, found: Compared) -> None:
+def check_exposures(case: ReleaseColumns, found: ExportComparison) -> None:
     """Check that nobody is exposed, and that every limit that an export promised holds over all of them.
 
     Raises:
@@ -232,7 +232,7 @@ def check_exposures(case: Case, found: Compared) -> None:
         raise _exposes(case, seen, "treat it as those exports were treated")
 
 
-def _check_exposure(case: Case, one: Exposure, k: int) -> None:
+def _check_exposure(case: ReleaseColumns, one: CompositionRisk, k: int) -> None:
     if (one.intersected, one.left_over) == (0, 0):
         return
     seen = (
@@ -240,11 +240,11 @@ def _check_exposure(case: Case, one: Exposure, k: int) -> None:
         "column, under another key, or has rows that name nobody"
     )
     if one.intersected is not None:
-        seen = f"together with export {one.name} {exposed_said(one.as_json())}; k is {k}"
+        seen = f"together with export {one.name} {describe_exposure(one.as_json())}; k is {k}"
     raise _exposes(case, seen, "treat it as that export was treated")
 
 
-def _exposes(case: Case, seen: str, hint: str) -> Stop:
+def _exposes(case: ReleaseColumns, seen: str, hint: str) -> Stop:
     said = f"{hint}; or say 're_release: warn' in the release"
     return Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {seen}", hint=said))
 

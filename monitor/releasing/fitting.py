@@ -6,8 +6,8 @@ from monitor.config import ConfigError
 from monitor.config._load import Loaded
 from monitor.config._releases import ONE_CLASS_HINT, two_classes
 from monitor.frame.problem import Problem, Stop
-from monitor.releasing.case import Case
-from monitor.releasing.plan import NoPlan, kinds_of, plan_of
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.plan import RemedyNotUsable, kinds_of, plan_of
 from monitor.releasing.same_table import names_of
 from monitor.treatment.analysis import Analysis
 from monitor.wiring import Project
@@ -22,7 +22,7 @@ def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
         for analysis, query in release.analyses.items():
             yield from _analysis(loaded, ("releases", name, "analyses", analysis), query)
         try:
-            yield from _unfit(loaded, Case.of(project, name))
+            yield from _unfit(loaded, ReleaseColumns.of(project, name))
         except Stop as stop:
             said = "; ".join(one.message for one in stop.problems)
             yield loaded.problem(("releases", name), not_checked, f"release '{name}' could not be checked: {said}")
@@ -48,7 +48,7 @@ def _same_tables(loaded: Loaded, project: Project) -> Iterator[Problem]:
             yield loaded.problem(place, "config.two_classifications", found.message, ONE_CLASS_HINT)
 
 
-def _unfit(loaded: Loaded, case: Case) -> Iterator[Problem]:
+def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
     kinds = kinds_of(case)
     place = ("releases", case.name)
     for word, names in (("columns", case.release.columns), ("hierarchies", case.release.hierarchies)):
@@ -60,12 +60,12 @@ def _unfit(loaded: Loaded, case: Case) -> Iterator[Problem]:
         yield _gone(loaded, (*place, "person_key"), case, key)
     for number, recipe in enumerate(case.release.remedies):
         found = plan_of(case, recipe, kinds)
-        if isinstance(found, NoPlan):
+        if isinstance(found, RemedyNotUsable):
             message = f"remedy '{found.name}' of release '{case.name}' cannot be tried: {found.why}"
             yield loaded.problem((*place, "remedies", number), "config.remedy", message)
 
 
-def _gone(loaded: Loaded, place: Sequence[str | int], case: Case, column: str) -> Problem:
+def _gone(loaded: Loaded, place: Sequence[str | int], case: ReleaseColumns, column: str) -> Problem:
     from checks import did_you_mean
 
     known = kinds_of(case)

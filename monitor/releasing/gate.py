@@ -6,24 +6,24 @@ from typing import Any
 
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.releasing.charge import check_spent
-from monitor.releasing.decide import Decisions, check_one_classification
+from monitor.releasing.decide import ReleaseDecisions, check_one_classification
 from monitor.releasing.declared import declared_digest
-from monitor.releasing.people import Registry
-from monitor.releasing.plan import Kind, Plan, find_plan, kinds_of
-from monitor.releasing.standing import Decision, Standing
+from monitor.releasing.people import PersonRegistry
+from monitor.releasing.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
+from monitor.releasing.standing import ReleaseDecision, ReleaseStanding
 from monitor.releasing.state import COLUMN_GONE, TableState, state_of
 from store import View
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class ExportPermission:
     """An export that may go on. `notes`: what a person should know; `registry`: what was exported when it began."""
 
-    decisions: Decisions
-    found: Standing
-    plan: Plan
+    decisions: ReleaseDecisions
+    found: ReleaseStanding
+    plan: TreatmentPlan
     notes: Sequence[str]
-    registry: Registry
+    registry: PersonRegistry
 
     def check_again(self) -> None:
         """See that the approval still stands, and table and remedy are still those that were approved.
@@ -42,16 +42,16 @@ class Passed:
             Stop: the approval does not stand any more, or another export has cost what this one needs.
         """
         self._check_standing(self.decisions.standing_in(view))
-        if self.plan.kind is Kind.RANDOMISED:
+        if self.plan.kind is RemedyKind.RANDOMISED:
             check_spent(self.decisions.case, self.plan, view)
 
-    def _check_standing(self, now: Standing) -> None:
-        if now.decision is not Decision.APPROVED or now.event != self.found.event:
+    def _check_standing(self, now: ReleaseStanding) -> None:
+        if now.decision is not ReleaseDecision.APPROVED or now.event != self.found.event:
             message = f"'{self.decisions.case.name}' is not approved any more: {now.said}"
             raise _held("release.not_approved", message, "")
 
 
-def check_same_table(decisions: Decisions) -> TableState:
+def check_same_table(decisions: ReleaseDecisions) -> TableState:
     """Check that the table is the one that was approved, and return its state; else put the release on hold.
 
     Raises:
@@ -73,14 +73,14 @@ def check_same_table(decisions: Decisions) -> TableState:
     raise _held("release.table_changed", f"'{case.name}' is on hold: {note}", hint)
 
 
-def let_pass(decisions: Decisions, remedy: str) -> Passed:
+def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPermission:
     """Look whether an export may begin.
 
     Raises:
         Stop: it may not; a release whose table has changed is put on hold.
     """
     case, found = decisions.case, decisions.standing()
-    if found.decision is not Decision.APPROVED:
+    if found.decision is not ReleaseDecision.APPROVED:
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
         raise _held("release.not_approved", f"'{case.name}' is not approved: {found.said}", hint)
     if found.remedy != remedy:
@@ -93,10 +93,10 @@ def let_pass(decisions: Decisions, remedy: str) -> Passed:
     _check_declared(decisions, found, plan)
     new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
     notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
-    return Passed(decisions, found, plan, notes, Registry.of(decisions, state))
+    return ExportPermission(decisions, found, plan, notes, PersonRegistry.of(decisions, state))
 
 
-def check_same_remedy(decisions: Decisions) -> None:
+def check_same_remedy(decisions: ReleaseDecisions) -> None:
     """See that the remedy of a release that is approved does what was approved; else put the release on hold.
 
     Raises:
@@ -106,7 +106,7 @@ def check_same_remedy(decisions: Decisions) -> None:
     _check_declared(decisions, found, find_plan(case, found.remedy or "", kinds_of(case)))
 
 
-def _check_declared(decisions: Decisions, found: Standing, plan: Plan) -> None:
+def _check_declared(decisions: ReleaseDecisions, found: ReleaseStanding, plan: TreatmentPlan) -> None:
     """See that a remedy does what was approved; else put the release on hold.
 
     Raises:
@@ -121,7 +121,7 @@ def _check_declared(decisions: Decisions, found: Standing, plan: Plan) -> None:
     raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
 
 
-def _of_approval(found: Standing, name: str) -> Sequence[str]:
+def _of_approval(found: ReleaseStanding, name: str) -> Sequence[str]:
     said: Any = () if found.event is None else found.event.body.get(name, ())
     return tuple(said)
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_columns(case: Case, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
+def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = False) -> "pd.DataFrame":
     """Read some columns of the table, and the person key where the release has one, with Arrow's types.
 
     `blind`: so that how a value is read does not depend on the others.
@@ -25,7 +25,7 @@ def read_columns(case: Case, columns: Sequence[str], *, blind: bool = False) -> 
     return read(blinded(case.place) if blind else case.place, tuple(dict.fromkeys(wanted)))
 
 
-def with_pseudonyms(frame: "pd.DataFrame", case: Case) -> "pd.DataFrame":
+def with_pseudonyms(frame: "pd.DataFrame", case: ReleaseColumns) -> "pd.DataFrame":
     """Give a copy in which direct identifiers are pseudonyms: keyed hashes that mean nothing in any other release."""
     named = [name for name in case.release.pseudonyms if name in frame.columns]
     if not named:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checks.risk._t_closeness import T_SLACK
-from monitor.releasing.case import Case
-from monitor.releasing.crowd import Crowd, crowd_of, linked_classes
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.crowd import PersonLevelK, person_level_k, linked_classes
 from monitor.releasing.leaving import one_of_each
 from monitor.treatment.spreadsheet import escape_frame
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class LinkedUnit:
     """Whose each row is, by the person key or by a pseudonym. `apart`: rows that name nobody are of several."""
 
     of_row: "pd.Series[Any]"
     apart: bool = False
 
 
-def pseudonyms_in(case: Case, frame: "pd.DataFrame") -> Sequence[str]:
+def pseudonyms_in(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
     """Name the pseudonyms that leave with a table."""
     return [name for name in case.release.pseudonyms if name in frame.columns]
 
 
-def units_of(case: Case, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Sequence[Unit]:
+def units_of(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Sequence[LinkedUnit]:
     """Give by what rows are somebody's: the person key, and each pseudonym that leaves.
 
     Args:
@@ -40,27 +40,30 @@ def units_of(case: Case, frame: "pd.DataFrame", people: "pd.Series[Any] | None")
         people: of each row, the person; None without a person key.
     """
     others = [name for name in pseudonyms_in(case, frame) if name != case.release.person_key]
-    return [*([] if people is None else [Unit(people)]), *(Unit(frame[name], apart=True) for name in others)]
+    return [
+        *([] if people is None else [LinkedUnit(people)]),
+        *(LinkedUnit(frame[name], apart=True) for name in others),
+    ]
 
 
-def classes_of(case: Case, frame: "pd.DataFrame") -> "pd.DataFrame":
+def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
     """Give the quasi-identifiers of a treated table, as they leave."""
     grouped = [name for name in case.quasi if name in frame.columns]
     return one_of_each(frame[grouped], grouped)
 
 
-def crowd_in(case: Case, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Crowd | None:
+def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> PersonLevelK | None:
     """Count persons in the place of rows: the smallest crowd, by person key and by each pseudonym; None without any."""
     linked, classes = bool(pseudonyms_in(case, frame)), classes_of(case, frame)
     found = [
-        crowd_of(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
+        person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
         for unit in units_of(case, frame, people)
     ]
     return min(found, key=lambda one: (-one.exposed, one.least or 0), default=None)
 
 
 def too_alike(
-    case: Case,
+    case: ReleaseColumns,
     frame: "pd.DataFrame",
     people: "pd.Series[Any] | None",
     references: "Mapping[str, Frequencies]",

@@ -9,21 +9,21 @@ from checks import Json
 from checks._counts import PersonPairs
 from checks._counts import Release as Earlier
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.crowd import linked_classes
-from monitor.releasing.decide import Decisions
+from monitor.releasing.decide import ReleaseDecisions
 from monitor.releasing.exposure import (
-    Compared,
-    Promises,
+    ExportComparison,
+    PromisedLimits,
     check_exposures,
     exposed_by_all,
-    exposure,
+    composition_risk,
     few_values,
     is_comparable,
     reclassified,
 )
 from monitor.releasing.linked import classes_of, farthest_from_input, pseudonyms_in
-from monitor.releasing.plan import Kind
+from monitor.releasing.plan import RemedyKind
 from monitor.releasing.same_table import MARKS, SameTable
 from monitor.releasing.state import TableState
 from store import FailPoint, ReleaseEvent, ReleaseEventKind, StoredCounts, StoreError, View, reached
@@ -44,7 +44,7 @@ def export_name(event: ReleaseEvent) -> str:
     return f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
+def pairs_of(case: ReleaseColumns, treated: "Treated") -> PersonPairs | None:
     """Give whom the output holds, and in which class, as signatures; None without a person key.
 
     Where a pseudonym links the rows of a person, those of all of them together are the class.
@@ -73,7 +73,7 @@ def pairs_of(case: Case, treated: "Treated") -> PersonPairs | None:
     return PersonPairs(digest, persons, classes, len(people) - len(named), values)
 
 
-def _class_values(case: Case, treated: "Treated", classes: bytes) -> bytes:
+def _class_values(case: ReleaseColumns, treated: "Treated", classes: bytes) -> bytes:
     """Return which sensitive values each class has, as `PersonPairs.values`: as they were before they were treated.
 
     What a label of the output stands for is at least the values that the class had, so nobody is taken for safer.
@@ -90,23 +90,23 @@ def _class_values(case: Case, treated: "Treated", classes: bytes) -> bytes:
     return b"".join(found)
 
 
-def _attribute(case: Case, name: str) -> bytes:
+def _attribute(case: ReleaseColumns, name: str) -> bytes:
     return _signed([name], case.key, b"exported column")
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
+class PersonRegistry:
     """What was exported of a table before, when an export began. `known`: the exports of records, the oldest first.
 
     `table`: by what exports of the same table are known.
     """
 
-    decisions: Decisions
+    decisions: ReleaseDecisions
     known: Sequence[ReleaseEvent]
     table: SameTable
 
     @classmethod
-    def of(cls, decisions: Decisions, state: TableState) -> "Registry":
+    def of(cls, decisions: ReleaseDecisions, state: TableState) -> "PersonRegistry":
         """Read it. Randomised tables and noisy answers are no records of anybody: epsilon is the measure of these."""
         with decisions.store.reading() as view:
             table = SameTable.of(decisions.case, view, content=state.content)
@@ -117,7 +117,7 @@ class Registry:
         """Return the marks of the table, as an export remembers them."""
         return {MARKS: sorted(self.table.marks)}
 
-    def compared(self, pairs: PersonPairs | None, treated: "Treated") -> Compared:
+    def compared(self, pairs: PersonPairs | None, treated: "Treated") -> ExportComparison:
         """Compare with every earlier export of the table, and with all of them together.
 
         Raises:
@@ -127,13 +127,13 @@ class Registry:
         case = self.decisions.case
         if pairs is None:
             self._check_first()
-            return Compared(None)
-        promises = Promises.of(case, self.known)
+            return ExportComparison(None)
+        promises = PromisedLimits.of(case, self.known)
         kept = self._kept()
         named = [(export_name(event), event.recorded_at) for event in self.known]
         held = [kept[name] for name, _ in named if name in kept]
-        found = Compared(
-            earlier=[exposure(name, at, kept.get(name), pairs, promises.k) for name, at in named],
+        found = ExportComparison(
+            earlier=[composition_risk(name, at, kept.get(name), pairs, promises.k) for name, at in named],
             by_all=exposed_by_all(held, pairs, promises.k),
             promises=promises,
             reclassified=reclassified(case, self.known),
@@ -151,8 +151,8 @@ class Registry:
         return {one.name: one for table in sorted(tables) for one in counts.releases(subject_of(table))}
 
     def _with_values(
-        self, found: Compared, held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
-    ) -> Compared:
+        self, found: ExportComparison, held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
+    ) -> ExportComparison:
         """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
         case, promises = self.decisions.case, found.promises
         columns = [name for name in case.sensitive if name in treated.frame.columns]
@@ -247,7 +247,7 @@ class Registry:
 
 def _records(exports: Sequence[ReleaseEvent]) -> Sequence[ReleaseEvent]:
     """Return the exports that hold records of persons."""
-    return [one for one in exports if one.body.get("kind") == Kind.TABLE.value]
+    return [one for one in exports if one.body.get("kind") == RemedyKind.TABLE.value]
 
 
 def _each(signatures: bytes) -> set[bytes]:

@@ -10,14 +10,14 @@ from pydantic import ValidationError
 from checks import did_you_mean
 from monitor.config import Recipe
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from remedies import Misfit, Remedy
 from remedies.differential_privacy.answers import STATISTICS, Statistic, Values
 
 AS_IT_IS: Final = "as-it-is"
 
 
-class Kind(StrEnum):
+class RemedyKind(StrEnum):
     """How what comes out is proved: by grouping it, by the mechanism that it was randomised with, by its noise."""
 
     TABLE = "table"
@@ -26,35 +26,35 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TreatmentPlan:
     """One way to treat a release. `columns`: those that leave. Exactly one of `remedy` and `statistic`, or none."""
 
     name: str
-    kind: Kind
+    kind: RemedyKind
     columns: tuple[str, ...]
     remedy: Remedy | None = None
     statistic: Statistic | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class NoPlan:
+class RemedyNotUsable:
     """One way that cannot be gone with this release, and why."""
 
     name: str
     why: str
 
 
-def plans_of(case: Case, kinds: Mapping[str, Any]) -> Sequence[Plan | NoPlan]:
+def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[TreatmentPlan | RemedyNotUsable]:
     """Give every way that the release declares, or else a sensible set; first the table as it is.
 
     `kinds`: the Ibis types of the table's columns.
     """
     recipes = case.release.remedies or _default(case)
-    as_it_is = Plan(AS_IT_IS, Kind.TABLE, _present(case.leaving, kinds))
+    as_it_is = TreatmentPlan(AS_IT_IS, RemedyKind.TABLE, _present(case.leaving, kinds))
     return [as_it_is, *(plan_of(case, recipe, kinds) for recipe in recipes)]
 
 
-def find_plan(case: Case, name: str, kinds: Mapping[str, Any]) -> Plan:
+def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
     """Give one way by name.
 
     Raises:
@@ -65,27 +65,27 @@ def find_plan(case: Case, name: str, kinds: Mapping[str, Any]) -> Plan:
     if plan is None:
         message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, found)} (known: {', '.join(found)})"
         raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
-    if isinstance(plan, NoPlan):
+    if isinstance(plan, RemedyNotUsable):
         raise Stop(
             ExitCode.USAGE, Problem("release.no_remedy", f"remedy '{name}' of release '{case.name}': {plan.why}")
         )
     return plan
 
 
-def plan_of(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan | NoPlan:
+def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan | RemedyNotUsable:
     """Make one way of its words."""
     try:
         return _MAKERS[recipe.remedy](case, recipe, kinds)
     except ValidationError as error:
         said = "; ".join(_worded(one) for one in error.errors(include_url=False, include_input=False))
-        return NoPlan(recipe.name, said)
+        return RemedyNotUsable(recipe.name, said)
     except Misfit as error:
-        return NoPlan(recipe.name, str(error))
+        return RemedyNotUsable(recipe.name, str(error))
     except Stop as stop:
-        return NoPlan(recipe.name, "; ".join(problem.message for problem in stop.problems))
+        return RemedyNotUsable(recipe.name, "; ".join(problem.message for problem in stop.problems))
 
 
-def _default(case: Case) -> Sequence[Recipe]:
+def _default(case: ReleaseColumns) -> Sequence[Recipe]:
     """Give what is compared where a release declares nothing."""
     found = [
         Recipe(remedy="generalise"),
@@ -102,7 +102,7 @@ def _default(case: Case) -> Sequence[Recipe]:
     return found
 
 
-def _generalise(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from monitor.treatment.hierarchies import hierarchies_for
     from remedies.generalisation import hierarchy_spec
     from remedies.generalise import Generalise
@@ -118,14 +118,14 @@ def _generalise(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
     remedy = Generalise.model_validate(
         {**_limits(case), "hierarchies": {**flat, **declared}, **words, "columns": quasi}
     )
-    return Plan(recipe.name, Kind.TABLE, columns, remedy)
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
 
 
 def _numeric(kind: Any, search: str) -> bool:
     return search == "mondrian" and bool(kind.is_numeric())
 
 
-def _microaggregate(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _microaggregate(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from remedies.microaggregate import Microaggregate
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
@@ -134,29 +134,31 @@ def _microaggregate(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Pla
     nominal = [name for name in quasi if said.get(name, _kind_of(kinds[name])) == "nominal"]
     ordinal = {name: () for name in quasi if said.get(name) == "ordinal"}
     given = {"k": case.k, "nominal": nominal, "ordinal": ordinal, **words, "columns": quasi}
-    return Plan(recipe.name, Kind.TABLE, columns, Microaggregate.model_validate(given))
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, Microaggregate.model_validate(given))
 
 
 def _kind_of(kind: Any) -> str:
     return "numeric" if kind.is_numeric() or kind.is_temporal() else "nominal"
 
 
-def _suppress(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _suppress(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from remedies.suppress import Suppress
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
     quasi = _named(words, case.quasi, columns)
     remedy = Suppress.model_validate({**_limits(case), **words, "columns": quasi})
-    return Plan(recipe.name, Kind.TABLE, columns, remedy)
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
 
 
-def _code(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _code(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from remedies.code import Code
 
-    return Plan(recipe.name, Kind.TABLE, _leaving(case, recipe, kinds), Code.model_validate(recipe.words))
+    return TreatmentPlan(
+        recipe.name, RemedyKind.TABLE, _leaving(case, recipe, kinds), Code.model_validate(recipe.words)
+    )
 
 
-def _randomise(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     from pydantic import TypeAdapter
 
     from remedies.differential_privacy.answers import Domain, Limits
@@ -174,10 +176,10 @@ def _randomise(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
     others = {name: other for name, one in read.items() if (other := getattr(one, "other", None)) is not None}
     remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
     columns = _leaving(case, recipe, kinds)
-    return Plan(recipe.name, Kind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
+    return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
 
 
-def _answers(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
+def _answers(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
     del kinds
     budget = case.project.config.budgets.get(case.release.table)
     if budget is None:
@@ -188,10 +190,10 @@ def _answers(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> Plan:
         raise Misfit(f"'statistic' is one of {', '.join(STATISTICS)}")
     statistic = STATISTICS[word].model_validate(words)
     statistic.check(budget.terms)
-    return Plan(recipe.name, Kind.ANSWERS, tuple(statistic.reads()), statistic=statistic)
+    return TreatmentPlan(recipe.name, RemedyKind.ANSWERS, tuple(statistic.reads()), statistic=statistic)
 
 
-_MAKERS: Final[Mapping[str, Callable[[Case, Recipe, Mapping[str, Any]], Plan]]] = {
+_MAKERS: Final[Mapping[str, Callable[[ReleaseColumns, Recipe, Mapping[str, Any]], TreatmentPlan]]] = {
     "answers": _answers,
     "code": _code,
     "generalise": _generalise,
@@ -201,7 +203,7 @@ _MAKERS: Final[Mapping[str, Callable[[Case, Recipe, Mapping[str, Any]], Plan]]] 
 }
 
 
-def _limits(case: Case) -> Mapping[str, Any]:
+def _limits(case: ReleaseColumns) -> Mapping[str, Any]:
     """Give the limits as remedies take them that keep k, l and t."""
     limits = case.release.limits
     return {
@@ -211,7 +213,7 @@ def _limits(case: Case) -> Mapping[str, Any]:
     }
 
 
-def _leaving(case: Case, recipe: Recipe, kinds: Mapping[str, Any]) -> tuple[str, ...]:
+def _leaving(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the columns that leave: all that may, but those that are dropped."""
     drop = () if recipe.drop == "rest" else recipe.drop
     strange = [name for name in drop if name not in case.leaving]
@@ -249,7 +251,7 @@ def _worded(error: Any) -> str:
     return f"{where}: {said}" if where else said
 
 
-def kinds_of(case: Case) -> Mapping[str, Any]:
+def kinds_of(case: ReleaseColumns) -> Mapping[str, Any]:
     """Give the Ibis types of the table's columns.
 
     Raises:

@@ -21,7 +21,7 @@ NO_STATEMENT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ReleaseRecord:
     """What is on record of a release. `state`: None where the configuration has it no more; `events`: newest first."""
 
     name: str
@@ -50,7 +50,7 @@ class Record:
         }
 
 
-def record_of(project: Project, view: View, name: str) -> Record:
+def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
     """Read the record of a release; also of one that was taken out of the configuration.
 
     Raises:
@@ -62,7 +62,7 @@ def record_of(project: Project, view: View, name: str) -> Record:
         known = project.config.releases
         message = f"there is no release '{name}', and none is on record{did_you_mean(name, known)}"
         raise Stop(ExitCode.USAGE, Problem("release.unknown", message, hint="'tablewatch release list' names all"))
-    return Record(name, state, events, project.clock.now())
+    return ReleaseRecord(name, state, events, project.clock.now())
 
 
 def states_now(project: Project, view: View) -> Sequence[ReleaseState]:

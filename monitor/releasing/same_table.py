@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.wiring import Project
 from sources import is_same_table
 from store import ReleaseEvent, ReleaseEventKind, View
@@ -27,7 +27,7 @@ class SameTable:
     marks: frozenset[str]
 
     @classmethod
-    def of(cls, case: Case, view: View, *, content: str | None = None) -> "SameTable":
+    def of(cls, case: ReleaseColumns, view: View, *, content: str | None = None) -> "SameTable":
         """Identify the table of a release.
 
         Args:

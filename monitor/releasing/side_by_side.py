@@ -26,7 +26,7 @@ _CONTEXT.set_forkserver_preload(["monitor.releasing.preloaded"])
 
 
 @dataclass(frozen=True, slots=True)
-class Crashed:
+class ProcessCrashed:
     """A piece of work whose process ended without an answer. `exit_code`: below 0, the signal that killed it."""
 
     exit_code: int | None
@@ -46,9 +46,9 @@ class _Running:
     answers: Connection
 
 
-def side_by_side(
+def run_in_processes(
     work: Callable[..., Done], pieces: Sequence[tuple[Any, ...]], *, workers: int
-) -> Generator[tuple[int, Done | Crashed], None, None]:
+) -> Generator[tuple[int, Done | ProcessCrashed], None, None]:
     """Give what comes of each piece, by its place, as it comes. `workers`: how many at a time.
 
     Whoever stops asking, or presses Ctrl-C, ends all processes that are left.
@@ -96,7 +96,7 @@ def _answer(one: _Running) -> Any:
         found = one.answers.recv()
     except EOFError:
         one.process.join()
-        return Crashed(one.process.exitcode)
+        return ProcessCrashed(one.process.exitcode)
     finally:
         one.answers.close()
     one.process.join()

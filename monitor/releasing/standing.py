@@ -13,7 +13,7 @@ from enum import StrEnum
 from store import ReleaseEvent, ReleaseEventKind
 
 
-class Decision(StrEnum):
+class ReleaseDecision(StrEnum):
     """What the decisions about a release amount to."""
 
     NONE = "none"
@@ -24,10 +24,10 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReleaseStanding:
     """What was decided. `event`: the decision that counts; `until`: when an approval ends, None if it does not."""
 
-    decision: Decision
+    decision: ReleaseDecision
     event: ReleaseEvent | None = None
     until: datetime | None = None
 
@@ -49,11 +49,11 @@ class Standing:
             return "nobody has approved it"
         when = f"{event.recorded_at:%Y-%m-%d %H:%M}Z"
         match self.decision:
-            case Decision.HELD:
+            case ReleaseDecision.HELD:
                 return f"put on hold by {event.actor} on {when}: {event.note}"
-            case Decision.EXPIRED:
+            case ReleaseDecision.EXPIRED:
                 return f"the approval by {event.actor} of {when} has expired"
-            case Decision.OTHERWISE:
+            case ReleaseDecision.OTHERWISE:
                 return f"the configuration of the release has changed since {event.actor} approved it on {when}"
             case _:
                 return f"approved with '{self.remedy}' by {event.actor} on {when}"
@@ -61,20 +61,20 @@ class Standing:
 
 def standing(
     events: Sequence[ReleaseEvent], *, digest: str, expires_after: timedelta | None, now: datetime
-) -> Standing:
+) -> ReleaseStanding:
     """Fold the facts about a release, the oldest first. `digest`: what the configuration says of it now."""
     decisions = [one for one in events if one.kind is not ReleaseEventKind.EXPORTED]
     if not decisions:
-        return Standing(Decision.NONE)
+        return ReleaseStanding(ReleaseDecision.NONE)
     last = decisions[-1]
     if last.kind is ReleaseEventKind.HELD:
-        return Standing(Decision.HELD, last)
+        return ReleaseStanding(ReleaseDecision.HELD, last)
     until = None if expires_after is None else last.recorded_at + expires_after
     if until is not None and now >= until:
-        return Standing(Decision.EXPIRED, last, until)
+        return ReleaseStanding(ReleaseDecision.EXPIRED, last, until)
     if _text(last, "digest") != digest:
-        return Standing(Decision.OTHERWISE, last, until)
-    return Standing(Decision.APPROVED, last, until)
+        return ReleaseStanding(ReleaseDecision.OTHERWISE, last, until)
+    return ReleaseStanding(ReleaseDecision.APPROVED, last, until)
 
 
 def _text(event: ReleaseEvent, name: str) -> str | None:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Final
 
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.same_table import content_mark
 from monitor.treatment.given import reading
 
@@ -26,7 +26,7 @@ class TableState:
     content: str | None
 
 
-def state_of(case: Case, columns: Sequence[str]) -> TableState:
+def state_of(case: ReleaseColumns, columns: Sequence[str]) -> TableState:
     """Compute a keyed fingerprint of some columns of a table: their names and types, and the rows in any order.
 
     The engine hashes and adds up; nothing but two sums and a count comes. The same table has another fingerprint after

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from checks import ColumnClass, Json
 from monitor.clock import Clock
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.disclosure.uniqueness import Uniqueness, find_uniqueness
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.leaving import one_of_each, with_pseudonyms
 from monitor.releasing.linked import crowd_in, reference_of, too_alike
-from monitor.releasing.plan import Kind, Plan
+from monitor.releasing.plan import RemedyKind, TreatmentPlan
 from monitor.releasing.verdict import judge
 from monitor.treatment.given import reading
 from monitor.treatment.output import write_frame
-from monitor.treatment.proved import Written, texts_in
+from monitor.treatment.proved import WrittenFile, texts_in
 from monitor.treatment.spreadsheet import escape_frame
 from remedies import RowOrder
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from remedies import Bill, Progress
+    from remedies import UtilityReport, Progress
     from remedies.generalisation._frequencies import Frequencies
 
 
@@ -37,7 +37,7 @@ class Treated:
 
     frame: "pd.DataFrame"
     before: "pd.DataFrame"
-    bill: "Bill | None"
+    bill: "UtilityReport | None"
     people: "pd.Series[Any] | None" = None
 
     @property
@@ -51,7 +51,7 @@ class Treated:
         return {} if self.bill is None else self.bill.information_lost
 
 
-class NotProved(Stop):
+class LimitsNotMet(Stop):
     """What was written does not hold the limits. `reached`: what was found in it all the same."""
 
     def __init__(self, seen: str, reached: Mapping[str, Json] | None = None) -> None:
@@ -62,7 +62,7 @@ class NotProved(Stop):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Verification:
     """What was found in the bytes that were written. `epsilon`: of a randomised table, what it costs a person."""
 
     rows: int
@@ -73,7 +73,9 @@ class Proof:
     uniqueness: Uniqueness | None = None
 
 
-def treat(case: Case, plan: Plan, frame: "pd.DataFrame", *, progress: "Progress | None" = None) -> Treated:
+def treat(
+    case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", *, progress: "Progress | None" = None
+) -> Treated:
     """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
 
     Raises:
@@ -88,7 +90,7 @@ def treat(case: Case, plan: Plan, frame: "pd.DataFrame", *, progress: "Progress 
     return Treated(found.frame, before, found.bill, None if people is None else people.loc[found.frame.index])
 
 
-def write(case: Case, plan: Plan, treated: Treated, draft: Path) -> Written:
+def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path) -> WrittenFile:
     """Write what was treated, ready to leave, and say how it is to be read again.
 
     Raises:
@@ -97,14 +99,16 @@ def write(case: Case, plan: Plan, treated: Treated, draft: Path) -> Written:
     from monitor.treatment.randomised import spelled
 
     frame = treated.frame
-    if plan.kind is Kind.RANDOMISED and draft.suffix == ".csv":
+    if plan.kind is RemedyKind.RANDOMISED and draft.suffix == ".csv":
         frame = spelled(frame, getattr(plan.remedy, "columns", ()))
     ready = one_of_each(with_pseudonyms(frame, case), case.quasi)
     write_frame(ready, draft, order=RowOrder.RANDOM)
-    return Written(texts=texts_in(ready))
+    return WrittenFile(texts=texts_in(ready))
 
 
-def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Written, clock: Clock) -> Proof:
+def verify_release(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path, written: WrittenFile, clock: Clock
+) -> Verification:
     """Read a file again, and find in it what the release asks for.
 
     Raises:
@@ -112,12 +116,12 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
         Refused: it is not as it was randomised.
         Misfit: it holds values that cannot be told apart.
     """
-    exact = getattr(plan.remedy, "columns", ()) if plan.kind is Kind.RANDOMISED else case.quasi
+    exact = getattr(plan.remedy, "columns", ()) if plan.kind is RemedyKind.RANDOMISED else case.quasi
     place = written.exactly([name for name in exact if name in plan.columns]).place(draft)
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
-        raise NotProved("the file does not have the rows and columns that were written")
-    if plan.kind is Kind.RANDOMISED:
+        raise LimitsNotMet("the file does not have the rows and columns that were written")
+    if plan.kind is RemedyKind.RANDOMISED:
         return _randomised(case, plan, treated, place, draft)
     _check_flat(case, treated.frame)
     verdict = judge(case, place, columns=columns, clock=clock)
@@ -133,18 +137,18 @@ def prove(case: Case, plan: Plan, treated: Treated, draft: Path, written: Writte
     uniqueness = find_uniqueness(place, untreated(case, plan))
     why += too_unique(case, uniqueness)
     if why:
-        raise NotProved("; ".join(why), reached)
-    return Proof(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness)
+        raise LimitsNotMet("; ".join(why), reached)
+    return Verification(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness)
 
 
-def untreated(case: Case, plan: Plan) -> Sequence[str]:
+def untreated(case: ReleaseColumns, plan: TreatmentPlan) -> Sequence[str]:
     """Name the columns that leave as they are: sensitive ones and others that the remedy does not treat."""
     treats = getattr(plan.remedy, "columns", ())
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
     return [name for name in loose if name in plan.columns and name not in treats]
 
 
-def too_unique(case: Case, found: Uniqueness) -> Sequence[str]:
+def too_unique(case: ReleaseColumns, found: Uniqueness) -> Sequence[str]:
     """Say whether a column called `other` identifies more records than the release allows."""
     limit = case.release.limits.unclassified_uniqueness
     others = case.release.classified(ColumnClass.OTHER)
@@ -159,7 +163,7 @@ def _persons(many: int) -> str:
     return "1 person is" if many == 1 else f"{many:,} persons are"
 
 
-def _check_flat(case: Case, frame: "pd.DataFrame") -> None:
+def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
     """See that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
 
     Raises:
@@ -171,10 +175,10 @@ def _check_flat(case: Case, frame: "pd.DataFrame") -> None:
     for name in (*(one for one in case.quasi if one in frame.columns), *_close(case, frame)):
         kind = frame[name].dtype
         if isinstance(kind, pd.ArrowDtype) and pa.types.is_nested(kind.pyarrow_dtype):
-            raise NotProved(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
+            raise LimitsNotMet(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
 
 
-def _close(case: Case, frame: "pd.DataFrame") -> Sequence[str]:
+def _close(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
     """Name the sensitive columns of a treated table that have to be close to the one that was given."""
     if case.release.limits.t is None or not len(frame):
         return ()
@@ -182,7 +186,7 @@ def _close(case: Case, frame: "pd.DataFrame") -> Sequence[str]:
 
 
 def _from_input(
-    case: Case, place: Place, treated: Treated, references: "Mapping[str, Frequencies]"
+    case: ReleaseColumns, place: TableRef, treated: Treated, references: "Mapping[str, Frequencies]"
 ) -> tuple[str | None, Mapping[str, Json]]:
     """Measure how far the file's groups are from the table that was given; the check measures it from the file itself.
 
@@ -203,7 +207,7 @@ def _from_input(
         try:
             one = farthest(counts, columns, name, distance="equal", reference=reference)
         except Misfit as error:
-            raise NotProved(str(error)) from None
+            raise LimitsNotMet(str(error)) from None
         found[name] = one.t
         if one.above(limit):
             far.append(f"a group is {one.t:.4g} away from the table that was given in {name}; {limit:g} is allowed")
@@ -222,13 +226,15 @@ def question_of(columns: Sequence[str]) -> str:
     return grouped_by(columns) if columns else "SELECT count(*) FROM output"
 
 
-def _shape(place: Place) -> tuple[int, tuple[str, ...]]:
+def _shape(place: TableRef) -> tuple[int, tuple[str, ...]]:
     with reading(place) as (source, table):
         (row,) = source.fetch(source.compile(table.aggregate(rows=table.count())))
         return int(row["rows"]), tuple(table.columns)
 
 
-def _randomised(case: Case, plan: Plan, treated: Treated, place: Place, draft: Path) -> Proof:
+def _randomised(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, place: TableRef, draft: Path
+) -> Verification:
     from monitor.treatment.randomised import read_again
     from remedies.differential_privacy import Mechanism
     from remedies.randomise import keep_to_epsilon
@@ -236,11 +242,11 @@ def _randomised(case: Case, plan: Plan, treated: Treated, place: Place, draft: P
     remedy: Any = plan.remedy
     limit = case.release.limits.epsilon
     if limit is None:
-        raise NotProved("the release has no limit on epsilon, by which alone a randomised table can be judged")
+        raise LimitsNotMet("the release has no limit on epsilon, by which alone a randomised table can be judged")
     if treated.bill is None:
-        raise NotProved("nothing was randomised")
+        raise LimitsNotMet("nothing was randomised")
     if treated.people is not None and _most_rows(treated.people) > remedy.rows_per_unit:
-        raise NotProved(
+        raise LimitsNotMet(
             f"somebody has more rows than the {remedy.rows_per_unit:,} for which '{plan.name}' prices a person, so its "
             "epsilon does not hold; give it 'rows_per_unit'"
         )
@@ -248,7 +254,7 @@ def _randomised(case: Case, plan: Plan, treated: Treated, place: Place, draft: P
     keep_to_epsilon(mechanism, limit)
     after = read_again(place, mechanism, draft)
     guarantee = remedy.guarantee(mechanism, after)
-    return Proof(
+    return Verification(
         rows=len(after),
         columns=tuple(map(str, after.columns)),
         question=guarantee.proof,

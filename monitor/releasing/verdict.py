@@ -11,8 +11,8 @@ from checks import Check, Json, Status
 from monitor.clock import Clock
 from monitor.conclude import CheckResult
 from monitor.config._releases import release_checks
-from monitor.disclosure.place import Place
-from monitor.releasing.case import Case
+from monitor.disclosure.place import TableRef
+from monitor.releasing.case import ReleaseColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Verdict:
         }
 
 
-def judge(case: Case, place: Place, *, columns: Sequence[str], clock: Clock) -> Verdict:
+def judge(case: ReleaseColumns, place: TableRef, *, columns: Sequence[str], clock: Clock) -> Verdict:
     """Judge a table by the limits of a release; `columns`: which columns it has.
 
     Whether columns are classified is not asked of a file: it has those that it was written with.

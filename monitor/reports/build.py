@@ -12,12 +12,21 @@ from monitor.config import Config, Rates
 from monitor.figures.ranking import Ranking, advise, rank
 from monitor.reports.breakdown import Scale, by_owner, by_table, day_bar
 from monitor.reports.evidence import Evidence
-from monitor.reports.headline import headline, unknown_week
+from monitor.reports.headline import weekly_headline, unknown_week
 from monitor.reports.listing import listed, standout
-from monitor.reports.measured import figures_of, median_of
+from monitor.reports.measured import weekly_figures, median_of
 from monitor.reports.releases import releases_in
 from monitor.reports.sentences import title_of
-from monitor.reports.value import Comparison, Coverage, Diagnosis, Left, Maintained, Method, WeekBar, WeeklyReport
+from monitor.reports.value import (
+    ComparedFigure,
+    Coverage,
+    Diagnosis,
+    ExcludedIncidents,
+    Maintained,
+    Method,
+    WeekBar,
+    WeeklyReport,
+)
 from monitor.reports.watching import coverage_of, why_unknown
 from monitor.reports.week import Week
 
@@ -81,23 +90,23 @@ def window_of(week: Week) -> Window:
 
 
 def _headline(
-    comparison: Comparison, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
+    comparison: ComparedFigure, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
 ) -> Message:
     if why is not None:
         return unknown_week(why, coverage.since)
     since = coverage.since if coverage.begun and not coverage.from_start else None
-    return headline(comparison, currency=currency, complete=complete, since=since)
+    return weekly_headline(comparison, currency=currency, complete=complete, since=since)
 
 
-def _differ(figures: Comparison) -> bool:
+def _differ(figures: ComparedFigure) -> bool:
     return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
 
 
-def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], known: Sequence[bool]) -> Comparison:
+def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], known: Sequence[bool]) -> ComparedFigure:
     weeks = zip(measured, prices, known, strict=False)  # only as many as have a price
-    figures = [figures_of(found, cost) if is_known else None for found, cost, is_known in weeks]
+    figures = [weekly_figures(found, cost) if is_known else None for found, cost, is_known in weeks]
     earlier = [one for one in figures[1:] if one is not None]
-    return Comparison(week=figures[0], before=figures[1], median=median_of(earlier))
+    return ComparedFigure(week=figures[0], before=figures[1], median=median_of(earlier))
 
 
 def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequence[Message | None]) -> Iterator[WeekBar]:
@@ -124,7 +133,7 @@ def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> D
 def _method(evidence: Evidence, week: Week, this: Downtime, cost: Cost) -> Method:
     config = evidence.config
     excluded = [
-        Left(one, this.excluded[one.value].n, this.excluded[one.value].time)
+        ExcludedIncidents(one, this.excluded[one.value].n, this.excluded[one.value].time)
         for one in Resolution
         if one.value in this.excluded
     ]

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from checks import ColumnClass, Message
-from monitor.releasing.plan import Kind
+from monitor.releasing.plan import RemedyKind
 from store import ReleaseEvent
 
 CLASSES: Final[Mapping[ColumnClass, Message]] = {
@@ -20,17 +20,17 @@ CLASSES: Final[Mapping[ColumnClass, Message]] = {
     ColumnClass.SENSITIVE: Message("sensitive"),
     ColumnClass.OTHER: Message("other"),
 }
-KINDS: Final[Mapping[Kind, Message]] = {
-    Kind.TABLE: Message("a table, checked by grouping the file"),
-    Kind.RANDOMISED: Message("a randomised table, judged by the mechanism that made it"),
-    Kind.ANSWERS: Message("noisy statistics in the place of records, judged by their noise"),
+KINDS: Final[Mapping[RemedyKind, Message]] = {
+    RemedyKind.TABLE: Message("a table, checked by grouping the file"),
+    RemedyKind.RANDOMISED: Message("a randomised table, judged by the mechanism that made it"),
+    RemedyKind.ANSWERS: Message("noisy statistics in the place of records, judged by their noise"),
 }
 _NOT_TOLD: Final = frozenset({"type", "others", "where"})
 """Parameters that a page leaves out: the first is said by the remedy's name, the others may hold values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class CertificateLimit:
     """A limit. `sign`: how what was reached must stand to what was asked; None: not asked, not measured."""
 
     what: Message
@@ -41,7 +41,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CertificateColumn:
     """A column that left. `lost`: which share of its information, 0 to 1; None where nobody measures that."""
 
     name: str
@@ -73,9 +73,9 @@ class Certificate:
         return self.event.body
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RemedyKind:
         """Say how it was proved."""
-        return Kind(str(self.body["kind"]))
+        return RemedyKind(str(self.body["kind"]))
 
     @property
     def said_kind(self) -> Message:
@@ -85,15 +85,15 @@ class Certificate:
     @property
     def grouped(self) -> bool:
         """Say whether it was proved by grouping it."""
-        return self.kind is Kind.TABLE
+        return self.kind is RemedyKind.TABLE
 
     @property
-    def limits(self) -> Sequence[Limit]:
+    def limits(self) -> Sequence[CertificateLimit]:
         """Give what was asked, and what was reached."""
         return tuple(limits_of(self.body) if self.grouped else _epsilon(self.body))
 
     @property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[CertificateColumn]:
         """Give the columns that left."""
         return tuple(_columns(self.body))
 
@@ -122,7 +122,9 @@ class Certificate:
     @property
     def noise(self) -> Sequence[Mapping[str, Any]]:
         """Give how noisy answers are."""
-        found: Sequence[Mapping[str, Any]] = self.body["reached"].get("noise", ()) if self.kind is Kind.ANSWERS else ()
+        found: Sequence[Mapping[str, Any]] = (
+            self.body["reached"].get("noise", ()) if self.kind is RemedyKind.ANSWERS else ()
+        )
         return found
 
     @property
@@ -156,36 +158,36 @@ def certificates(exports: Sequence[ReleaseEvent]) -> Sequence[Certificate]:
     return [Certificate(len(exports) - place, one) for place, one in enumerate(exports)]
 
 
-def limits_of(body: Mapping[str, Any]) -> Iterator[Limit]:
+def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
     """Give each limit of a table that was grouped, with what was asked of it and reached."""
     asked, reached = body["limits"], body["reached"]
     k = asked.get("k")
-    yield Limit(Message("records that are alike (k)"), "number", "≥", k, reached.get("k"))
-    yield Limit(
+    yield CertificateLimit(Message("records that are alike (k)"), "number", "≥", k, reached.get("k"))
+    yield CertificateLimit(
         Message("highest probability of finding a record again"),
         "ratio",
         "≤",
         asked.get("max_risk", None if k is None else 1 / k),
         reached.get("highest_risk"),
     )
-    yield Limit(
+    yield CertificateLimit(
         Message("mean probability of finding a record again"),
         "ratio",
         "≤",
         asked.get("max_average_risk"),
         reached.get("average_risk"),
     )
-    yield Limit(
+    yield CertificateLimit(
         Message("distinct sensitive values in each group (l)"), "number", "≥", asked.get("l"), _least(reached.get("l"))
     )
-    yield Limit(
+    yield CertificateLimit(
         Message("distance of each group's sensitive values from those of the table (t)"),
         "number",
         "≤",
         asked.get("t"),
         _most(reached.get("t")),
     )
-    yield Limit(
+    yield CertificateLimit(
         Message("share of the population that is unique in it"),
         "ratio",
         "≤",
@@ -194,8 +196,8 @@ def limits_of(body: Mapping[str, Any]) -> Iterator[Limit]:
     )
 
 
-def _epsilon(body: Mapping[str, Any]) -> Iterator[Limit]:
-    yield Limit(Message("epsilon: how much one row can change what comes out"), "text", "≤", *_both(body))
+def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
+    yield CertificateLimit(Message("epsilon: how much one row can change what comes out"), "text", "≤", *_both(body))
 
 
 def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -203,14 +205,14 @@ def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
     return None if asked is None else str(asked), None if reached is None else str(reached)
 
 
-def _columns(body: Mapping[str, Any]) -> Iterator[Column]:
+def _columns(body: Mapping[str, Any]) -> Iterator[CertificateColumn]:
     lost: Mapping[str, float] = body["information_lost"]
     for name in body["columns"]:
         column_class, became = _told(body, name)
         share = lost.get(name)
         if share and column_class is not ColumnClass.DIRECT_IDENTIFIER:
             became = Message("treated")
-        yield Column(name, CLASSES[column_class], became, None if share is None else share / 100)
+        yield CertificateColumn(name, CLASSES[column_class], became, None if share is None else share / 100)
 
 
 def _told(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, Message]:

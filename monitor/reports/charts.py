@@ -34,7 +34,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ChartColumn:
     """One column: its middle in percent, its two parts (None where nothing), where its number stands, its value."""
 
     middle: float
@@ -48,7 +48,7 @@ class Column:
 class ColumnChart:
     """Stacked columns over one base line, `base` pixels from the top."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ChartColumn, ...]
     base: float
 
 
@@ -66,9 +66,9 @@ def stacked_columns(values: Sequence[Parts], *, fill: float = 0.62) -> ColumnCha
     )
 
 
-def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: float) -> Column:
+def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: float) -> ChartColumn:
     if parts is None:
-        return Column(round(middle, 3), None, None, base - 6, None)
+        return ChartColumn(round(middle, 3), None, None, base - 6, None)
     x, y = round(middle - width / 2, 3), base
     boxes: list[Box | None] = []
     for part in parts:
@@ -77,7 +77,7 @@ def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: fl
             y -= _GAP
         y -= height
         boxes.append(Box(x, round(width, 3), round(y, 2), round(height, 2)) if height else None)
-    return Column(round(middle, 3), boxes[0], boxes[1], round(y - 6, 2), sum(parts))
+    return ChartColumn(round(middle, 3), boxes[0], boxes[1], round(y - 6, 2), sum(parts))
 
 
 def signed_bar(value: Fraction, largest: Fraction) -> tuple[float, float]:

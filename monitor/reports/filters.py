@@ -5,7 +5,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
 
-from checks import Message, Severity, Voice
+from checks import Message, Severity, MessageFormatter
 from incidents import Resolution, State
 from monitor.figures.releases import ReleaseWord
 from monitor.reports import charts, sentences
@@ -27,7 +27,7 @@ NOTHING: Final = "\N{EN DASH}"
 _HOUR: Final = 3_600_000_000
 
 
-def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
+def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
     """Give the filters of the report's templates."""
 
     def show(value: Any, kind: str) -> str:
@@ -76,7 +76,7 @@ def filters(voice: Voice, currency: str) -> Mapping[str, Callable[..., Any]]:
     }
 
 
-def texts(voice: Voice) -> Mapping[str, Callable[..., str]]:
+def texts(voice: MessageFormatter) -> Mapping[str, Callable[..., str]]:
     """Give `_` and `ngettext`, which take the values of the places in their texts."""
 
     def text(message: str, **values: Any) -> str:
@@ -88,7 +88,7 @@ def texts(voice: Voice) -> Mapping[str, Callable[..., str]]:
     return {"_": text, "ngettext": plural}
 
 
-def say_title(title: Message, voice: Voice) -> str:
+def say_title(title: Message, voice: MessageFormatter) -> str:
     """Say an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
     if not title.values:
         return voice.text(title.text)
@@ -98,7 +98,7 @@ def say_title(title: Message, voice: Voice) -> str:
         return title.text
 
 
-def _short(hours: Fraction, voice: Voice) -> str:
+def _short(hours: Fraction, voice: MessageFormatter) -> str:
     """Say hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
         return f"<{voice.format(0.1, 'tenths')}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from checks import Message
 from monitor.reports.sentences import length
-from monitor.reports.value import Comparison, Figures
+from monitor.reports.value import ComparedFigure, Figures
 from monitor.reports.words import NOT_EVALUATED, NOT_KEPT
 from monitor.voice import Money
 
@@ -30,7 +30,9 @@ def unknown_week(why: Message, since: datetime | None) -> Message:
     return Message("Nothing was watched yet: the first check ran on {since:full_date}.", {"since": since})
 
 
-def headline(figures: Comparison, *, currency: str, complete: bool, since: datetime | None = None) -> Message:
+def weekly_headline(
+    figures: ComparedFigure, *, currency: str, complete: bool, since: datetime | None = None
+) -> Message:
     """Say a week of which something is known in one sentence; a percentage is never taken of nothing.
 
     Args:
@@ -52,7 +54,7 @@ def headline(figures: Comparison, *, currency: str, complete: bool, since: datet
     return _compared(week, figures.before, currency)
 
 
-def _quiet(figures: Comparison, *, complete: bool, since: datetime | None) -> Message:
+def _quiet(figures: ComparedFigure, *, complete: bool, since: datetime | None) -> Message:
     if since is not None:
         return Message("No data downtime since watching began on {since:time}.", {"since": since})
     if not complete:

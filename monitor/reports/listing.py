@@ -6,7 +6,7 @@ from checks import Message
 from incidents import Incident, Window, from_us
 from monitor.figures.ranking import Ranking, advise
 from monitor.reports.evidence import Evidence
-from monitor.reports.value import IncidentList, Row, Standout
+from monitor.reports.value import IncidentList, IncidentRow, Standout
 
 SHOWN: Final = 25
 """How many incidents a report lists."""
@@ -34,10 +34,10 @@ def standout(ranking: Ranking) -> Standout | None:
     return Standout(advice.incident, advice.table)
 
 
-def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> Row:
+def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentRow:
     each, part = ranking.each, ranking.part
     occurred, resolved = int(part.occurred[each.first[place]]), int(part.resolved[each.last[place]])
-    return Row(
+    return IncidentRow(
         id=incident.id,
         table=incident.table,
         title=Message(incident.title, incident.title_values),

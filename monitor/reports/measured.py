@@ -12,7 +12,7 @@ _SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us
 _PARTS = ("min", "mean", "median", "p90", "max")
 
 
-def figures_of(downtime: Downtime, cost: Cost | None) -> Figures:
+def weekly_figures(downtime: Downtime, cost: Cost | None) -> Figures:
     """Give the figures of a measured week; `cost` is None where nothing has a price."""
     return Figures(
         n=Fraction(downtime.n),

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from checks import Message
-from monitor.releasing.case import Case
-from monitor.releasing.compare import ANSWERS, CRASHED, HOLDS, NOT_TRIED, REFUSED, Comparison, Tried
-from monitor.releasing.plan import AS_IT_IS, Kind
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.compare import ANSWERS, CRASHED, HOLDS, NOT_TRIED, REFUSED, ReleaseComparison, RemedyTrial
+from monitor.releasing.plan import AS_IT_IS, RemedyKind
 from monitor.reports.release_page import page
-from monitor.reports.risk_plot import RiskPlot, Way, risk_plot
-from monitor.voice import BabelVoice
+from monitor.reports.risk_plot import RiskPlot, PlottedRemedy, risk_plot
+from monitor.voice import Localizer
 
 STATUSES: Final[Mapping[str, Message]] = {
     HOLDS: Message("keeps every limit"),
@@ -27,7 +27,7 @@ class Line:
     """A way, by its number on the page."""
 
     number: int
-    tried: Tried
+    tried: RemedyTrial
     best: bool
 
     @property
@@ -69,10 +69,10 @@ class Change:
     failure: str | None
 
 
-def as_html(
-    case: Case,
-    found: Comparison,
-    voice: BabelVoice,
+def comparison_html(
+    case: ReleaseColumns,
+    found: ReleaseComparison,
+    voice: Localizer,
     *,
     project: str,
     as_of: datetime,
@@ -80,7 +80,7 @@ def as_html(
 ) -> str:
     """Give one self-contained page: no script, nothing fetched."""
     lines = [Line(number, one, one.name == found.recommended) for number, one in enumerate(found.tried, start=1)]
-    tables = [one for one in lines if one.tried.kind == Kind.TABLE.value]
+    tables = [one for one in lines if one.tried.kind == RemedyKind.TABLE.value]
     return page(
         "comparison",
         voice,
@@ -91,7 +91,7 @@ def as_html(
         found=found,
         lines=lines,
         tables=tables,
-        randomised=[one for one in lines if one.tried.kind == Kind.RANDOMISED.value],
+        randomised=[one for one in lines if one.tried.kind == RemedyKind.RANDOMISED.value],
         answers=[one for one in lines if one.tried.status == ANSWERS],
         plot=plot_of(tables, case.release.limits.least_k),
         best=next((one for one in lines if one.best), None),
@@ -105,7 +105,7 @@ def as_html(
 def plot_of(tables: Sequence[Line], least_k: int | None) -> RiskPlot | None:
     """Place the ways whose risk and loss are known; None where there is none. Randomised tables have no such risk."""
     ways = [
-        Way(one.number, one.tried.name, float(risk), one.lost, one.tried.status == HOLDS, one.best)
+        PlottedRemedy(one.number, one.tried.name, float(risk), one.lost, one.tried.status == HOLDS, one.best)
         for one in tables
         if (risk := one.tried.reached.get("highest_risk")) and isinstance(risk, int | float) and one.lost is not None
     ]

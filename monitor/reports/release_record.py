@@ -6,12 +6,12 @@ from typing import Final
 
 from checks import Message
 from monitor.conclude import AGENT
-from monitor.releasing.plan import Kind
-from monitor.releasing.record import Record
+from monitor.releasing.plan import RemedyKind
+from monitor.releasing.record import ReleaseRecord
 from monitor.reports.certificate import Certificate, certificates
 from monitor.reports.release_page import page
 from monitor.reports.releases import release_row
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 
 SHOWN: Final = 20
@@ -44,7 +44,7 @@ class Entry:
         return self.event.actor == AGENT
 
 
-def as_html(record: Record, voice: BabelVoice, *, project: str, redact: Callable[[str], str] = str) -> str:
+def record_html(record: ReleaseRecord, voice: Localizer, *, project: str, redact: Callable[[str], str] = str) -> str:
     """Give one self-contained page: no script, nothing fetched."""
     made = certificates(record.exports)
     by_id = {one.event.id: one for one in made}
@@ -71,14 +71,14 @@ def says(made: Sequence[Certificate]) -> Iterator[Message]:
         "Thresholds were passed by the file as it was read again after it was written. "
         "That is no proof of anonymity, and no statement of law."
     )
-    if Kind.TABLE in kinds:
+    if RemedyKind.TABLE in kinds:
         yield Message(
             "Groups are counted by all quasi-identifiers that are in the file. Columns that the release calls "
             "sensitive or other are taken as unknown to whoever looks for somebody; if they are not, the groups are "
             "smaller."
         )
         yield Message("A dash is a limit that nobody asked for, or a figure that was therefore not measured.")
-    if kinds - {Kind.TABLE}:
+    if kinds - {RemedyKind.TABLE}:
         yield Message(
             "What was randomised has no k: epsilon bounds what a row can change, whatever somebody knows beforehand. "
             "Several exports add up; the budget of the table counts them where it has one."

@@ -5,8 +5,16 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import Window, from_us
-from monitor.figures.releases import DECISION, INCIDENT, NEVER_RAN, NOTHING_ASKED, HeldBy, ReleaseState, ReleaseWord
-from monitor.releasing.standing import Decision, Standing
+from monitor.figures.releases import (
+    DECISION,
+    INCIDENT,
+    NEVER_RAN,
+    NOTHING_ASKED,
+    HoldingCheck,
+    ReleaseState,
+    ReleaseWord,
+)
+from monitor.releasing.standing import ReleaseDecision, ReleaseStanding
 from monitor.reports.evidence import Evidence
 from monitor.reports.value import ExportRow, ReleaseRow, Releases
 from monitor.reports.words import REASONS
@@ -73,18 +81,18 @@ def why(state: ReleaseState) -> Iterator[Message]:
     yield from (_held(one) for one in state.held_by if one.reason != DECISION)
 
 
-def decision(standing: Standing) -> Message | None:
+def decision(standing: ReleaseStanding) -> Message | None:
     """Say what was decided; None where nothing was."""
     event = standing.event
     if event is None:
         return None
     values = {"who": event.actor, "note": event.note, "remedy": standing.remedy, "until": standing.until}
     match standing.decision:
-        case Decision.HELD:
+        case ReleaseDecision.HELD:
             return Message("put on hold by {who}: {note}", values)
-        case Decision.EXPIRED:
+        case ReleaseDecision.EXPIRED:
             return Message("the approval by {who} has expired", values)
-        case Decision.OTHERWISE:
+        case ReleaseDecision.OTHERWISE:
             return Message("its configuration has changed since {who} approved it", values)
         case _ if standing.until is None:
             return Message("with {remedy}, by {who}", values)
@@ -92,7 +100,7 @@ def decision(standing: Standing) -> Message | None:
             return Message("with {remedy}, by {who}, until {until:full_date}", values)
 
 
-def _held(one: HeldBy) -> Message:
+def _held(one: HoldingCheck) -> Message:
     values: dict[str, Any] = {"check": one.check_id, "number": one.incident}
     match one.reason:
         case reason if reason == NOTHING_ASKED:

@@ -18,7 +18,7 @@ from monitor.frame.plain_text import one_line, visible
 from monitor.reports.cards import with_cards
 from monitor.reports.filters import filters, texts
 from monitor.reports.value import WeeklyReport
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 
 SECTIONS: Final = (
     "headline",
@@ -39,7 +39,7 @@ SECTIONS: Final = (
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def as_html(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
+def as_html(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
     return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
 
@@ -52,7 +52,7 @@ def styled(*names: str) -> Mapping[str, Any]:
     return {"style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704 - our own files
 
 
-def as_markdown(report: WeeklyReport, voice: BabelVoice, *, redact: Callable[[str], str] = str) -> str:
+def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
     """Give Markdown (with GitHub's tables) for a chat or a pull request."""
 
     def finalize(value: Any) -> Any:
@@ -76,7 +76,7 @@ def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
     return finalize
 
 
-def environment(voice: BabelVoice, currency: str, finalize: Callable[[Any], Any]) -> Environment:
+def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
     """Give what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
     made = Environment(
         loader=PackageLoader("templates", "."),
@@ -91,7 +91,7 @@ def environment(voice: BabelVoice, currency: str, finalize: Callable[[Any], Any]
     return made
 
 
-def _render(suffix: str, report: WeeklyReport, voice: BabelVoice, finalize: Callable[[Any], Any], **more: Any) -> str:
+def _render(suffix: str, report: WeeklyReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
     dates = voice.format((report.week.monday, report.week.sunday), "dates")
     template = environment(voice, report.currency, finalize).get_template(f"report/weekly.{suffix}.j2")
     return template.render(report=report, sections=SECTIONS, language=voice.language, dates=dates, **more)

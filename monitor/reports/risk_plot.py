@@ -28,7 +28,7 @@ _LOSSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PlottedRemedy:
     """A way to treat a table. `risk`: in (0, 1]; `lost`: 0 to 1; `holds`: keeps every limit."""
 
     number: int
@@ -46,7 +46,7 @@ class Mark:
     `anchor`: which part of the label stands at its place, `label_dx` beside the mark: `start`, `middle` or `end`.
     """
 
-    ways: tuple[Way, ...]
+    ways: tuple[PlottedRemedy, ...]
     x: float
     y: float
     label_dx: int
@@ -102,7 +102,7 @@ class RiskPlot:
     bottom: float = float(TOP + HEIGHT)
 
 
-def risk_plot(ways: Sequence[Way], limit: float | None) -> RiskPlot:
+def risk_plot(ways: Sequence[PlottedRemedy], limit: float | None) -> RiskPlot:
     """Place ways. `limit`: the highest risk that is allowed, in (0, 1]."""
     lowest = min([way.risk for way in ways] + [limit or 1.0], default=1.0)
     floor = next((one for one in _RISKS if one <= lowest * 0.75), _RISKS[-1])
@@ -132,12 +132,12 @@ _Rectangle: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(slots=True)
 class _Group:
-    ways: list[Way]
+    ways: list[PlottedRemedy]
     x: float
     y: float
 
 
-def _grouped(ways: Sequence[Way], place: Callable[[Way], tuple[float, float]]) -> list[_Group]:
+def _grouped(ways: Sequence[PlottedRemedy], place: Callable[[PlottedRemedy], tuple[float, float]]) -> list[_Group]:
     """Put ways together whose marks would cover one another, those that hold apart from those that do not."""
     groups: list[_Group] = []
     for way in ways:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from checks import Message
 from incidents import FoundBy, Incident, Lever
-from monitor.figures.ranking import Advice, Step
-from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, Row, WeekBar
+from monitor.figures.ranking import Advice, AdviceStep
+from monitor.reports.value import Coverage, DayBar, Diagnosis, Method, IncidentRow, WeekBar
 from monitor.reports.words import FOUND_BY, NOT_WATCHED, RESOLUTIONS
 
 _NAMES_SHOWN: Final = 8
@@ -125,34 +125,34 @@ _OVER_ALL: Final = {
 _COST: Final = Message("the cost")
 _DOWNTIME: Final = Message("the data downtime")
 _ABOUT_ONE: Final = {
-    Step.ADD_CHECK: Message(
+    AdviceStep.ADD_CHECK: Message(
         'Add a check on {table} that finds "{title}": incident {id} makes {share:ratio} of {weight} and was reported '
         "by a person."
     ),
-    Step.NOTICE_SOONER: Message(
+    AdviceStep.NOTICE_SOONER: Message(
         "Run {check} more often or tighten its limit: incident {id} makes {share:ratio} of {weight}, and {part:ratio} "
         "of its time had passed before anyone knew of it."
     ),
-    Step.REPAIR_FASTER: Message(
+    AdviceStep.REPAIR_FASTER: Message(
         "Shorten the repair of {table}: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of its time "
         "came after it was noticed."
     ),
-    Step.LOOK_HERE_FIRST: Message("Look at incident {id} on {table} first: it makes {share:ratio} of {weight}."),
+    AdviceStep.LOOK_HERE_FIRST: Message("Look at incident {id} on {table} first: it makes {share:ratio} of {weight}."),
 }
 _ABOUT_TABLE: Final = {
-    Step.ADD_CHECK: Message(
+    AdviceStep.ADD_CHECK: Message(
         "Add checks on {table}: it makes {share:ratio} of {weight}, and a person reported {found:count} of its "
         "{n:count} incidents."
     ),
-    Step.NOTICE_SOONER: Message(
+    AdviceStep.NOTICE_SOONER: Message(
         "Check {table} more often or with tighter limits: it makes {share:ratio} of {weight}, and {part:ratio} of its "
         "downtime had passed before anyone knew of it."
     ),
-    Step.REPAIR_FASTER: Message(
+    AdviceStep.REPAIR_FASTER: Message(
         "Shorten the repair of {table}: it makes {share:ratio} of {weight}, and {part:ratio} of its downtime came "
         "after it was noticed."
     ),
-    Step.LOOK_HERE_FIRST: Message("Look at {table} first: it makes {share:ratio} of {weight}."),
+    AdviceStep.LOOK_HERE_FIRST: Message("Look at {table} first: it makes {share:ratio} of {weight}."),
 }
 _UNSURE: Final = Message(
     "Whether noticing or repairing weighs more there depends on when the data really went bad, which nobody saw: "
@@ -179,10 +179,10 @@ def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     advice, undetected = diagnosis.advice, diagnosis.undetected_share
     said = [] if advice is None else list(_advice(advice, diagnosis.title))
     share = 1 - undetected if diagnosis.lever is Lever.REPAIR else undetected
-    if advice is None or advice.step is not Step.LOOK_HERE_FIRST or diagnosis.lever is not Lever.NONE:
+    if advice is None or advice.step is not AdviceStep.LOOK_HERE_FIRST or diagnosis.lever is not Lever.NONE:
         levers = _LEVERS if advice is None else _OVER_ALL
         said += [replace(message, values={"share": share}) for message in levers[diagnosis.lever]]
-    told = advice is not None and advice.step is Step.ADD_CHECK and advice.by_person == diagnosis.found_by_person
+    told = advice is not None and advice.step is AdviceStep.ADD_CHECK and advice.by_person == diagnosis.found_by_person
     if diagnosis.found_by_person and not told:
         said.append(
             Message(
@@ -206,13 +206,13 @@ def _advice(advice: Advice, title: Message | None) -> Iterator[Message]:
         found=advice.by_person,
         share=advice.share,
         weight=_COST if advice.by_cost else _DOWNTIME,
-        part=1 - advice.unnoticed if advice.step is Step.REPAIR_FASTER else advice.unnoticed,
+        part=1 - advice.unnoticed if advice.step is AdviceStep.REPAIR_FASTER else advice.unnoticed,
     )
-    if advice.step is Step.LOOK_HERE_FIRST:
+    if advice.step is AdviceStep.LOOK_HERE_FIRST:
         yield _UNSURE.given(low=advice.low, high=advice.high)
 
 
-def onset_range(row: Row) -> Message | None:
+def onset_range(row: IncidentRow) -> Message | None:
     """Say between which moments the data went bad, None where the moment is known."""
     values = {"earliest": row.earliest, "latest": row.latest}
     if row.earliest >= row.latest:
@@ -224,7 +224,7 @@ def onset_range(row: Row) -> Message | None:
     return Message("between {earliest:time} and {latest:time}", values)
 
 
-def notes(row: Row, *, complete: bool) -> tuple[Message, ...]:
+def notes(row: IncidentRow, *, complete: bool) -> tuple[Message, ...]:
     """Say what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
     said = []
     if row.found_by is FoundBy.PERSON:

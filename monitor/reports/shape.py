@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from checks import Voice
+from checks import MessageFormatter
 from incidents.downtime import HOUR_US
 from monitor.figures.ranking import Advice
 from monitor.figures.rates import Currency
@@ -22,13 +22,13 @@ from monitor.reports.value import (
     Figures,
     Method,
     Releases,
-    Row,
+    IncidentRow,
     Share,
     Spread,
     WeekBar,
     WeeklyReport,
 )
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 
 SCHEMA: Final = "tablewatch.weekly/1"
 
@@ -38,7 +38,7 @@ def as_text(value: Mapping[str, Any]) -> str:
     return json_text(value) + "\n"
 
 
-def as_json(report: WeeklyReport, voice: BabelVoice) -> dict[str, Any]:
+def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
     """Give the report as a JSON value; its few sentences are said in the voice's language."""
     currency = Currency.of(report.currency)
     comparison = report.figures
@@ -118,7 +118,7 @@ def _spread(spread: Spread | None) -> dict[str, float | None]:
     return {part: None if spread is None else _hours(getattr(spread, part)) for part in parts}
 
 
-def _coverage(coverage: Coverage, voice: Voice) -> dict[str, Any]:
+def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
     return {
         "tables": coverage.tables,
         "checks": coverage.checks,
@@ -143,7 +143,7 @@ def _coverage(coverage: Coverage, voice: Voice) -> dict[str, Any]:
     }
 
 
-def _diagnosis(report: WeeklyReport, voice: Voice) -> dict[str, Any] | None:
+def _diagnosis(report: WeeklyReport, voice: MessageFormatter) -> dict[str, Any] | None:
     diagnosis: Diagnosis | None = report.diagnosis
     if diagnosis is None:
         return None
@@ -194,7 +194,7 @@ def _share(share: Share, currency: Currency) -> dict[str, Any]:
     }
 
 
-def _incident(row: Row, currency: Currency, voice: Voice) -> dict[str, Any]:
+def _incident(row: IncidentRow, currency: Currency, voice: MessageFormatter) -> dict[str, Any]:
     return {
         "id": row.id,
         "table": row.table,
@@ -235,7 +235,7 @@ def _method(method: Method) -> dict[str, Any]:
     }
 
 
-def _releases(releases: Releases, voice: Voice) -> dict[str, Any]:
+def _releases(releases: Releases, voice: MessageFormatter) -> dict[str, Any]:
     return {
         "shown": [
             {

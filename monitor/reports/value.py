@@ -52,7 +52,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparedFigure:
     """The week beside the one before and the median of the four before.
 
     None for a time of which nobody knows: before anything was watched, without anything that could be evaluated, or no
@@ -177,7 +177,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IncidentRow:
     """One incident in the list.
 
     `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
@@ -212,12 +212,12 @@ class Row:
 class IncidentList:
     """The week's incidents, open ones first, then by cost; `more` counts those left out."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[IncidentRow, ...]
     more: int
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class ExcludedIncidents:
     """Incidents that are not downtime, by how they ended: how many, and the hours they would have been."""
 
     resolution: Resolution
@@ -241,7 +241,7 @@ class Method:
     `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
     """
 
-    excluded: tuple[Left, ...]
+    excluded: tuple[ExcludedIncidents, ...]
     maintenance: tuple[Maintained, ...]
     maintenance_us: int
     rate_notes: tuple[str, ...]
@@ -302,7 +302,7 @@ class WeeklyReport:
     currency: str
     headline: Message
     coverage: Coverage
-    figures: Comparison
+    figures: ComparedFigure
     change: Shares | None
     diagnosis: Diagnosis | None
     days: tuple[DayBar, ...]

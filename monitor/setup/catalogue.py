@@ -47,7 +47,7 @@ _READABLE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TableEntry:
     """A table of the catalogue: its declared key (empty without one), and the column that may say when rows came.
 
     `problem` says why its columns cannot be read.
@@ -59,7 +59,7 @@ class Found:
     problem: str | None = None
 
 
-def read_catalogue(spec: SourceSpec) -> Sequence[Found]:
+def read_catalogue(spec: SourceSpec) -> Sequence[TableEntry]:
     """Return the tables of a source, at most 200 that can be read, in the order of their names.
 
     Only the catalogue is read. Tables that the account may not read come with the reason.
@@ -76,7 +76,7 @@ def read_catalogue(spec: SourceSpec) -> Sequence[Found]:
         return [
             *(_look_at(source, name, keys, None if readable is None else readable[name]) for name in allowed),
             *(
-                Found(name, problem=f"source '{spec.name}': the user may not read table '{name}'; {right}")
+                TableEntry(name, problem=f"source '{spec.name}': the user may not read table '{name}'; {right}")
                 for name in refused
             ),
         ]
@@ -109,14 +109,14 @@ def _readable(source: Source) -> Mapping[str, AbstractSet[str]] | None:
 
 def _look_at(
     source: Source, name: str, keys: Mapping[str, tuple[str, ...]], readable: AbstractSet[str] | None
-) -> Found:
+) -> TableEntry:
     try:
         columns = source.table(name).schema()
     except SourceError as error:
-        return Found(name, problem=str(error))
+        return TableEntry(name, problem=str(error))
     seen = {column: kind for column, kind in columns.items() if readable is None or column in readable}
     key = keys.get(name, ())
-    return Found(name, key if set(key) <= seen.keys() else (), _arrival(seen))
+    return TableEntry(name, key if set(key) <= seen.keys() else (), _arrival(seen))
 
 
 def _arrival(columns: Mapping[str, dt.DataType]) -> str | None:

@@ -24,7 +24,7 @@ from monitor.config import Loaded
 from monitor.frame.output import Invocation, count
 from monitor.frame.problem import Stop
 from monitor.frame.redact import Redactor
-from monitor.setup.finding import Finding, Verdict
+from monitor.setup.finding import Finding, FindingStatus
 from monitor.setup.ledger import examine_ledger
 from monitor.setup.statistics import examine_statistics
 from monitor.wiring import Project
@@ -50,13 +50,13 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
             return [
                 *findings,
                 *examine_clock(now, None),
-                Finding("configuration", Verdict.WARNING, message, first.hint),
+                Finding("configuration", FindingStatus.WARNING, message, first.hint),
             ]
         more = f" (and {len(stop.problems) - 1} more)" if len(stop.problems) > 1 else ""
         message, hint = f"{first.message}{more}", "see 'tablewatch config check'"
-        return [*findings, *examine_clock(now, None), Finding("configuration", Verdict.ERROR, message, hint)]
+        return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
     told = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
-    findings.append(Finding("configuration", Verdict.OK, told))
+    findings.append(Finding("configuration", FindingStatus.OK, told))
     seen_in_store = [*examine_store(loaded)]
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
@@ -71,7 +71,7 @@ def examine_installation() -> Iterator[Finding]:
     except metadata.PackageNotFoundError:
         hint = "install it: pip install tablewatch, or pip install -e . in a checkout"
         message = "tablewatch runs without being installed, so its requirements are not on record"
-        yield Finding("installation", Verdict.UNKNOWN, message, hint)
+        yield Finding("installation", FindingStatus.UNKNOWN, message, hint)
         yield from _rooms(owner=None)
         return
     yield _python(mine.metadata["Requires-Python"] or "")
@@ -86,9 +86,9 @@ def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
     for what, moment in (("tablewatch was installed", installed), ("the newest stored run was made", newest)):
         if moment is not None and now < moment - _SKEW:
             message = f"the clock says {_minute(now)}, but {what} at {_minute(moment)}"
-            yield Finding("clock", Verdict.ERROR, message, hint)
+            yield Finding("clock", FindingStatus.ERROR, message, hint)
             return
-    yield Finding("clock", Verdict.OK, f"{_minute(now)}, not behind anything known")
+    yield Finding("clock", FindingStatus.OK, f"{_minute(now)}, not behind anything known")
 
 
 def examine_files(loaded: Loaded) -> Iterator[Finding]:
@@ -96,12 +96,12 @@ def examine_files(loaded: Loaded) -> Iterator[Finding]:
     for path in loaded.files:
         mode = path.stat().st_mode
         if mode & stat.S_IWOTH:
-            yield Finding("files", Verdict.ERROR, f"{path} may be changed by everybody", f"chmod o-w {path}")
+            yield Finding("files", FindingStatus.ERROR, f"{path} may be changed by everybody", f"chmod o-w {path}")
         elif mode & stat.S_IROTH and _holds_password(loaded.texts.texts[str(path)]):
             hint = f"put it in a variable, ${{NAME}}, or chmod o-r {path}"
-            yield Finding("files", Verdict.WARNING, f"{path} holds a password and may be read by everybody", hint)
+            yield Finding("files", FindingStatus.WARNING, f"{path} holds a password and may be read by everybody", hint)
         else:
-            yield Finding("files", Verdict.OK, f"{path} is safe from others")
+            yield Finding("files", FindingStatus.OK, f"{path} is safe from others")
 
 
 def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
@@ -110,7 +110,7 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
     try:
         file = store_file(url)
     except StoreError as error:
-        yield Finding("store", Verdict.ERROR, str(error))
+        yield Finding("store", FindingStatus.ERROR, str(error))
         return
     if file is not None and not file.exists():
         parent = next(one for one in (file.absolute().parent, *file.absolute().parents) if one.exists())
@@ -118,7 +118,7 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
         message = (
             f"{file} is not there yet; the first check makes it" if writable else f"{parent} may not be written to"
         )
-        yield Finding("store", Verdict.OK if writable else Verdict.ERROR, message)
+        yield Finding("store", FindingStatus.OK if writable else FindingStatus.ERROR, message)
         return
     try:
         with open_store(url, thorough=True) as store:
@@ -127,14 +127,14 @@ def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
                 counts = view.counts()
                 newest = max((watch.last_run_at for watch in view.watches().values()), default=None)
     except StoreError as error:
-        yield Finding("store", Verdict.ERROR, str(error))
+        yield Finding("store", FindingStatus.ERROR, str(error))
         return
     for discrepancy in wrong:
         message = f"incident {discrepancy.incident_id} is not what its events say: {discrepancy.problem}"
-        yield Finding("store", Verdict.ERROR, message, "keep a copy of the store and report it")
+        yield Finding("store", FindingStatus.ERROR, message, "keep a copy of the store and report it")
     if not wrong:
         held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
-        yield Finding("store", Verdict.OK, f"{store.name} is whole and agrees with its events: {held}")
+        yield Finding("store", FindingStatus.OK, f"{store.name} is whole and agrees with its events: {held}")
     if newest is not None:
         yield newest
 
@@ -156,12 +156,12 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
         free = shutil.disk_usage(folder).free
         if free < _NO_ROOM:
             message = f"the disk of {folder} ({what}) is full: {free / 1e6:.1f} MB are free"
-            yield Finding("disk", Verdict.ERROR, message, "make room; until then nothing new can be written")
+            yield Finding("disk", FindingStatus.ERROR, message, "make room; until then nothing new can be written")
         elif free < _LITTLE_ROOM:
             message = f"the disk of {folder} ({what}) is almost full: {free / 1e6:.0f} MB are free"
-            yield Finding("disk", Verdict.WARNING, message, "make room")
+            yield Finding("disk", FindingStatus.WARNING, message, "make room")
         else:
-            yield Finding("disk", Verdict.OK, f"{free / 1e9:.1f} GB are free for {what}")
+            yield Finding("disk", FindingStatus.OK, f"{free / 1e9:.1f} GB are free for {what}")
 
 
 def examine_sources(loaded: Loaded) -> Iterator[Finding]:
@@ -180,18 +180,18 @@ def examine_sources(loaded: Loaded) -> Iterator[Finding]:
                     except TableNotFound as error:
                         missing.append(str(error))
         except SourceError as error:
-            yield Finding(subject, Verdict.ERROR, str(error))
+            yield Finding(subject, FindingStatus.ERROR, str(error))
             continue
-        yield from (Finding(subject, Verdict.ERROR, message) for message in missing)
+        yield from (Finding(subject, FindingStatus.ERROR, message) for message in missing)
         if not missing:
-            yield Finding(subject, Verdict.OK, f"holds {count(there, 'table')}, {len(tables)} of them watched")
+            yield Finding(subject, FindingStatus.OK, f"holds {count(there, 'table')}, {len(tables)} of them watched")
 
 
 def _python(required: str) -> Finding:
     seen = platform.python_version()
     if SpecifierSet(required).contains(seen, prereleases=True):
-        return Finding("python", Verdict.OK, f"{seen} ({required})")
-    return Finding("python", Verdict.ERROR, f"{seen} is installed, {required} is needed")
+        return Finding("python", FindingStatus.OK, f"{seen} ({required})")
+    return Finding("python", FindingStatus.ERROR, f"{seen} is installed, {required} is needed")
 
 
 def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
@@ -201,15 +201,15 @@ def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
         try:
             seen = metadata.version(one.name)
         except metadata.PackageNotFoundError:
-            yield Finding("dependencies", Verdict.ERROR, f"{one.name} is not installed", f"pip install '{one}'")
+            yield Finding("dependencies", FindingStatus.ERROR, f"{one.name} is not installed", f"pip install '{one}'")
             fine = False
             continue
         if not one.specifier.contains(seen, prereleases=True):
             message = f"{one.name} {seen} is installed, {one.specifier} is needed"
-            yield Finding("dependencies", Verdict.ERROR, message, f"pip install '{one}'")
+            yield Finding("dependencies", FindingStatus.ERROR, message, f"pip install '{one}'")
             fine = False
     if fine:
-        yield Finding("dependencies", Verdict.OK, f"{count(len(wanted), 'requirement')} within their bounds")
+        yield Finding("dependencies", FindingStatus.OK, f"{count(len(wanted), 'requirement')} within their bounds")
 
 
 def _rooms(owner: str | None) -> Iterator[Finding]:
@@ -225,11 +225,11 @@ def _rooms(owner: str | None) -> Iterator[Finding]:
         if others:
             message = f"package '{room}' also belongs to {', '.join(others)}"
             hint = "install tablewatch in a virtual environment of its own"
-            yield Finding("rooms", Verdict.ERROR, message, hint)
+            yield Finding("rooms", FindingStatus.ERROR, message, hint)
             fine = False
     if fine:
         house = Path(monitor.__file__).parents[1]
-        yield Finding("rooms", Verdict.OK, f"all {len(_ALL_ROOMS)} rooms lie in {house} and have one owner")
+        yield Finding("rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} rooms lie in {house} and have one owner")
 
 
 def _holds_password(text: str) -> bool:

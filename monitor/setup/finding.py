@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
+class FindingStatus(StrEnum):
     """How it is; `unknown` when it could not be told."""
 
     OK = "ok"
@@ -18,6 +18,6 @@ class Finding:
     """What an examination found out about one thing."""
 
     subject: str
-    verdict: Verdict
+    verdict: FindingStatus
     message: str
     hint: str | None = None

@@ -11,7 +11,7 @@ DATABASES: Final[Mapping[str, str]] = {".sqlite": "sqlite", ".sqlite3": "sqlite"
 _DATA: Final = (".parquet", ".csv")
 
 
-class Files(NamedTuple):
+class FolderFiles(NamedTuple):
     """Files that are a source: a glob below the folder, a word to name it by, and the table where they are one."""
 
     pattern: str
@@ -57,26 +57,26 @@ class Folder:
             others = [name for name in others if name.endswith(_DATA) or (self.path / name).is_dir()]
         return len(kinds) == 1 and not others
 
-    def sources(self, below: str = "") -> Iterator[Files]:
+    def sources(self, below: str = "") -> Iterator[FolderFiles]:
         """Give the sources that the folder's own files are; `below` goes before each pattern, escaped."""
         word = self.path.resolve().name
         for ending in _DATA:
             if self.is_table:
                 if any(self._parts(ending)):
-                    yield Files(f"{below}**/*{ending}", word, table=word)
+                    yield FolderFiles(f"{below}**/*{ending}", word, table=word)
                 continue
             for key in sorted({name.partition("=")[0] for name in self._partitions(ending)}):
-                yield Files(f"{below}{escape(key)}=*/**/*{ending}", word, table=word)
+                yield FolderFiles(f"{below}{escape(key)}=*/**/*{ending}", word, table=word)
             yield from self._each_file(ending, below, word)
 
-    def _each_file(self, ending: str, below: str, word: str) -> Iterator[Files]:
+    def _each_file(self, ending: str, below: str, word: str) -> Iterator[FolderFiles]:
         """Give all files by one glob; one by one where two names differ in case only, as DuckDB's do not."""
         names = [name for name in self.names if name.endswith(ending) and (self.path / name).is_file()]
         alike = groupby(sorted(map(str.casefold, names)))
         if any(len(list(same)) > 1 for _, same in alike):
-            yield from (Files(f"{below}{escape(name)}", Path(name).stem) for name in names)
+            yield from (FolderFiles(f"{below}{escape(name)}", Path(name).stem) for name in names)
         elif names:
-            yield Files(f"{below}*{ending}", word)
+            yield FolderFiles(f"{below}*{ending}", word)
 
     def _parts(self, ending: str) -> Iterator[str]:
         yield from (name for name in self.names if name.startswith("part-") and name.endswith(ending))

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from monitor.setup.folder import DATABASES, Files, Folder
+from monitor.setup.folder import DATABASES, FolderFiles, Folder
 from sources import SourceSpec, path_in_url
 
 _STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """One source of a first configuration: its entry under `sources`, and what to set beforehand.
 
     `entry` holds `files` (with `table` where they are one) or `url`, written relative to the configuration's folder;
@@ -31,19 +31,19 @@ class Place:
     variable: str | None = None
 
 
-class NoPlace(Exception):
+class SourceNotFound(Exception):
     """Nobody said where the tables are, and none were seen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SourceLocations:
     """The sources of a first configuration, each of a name of its own, and what was left out and why."""
 
-    found: tuple[Place, ...]
+    found: tuple[SourceLocation, ...]
     left_out: tuple[str, ...] = ()
 
 
-def places_of(source: str | None, folder: Path, working: Path) -> Places:
+def source_locations(source: str | None, folder: Path, working: Path) -> SourceLocations:
     """Read what was said of the source; without it, look for data in the folder and in the folders right below.
 
     Relative paths are what the person typed, relative to the working folder; they are written relative to `folder`.
@@ -53,31 +53,31 @@ def places_of(source: str | None, folder: Path, working: Path) -> Places:
         NoPlace: no data was found there, or nothing was said and nothing found.
     """
     if source is None and not folder.is_dir():
-        raise NoPlace
+        raise SourceNotFound
     if source is None:
         return _in_folder(Path(), folder, folder, databases=True)
     if re.match("[A-Za-z][A-Za-z0-9+.-]*:", source):
-        return Places((_address(source, folder, working),))
+        return SourceLocations((_address(source, folder, working),))
     path = working / source
     if path.is_file() and path.suffix in DATABASES:
-        return Places((_database(source, folder, working),))
+        return SourceLocations((_database(source, folder, working),))
     if path.is_dir():
         return _in_folder(Path(source), folder, working, databases=False)
-    return Places((_files(Files(source, _around(source)), folder, working),))
+    return SourceLocations((_files(FolderFiles(source, _around(source)), folder, working),))
 
 
-def _named_apart(places: Sequence[Place]) -> tuple[Place, ...]:
+def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]:
     """Give sources of one name different ones; two sources cannot share it."""
-    taken: dict[str, Place] = {}
+    taken: dict[str, SourceLocation] = {}
     for place in places:
         name, number = place.name, 2
         while name in taken:
             name, number = f"{place.name}-{number}", number + 1
-        taken[name] = Place(name, place.entry, place.spec, place.variable)
+        taken[name] = SourceLocation(name, place.entry, place.spec, place.variable)
     return tuple(taken.values())
 
 
-def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> Places:
+def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> SourceLocations:
     """Give the tables of a folder and of the folders right below."""
     found, left_out = [], []
     for below in _looked_into(working / path):
@@ -92,8 +92,8 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> P
         if databases and below is None:
             found += [_database(name, folder, working) for name in there.databases if name != _STORE]
     if not found and not left_out:
-        raise NoPlace
-    return Places(_named_apart(found), tuple(left_out))
+        raise SourceNotFound
+    return SourceLocations(_named_apart(found), tuple(left_out))
 
 
 def _looked_into(path: Path) -> Iterator[str | None]:
@@ -108,21 +108,21 @@ def _around(pattern: str) -> str:
     return next((part for part in reversed(Path(pattern).parts[:-1]) if not set(part) & set("*?[")), "")
 
 
-def _files(files: Files, folder: Path, working: Path) -> Place:
+def _files(files: FolderFiles, folder: Path, working: Path) -> SourceLocation:
     spec = SourceSpec(name=_word(files.word) or "files", base=working, files=files.pattern, table=files.table)
     pattern = files.pattern
     if not Path(pattern).is_absolute():
         pattern = relpath(Path(escape(str(working))) / pattern, escape(str(folder)))
     entry = {"files": pattern, **({} if files.table is None else {"table": files.table})}
-    return Place(spec.name, entry, spec)
+    return SourceLocation(spec.name, entry, spec)
 
 
-def _database(path: str, folder: Path, working: Path) -> Place:
+def _database(path: str, folder: Path, working: Path) -> SourceLocation:
     engine = DATABASES[Path(path).suffix]
     return _address(f"{engine}:///{path_in_url(path)}", folder, working)
 
 
-def _address(source: str, folder: Path, working: Path) -> Place:
+def _address(source: str, folder: Path, working: Path) -> SourceLocation:
     parts = urlsplit(source)
     engine = parts.scheme.split("+")[0]
     if engine in {"sqlite", "duckdb"}:
@@ -130,14 +130,14 @@ def _address(source: str, folder: Path, working: Path) -> Place:
         name = _word(Path(file).stem) or engine
         spec = SourceSpec(name=name, base=working, url=source)
         beside = file if Path(file).is_absolute() else relpath(working / file, folder)
-        return Place(name, {"url": f"{engine}:///{path_in_url(beside)}"}, spec)
+        return SourceLocation(name, {"url": f"{engine}:///{path_in_url(beside)}"}, spec)
     name = _word(parts.path.strip("/").rpartition("/")[2]) or engine
     spec = SourceSpec(name=name, base=working, url=source)
     if parts.password is None:
-        return Place(name, {"url": source}, spec)
+        return SourceLocation(name, {"url": source}, spec)
     variable = f"{name}_password".upper().replace("-", "_")
     hidden = source.replace(f":{parts.password}@", f":${{{variable}}}@", 1)
-    return Place(name, {"url": hidden}, spec, variable)
+    return SourceLocation(name, {"url": hidden}, spec, variable)
 
 
 def _word(text: str) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from monitor.config._yaml import resolve
-from monitor.setup.catalogue import Found
-from monitor.setup.places import Place
+from monitor.setup.catalogue import TableEntry
+from monitor.setup.places import SourceLocation
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")
 
 
-def write_yaml(tables: Sequence[tuple[Place, Sequence[Found]]], *, project: str) -> str:
+def write_yaml(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], *, project: str) -> str:
     """Give the text of a first configuration with the tables of each source."""
     lines = list(_head([place for place, _ in tables], project))
     names = _names(tables)
@@ -25,7 +25,7 @@ def write_yaml(tables: Sequence[tuple[Place, Sequence[Found]]], *, project: str)
     return "\n".join(lines) + "\n"
 
 
-def _names(tables: Sequence[tuple[Place, Sequence[Found]]]) -> Mapping[tuple[str, str], str]:
+def _names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
     """Give every table its name in the configuration; where two sources have one of the same name, the source's too."""
     every = [table.name.casefold() for _, found in tables for table in found]
     return {
@@ -35,7 +35,7 @@ def _names(tables: Sequence[tuple[Place, Sequence[Found]]]) -> Mapping[tuple[str
     }
 
 
-def _head(places: Sequence[Place], project: str) -> Iterator[str]:
+def _head(places: Sequence[SourceLocation], project: str) -> Iterator[str]:
     yield "# yaml-language-server: $schema=.tablewatch/schema.json"
     yield "# Written by `tablewatch init`. Editors with the YAML language server complete and check this file."
     yield "version: 1"
@@ -57,7 +57,7 @@ def _head(places: Sequence[Place], project: str) -> Iterator[str]:
     yield "tables:"
 
 
-def _source(place: Place) -> Iterator[str]:
+def _source(place: SourceLocation) -> Iterator[str]:
     yield f"  {place.name}:"
     for number, (key, text) in enumerate(place.entry.items()):
         secret = f"   # set {place.variable} before you start" if place.variable and number == 0 else ""
@@ -65,7 +65,7 @@ def _source(place: Place) -> Iterator[str]:
     yield "    # timezone: Asia/Tokyo    # of time columns that do not say their zone"
 
 
-def _table(place: Place, table: Found, name: str) -> Iterator[str]:
+def _table(place: SourceLocation, table: TableEntry, name: str) -> Iterator[str]:
     yield f"  - name: {_scalar(name)}"
     yield f"    source: {place.name}"
     if name != table.name:

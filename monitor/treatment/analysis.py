@@ -10,7 +10,7 @@ from sqlglot import exp
 from checks import Json
 from checks._errors import Misconfigured
 from checks._statement import select_sql
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import reading
 from sources import QueryFailed, Source, did_you_mean
@@ -46,7 +46,7 @@ class Analysis:
             seen = f"the analysis reads from '{strange[0]}'" if strange else "the analysis reads from no table"
             raise _refused(f"{seen}; the table is called `{DATA}`")
 
-    def run(self, place: Place) -> "pd.DataFrame":
+    def run(self, place: TableRef) -> "pd.DataFrame":
         """Ask a table.
 
         Raises:
@@ -63,13 +63,13 @@ class Analysis:
                 raise _refused(f"the analysis: {self._unknown(table.columns) or error}") from None
         return pd.DataFrame(rows)
 
-    def compared(self, place: Place) -> "Compared":
+    def compared(self, place: TableRef) -> "AnalysisComparison":
         """Ask the table that was given, for a comparison later.
 
         Raises:
             Stop: as `run`.
         """
-        return Compared(self, self.run(place))
+        return AnalysisComparison(self, self.run(place))
 
     def _unknown(self, columns: Sequence[str]) -> str | None:
         """Say which column the table has not; None if it is not that."""
@@ -94,7 +94,7 @@ class Analysis:
 
 
 @dataclass(slots=True)
-class Compared:
+class AnalysisComparison:
     """What an analysis says of the table that was given, and later of the output.
 
     `change`: None until the output is there, and where `failure` says why it cannot be asked.
@@ -105,7 +105,7 @@ class Compared:
     change: "ResultChange | None" = None
     failure: str | None = None
 
-    def __call__(self, output: Place) -> None:
+    def __call__(self, output: TableRef) -> None:
         """Ask the output, and compare."""
         from remedies import Misfit
         from remedies.generalisation import compare_results

@@ -7,23 +7,23 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from checks import did_you_mean
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.treatment.given import changed, distinct_values, pieces_of, reading, schema_of
-from monitor.treatment.output import Leaving, check_not_read, give_out, row_writer
-from monitor.treatment.proved import Written, exact, prove_bounds
+from monitor.treatment.output import OutputColumns, check_not_read, publish, row_writer
+from monitor.treatment.proved import WrittenFile, exact, verify_bounds
 from remedies import Misfit
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from ibis.expr import types as ir
 
-    from remedies import Bill, Progress
+    from remedies import UtilityReport, Progress
     from remedies._tally import Distinct
     from remedies.code import Code
     from sources import Source
 
 
-def code_table(remedy: "Code", place: Place, leaving: Leaving, *, progress: "Progress") -> "Bill":
+def code_extremes(remedy: "Code", place: TableRef, leaving: OutputColumns, *, progress: "Progress") -> "UtilityReport":
     """Write a table whose numbers have no extremes beyond the bounds of a remedy, and count them in the file again.
 
     Memory: one piece of rows, and what `row_writer` holds; of columns of texts also their distinct values.
@@ -38,7 +38,7 @@ def code_table(remedy: "Code", place: Place, leaving: Leaving, *, progress: "Pro
         rows, distinct = _counted(source, table, remedy)
     remedy.check(distinct, rows)
     writer = _Writer(place, remedy, rows, leaving=leaving, progress=progress)
-    guarantee = give_out(leaving.out, writer.write, prove_bounds(remedy, lambda: writer.written))
+    guarantee = publish(leaving.out, writer.write, verify_bounds(remedy, lambda: writer.written))
     bill = remedy.bill(writer.tally, distinct, guarantee, seconds=perf_counter() - began)
     return replace(bill, row_order=leaving.order)
 
@@ -86,12 +86,14 @@ def _distinct(column: Any, low: Any, high: Any, _: bool, *, with_nan: bool) -> M
 class _Writer:
     """Writes a table as a remedy codes it. `tally`: what it did; `written`: how the file is to be read again."""
 
-    def __init__(self, place: Place, remedy: "Code", rows: int, *, leaving: Leaving, progress: "Progress") -> None:
-        from remedies._tally import Tally
+    def __init__(
+        self, place: TableRef, remedy: "Code", rows: int, *, leaving: OutputColumns, progress: "Progress"
+    ) -> None:
+        from remedies._tally import CodingCounts
 
         self._place, self._remedy, self._rows, self._leaving, self._progress = place, remedy, rows, leaving, progress
-        self.tally: Tally = Tally(remedy.columns)
-        self.written = Written()
+        self.tally: CodingCounts = CodingCounts(remedy.columns)
+        self.written = WrittenFile()
 
     def write(self, draft: Path) -> None:
         """Read the table anew, piece by piece, and write it.
@@ -108,7 +110,7 @@ class _Writer:
                 raise changed()
             before = schema_of(first, table)
             after = self._schema(before)
-            self.written = Written.of(after)
+            self.written = WrittenFile.of(after)
             with row_writer(draft, after, order=self._leaving.order) as write:
                 piece: pa.Table | None = first
                 while piece is not None:

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from remedies import Enough
+from remedies import StopRequest
 
 if TYPE_CHECKING:
     from remedies import Progress
 
 
 @contextmanager
-def enough_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
+def stop_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
     """Give what tells of progress; when Ctrl-C was pressed, it says once that it is enough. A second one ends it all.
 
     `wanted`: False leaves Ctrl-C as it is.
@@ -35,7 +35,7 @@ def enough_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Prog
         progress(share)
         if pressed and not said:
             said = True
-            raise Enough
+            raise StopRequest
 
     before = signal.signal(signal.SIGINT, press)
     try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Problem, Stop
 from sources import Source, SourceError, SourceSpec, TableNotFound, did_you_mean, open_source
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DAY: Final = timedelta(days=1)
 
 
-def read(place: Place, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+def read(place: TableRef, columns: Sequence[str] | None = None) -> "pd.DataFrame":
     """Read a table, or some of its columns, into memory, with Arrow's types.
 
     Raises:
@@ -28,7 +28,7 @@ def read(place: Place, columns: Sequence[str] | None = None) -> "pd.DataFrame":
         return _frame(source, table if columns is None else table.select(list(columns)))
 
 
-def columns_in(place: Place) -> Sequence[str]:
+def columns_in(place: TableRef) -> Sequence[str]:
     """Name the columns of a table.
 
     Raises:
@@ -38,7 +38,7 @@ def columns_in(place: Place) -> Sequence[str]:
         return tuple(table.columns)
 
 
-def count(place: Place, columns: Sequence[str], *, called: str) -> "pd.DataFrame":
+def count(place: TableRef, columns: Sequence[str], *, called: str) -> "pd.DataFrame":
     """Give each combination of some columns that a table has, and how often, counted where the table lives.
 
     `called`: the name of the counts, which is none of `columns`.
@@ -64,7 +64,7 @@ def distinct_values(source: Source, table: "ir.Table", column: str) -> "pd.Serie
 
 
 @contextmanager
-def reading(place: Place) -> "Iterator[tuple[Source, ir.Table]]":
+def reading(place: TableRef) -> "Iterator[tuple[Source, ir.Table]]":
     """Open the source of a table. A file may take its time; what others need too keeps the limit of its queries.
 
     Raises:

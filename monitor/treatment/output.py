@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor.clock import Clock
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import Stop
 from monitor.frame.written_file import ProtectedFiles, check_target, matches, refused, write_file
-from monitor.treatment.proved import Written, k_check, reached_in
+from monitor.treatment.proved import WrittenFile, k_check, reached_in
 from monitor.treatment.row_order import IN_MEMORY, Shuffle
 from monitor.treatment.spreadsheet import check_cells, check_names, escape_cells
 from remedies import RowOrder
@@ -35,7 +35,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class OutputColumns:
     """The file to write, the columns that are left out of it, and the order of its rows."""
 
     out: Path
@@ -54,7 +54,7 @@ def check_place(out: Path, *, given: str, force: bool, protected: ProtectedFiles
     check_target(out, protected=protected.reading(given, use="the file that is read"), force=force, code=_CODE)
 
 
-def check_not_read(out: Path, place: Place) -> None:
+def check_not_read(out: Path, place: TableRef) -> None:
     """Check that a file is none of those that a table is read from, by its name, a pattern or the configuration.
 
     Nor may it become one: a table that is read from all files of a folder would hold what was made of it.
@@ -68,7 +68,7 @@ def check_not_read(out: Path, place: Place) -> None:
         raise _refused(f"'{out}' {seen} a file that is read", "write to another folder, or by another name")
 
 
-def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
+def write_verified(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
     """Write a frame as CSV or Parquet, and return what `prove` finds in the very bytes, before the file gets its name.
 
     Columns, types and rows are the frame's; no index, no metadata of pandas, no statistics of columns.
@@ -76,7 +76,7 @@ def write_proved(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found
     Raises:
         Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
     """
-    return give_out(out, lambda draft: write_frame(frame, draft, order=order), prove)
+    return publish(out, lambda draft: write_frame(frame, draft, order=order), prove)
 
 
 def write_frame(frame: "pd.DataFrame", draft: Path, *, order: RowOrder) -> None:
@@ -92,7 +92,7 @@ def write_frame(frame: "pd.DataFrame", draft: Path, *, order: RowOrder) -> None:
         write(table)
 
 
-def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
+def publish(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
     """Let `write` make a draft, and give what `prove` finds in it, before the file gets its name.
 
     Raises:
@@ -101,14 +101,16 @@ def give_out(out: Path, write: Callable[[Path], None], prove: Callable[[Path], F
     return write_file(out, write, prove, replace=True, code=_CODE)
 
 
-def prove_k(columns: Sequence[str], *, k: int, clock: Clock, written: Written | None = None) -> Callable[[Path], int]:
+def verify_k(
+    columns: Sequence[str], *, k: int, clock: Clock, written: WrittenFile | None = None
+) -> Callable[[Path], int]:
     """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
 
     The function raises Stop where these are fewer than k, or cannot be counted.
     """
 
     def prove(path: Path) -> int:
-        (result,) = (written or Written()).place(path).ask([k_check(columns, k)], clock)
+        (result,) = (written or WrittenFile()).place(path).ask([k_check(columns, k)], clock)
         return int(reached_in(result, columns)["k"])
 
     return prove

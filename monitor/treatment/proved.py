@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from checks import Check, Json, Status
 from checks._catalog import load_catalog
 from monitor.clock import Clock
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.target import Subject, Target
 from monitor.treatment.spreadsheet import restore_frame
@@ -32,7 +32,7 @@ _DIGITS: Final = 38
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """How a file is read again. `texts`: columns of texts, whatever they look like: `01` and `1` are two of them.
 
     `kinds`: columns of numbers that a reader of CSV would take for other ones, and DuckDB's types for them.
@@ -43,7 +43,7 @@ class Written:
     memory_limit: str = "2GB"
 
     @classmethod
-    def of(cls, schema: "pa.Schema") -> "Written":
+    def of(cls, schema: "pa.Schema") -> "WrittenFile":
         """Read a file as it was written."""
         import pyarrow as pa
 
@@ -53,11 +53,11 @@ class Written:
             kinds={name: kind for name, kind in kinds.items() if kind is not None},
         )
 
-    def exactly(self, columns: Sequence[str]) -> "Written":
+    def exactly(self, columns: Sequence[str]) -> "WrittenFile":
         """Read these columns of a CSV as the texts that stand there: as numbers, two long ones could become one."""
         return replace(self, texts=tuple(dict.fromkeys((*self.texts, *columns))))
 
-    def place(self, path: Path) -> Place:
+    def place(self, path: Path) -> TableRef:
         """Give the file as a table."""
         types = {**self.kinds, **dict.fromkeys(self.texts, "VARCHAR")} if path.suffix == ".csv" else {}
         csv = CsvOptions(types=types, quoted_nulls=False)  # "" was written for an empty text, nothing for NULL
@@ -70,7 +70,7 @@ class Written:
             memory_limit=self.memory_limit,
             query_timeout=timedelta(days=1),  # nobody waits for this file but who has asked for it
         )
-        return Place(Target(Subject("the output", "output", ()), spec))
+        return TableRef(Target(Subject("the output", "output", ()), spec))
 
 
 def _duckdb_type(kind: "pa.DataType") -> str | None:
@@ -89,8 +89,8 @@ def texts_in(frame: "pd.DataFrame") -> Sequence[str]:
     return [str(name) for name in frame.columns if is_string_dtype(frame[name].dtype)]
 
 
-def prove(
-    remedy: "Limited", columns: Sequence[str], before: "Frequencies", *, written: Written, clock: Clock
+def verify_file(
+    remedy: "Limited", columns: Sequence[str], before: "Frequencies", *, written: WrittenFile, clock: Clock
 ) -> Callable[[Path], Mapping[str, Json]]:
     """Give what finds in a file that `columns` hold all that a remedy promises: k, l and t.
 
@@ -115,7 +115,7 @@ def prove(
     return found
 
 
-def prove_bounds(remedy: "Code", written: Callable[[], Written] = Written) -> Callable[[Path], "Guarantee"]:
+def verify_bounds(remedy: "Code", written: Callable[[], WrittenFile] = WrittenFile) -> Callable[[Path], "Guarantee"]:
     """Give what counts, in a file, the numbers of each column that lie beyond its bounds.
 
     `written`: how to read it, once it is there.
@@ -133,7 +133,7 @@ def prove_bounds(remedy: "Code", written: Callable[[], Written] = Written) -> Ca
         try:
             return remedy.guarantee(dict(zip(remedy.columns, map(int, row.values()), strict=True)))
         except Refused as error:
-            raise not_proved(str(error), remedy.columns) from None
+            raise limits_not_met(str(error), remedy.columns) from None
 
     texts = remedy.columns if remedy.form.value == "label" else ()
     return found
@@ -165,10 +165,10 @@ def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, An
     if outcome.status in {Status.PASS, Status.WARN}:  # it warns of floats, whatever was done to them
         return outcome.observed
     code = ExitCode.FAILED if outcome.status is Status.FAIL else ExitCode.NOT_EVALUATED
-    raise not_proved(str(outcome.message), columns, code=code)
+    raise limits_not_met(str(outcome.message), columns, code=code)
 
 
-def not_proved(seen: str, columns: Sequence[str], *, code: ExitCode = ExitCode.FAILED) -> Stop:
+def limits_not_met(seen: str, columns: Sequence[str], *, code: ExitCode = ExitCode.FAILED) -> Stop:
     """Say that an output is not given out, and why."""
     problem = Problem(
         "remedy.not_proved",
@@ -204,7 +204,7 @@ def _l(columns: Sequence[str], name: str, wanted: Any) -> Check:
 
 
 def _t(
-    place: Place, columns: Sequence[str], name: str, wanted: "Closeness", before: "Frequencies"
+    place: TableRef, columns: Sequence[str], name: str, wanted: "Closeness", before: "Frequencies"
 ) -> Mapping[str, Json]:
     """Read a file's combinations again, and compare each class with the table that was given.
 
@@ -222,13 +222,15 @@ def _t(
         built = wanted.built(name, before.sensitive_values[name])
         found = farthest(counts, columns, name, distance=wanted.how, reference=before, hierarchy=built)
     except Misfit as error:
-        raise not_proved(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
+        raise limits_not_met(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
     if found.above(wanted.t):
-        raise not_proved(f"a group is {found.t:.4f} away from the input in '{name}'; {wanted.t} is allowed", columns)
+        raise limits_not_met(
+            f"a group is {found.t:.4f} away from the input in '{name}'; {wanted.t} is allowed", columns
+        )
     return {"t": found.t, "t_of_output": found.t_of_output}
 
 
-def is_csv(place: Place) -> bool:
+def is_csv(place: TableRef) -> bool:
     """Return whether a table is a CSV file, whose texts may have an apostrophe against spreadsheets."""
     return (place.target.source.files or "").endswith(".csv")
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import columns_in, read
-from monitor.treatment.output import write_proved
-from monitor.treatment.proved import Written
+from monitor.treatment.output import write_verified
+from monitor.treatment.proved import WrittenFile
 from monitor.treatment.spreadsheet import restore_frame
 from remedies import Misfit, RowOrder
 from sources import did_you_mean
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from remedies import Bill, Guarantee, Progress
+    from remedies import UtilityReport, Guarantee, Progress
     from remedies.differential_privacy import Mechanism
     from remedies.randomise import Randomise
 
@@ -28,25 +28,25 @@ ASIDE = ("rows_changed", "cells_changed", "cells_blanked", "cells_filled")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RandomiseRequest:
     """A table, how it is randomised, which of its columns leave, and in which order its rows.
 
     `limit`: the release's on epsilon.
     """
 
-    place: Place
+    place: TableRef
     remedy: "Randomise"
     kept: Sequence[str]
     limit: "Decimal | None" = None
     order: RowOrder = RowOrder.RANDOM
 
 
-def blind(place: Place) -> Place:
+def blind(place: TableRef) -> TableRef:
     """Give a table so that how a value is read does not depend on the others: cells of CSV are texts."""
-    return Place(replace(place.target, source=replace(place.target.source, blind=True)))
+    return TableRef(replace(place.target, source=replace(place.target.source, blind=True)))
 
 
-def kept_columns(place: Place, named: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
+def kept_columns(place: TableRef, named: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
     """Name the columns that leave, in the order of the table.
 
     Raises:
@@ -66,7 +66,7 @@ def kept_columns(place: Place, named: Sequence[str], *, drop: Sequence[str], dro
     return tuple(name for name in there if name in named or not (drop_rest or name in drop))
 
 
-def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
+def randomise_into(asked: RandomiseRequest, out: Path, progress: "Progress") -> "UtilityReport":
     """Randomise a table, write it, and give the bill, with the guarantee of what was read again from the file.
 
     Raises:
@@ -83,23 +83,23 @@ def randomise_into(asked: Asked, out: Path, progress: "Progress") -> "Bill":
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
     frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, asked.remedy.columns)
-    guarantee = write_proved(frame, out, _prove(asked, mechanism), order=asked.order)
+    guarantee = write_verified(frame, out, _prove(asked, mechanism), order=asked.order)
     return replace(treated.bill, guarantee=guarantee)
 
 
-def _prove(asked: Asked, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
+def _prove(asked: RandomiseRequest, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
     def prove(draft: Path) -> "Guarantee":
         from remedies.randomise import keep_to_epsilon
 
         if asked.limit is not None:
             keep_to_epsilon(mechanism, asked.limit)
-        written = Written().exactly(asked.remedy.columns)
+        written = WrittenFile().exactly(asked.remedy.columns)
         return asked.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism, draft))
 
     return prove
 
 
-def read_again(place: Place, mechanism: "Mechanism", draft: Path) -> "pd.DataFrame":
+def read_again(place: TableRef, mechanism: "Mechanism", draft: Path) -> "pd.DataFrame":
     """Read a randomised file, with the values of its domains in the place of the texts that a CSV file has for them.
 
     Raises:

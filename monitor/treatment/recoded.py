@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 from checks import Json
 from monitor.clock import Clock
-from monitor.disclosure.place import Place
-from monitor.treatment.enough import enough_on_interrupt
+from monitor.disclosure.place import TableRef
+from monitor.treatment.enough import stop_on_interrupt
 from monitor.treatment.given import changed, count, pieces_of, reading, schema_of
-from monitor.treatment.output import Leaving, check_not_read, give_out, row_writer
-from monitor.treatment.proved import Written, count_name, prove
+from monitor.treatment.output import OutputColumns, check_not_read, publish, row_writer
+from monitor.treatment.proved import WrittenFile, count_name, verify_file
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from remedies import Bill, Progress
-    from remedies._recoded import Chosen, Recodes
+    from remedies import UtilityReport, Progress
+    from remedies._recoded import ChosenLevels, Recodes
     from remedies.generalisation._frequencies import Frequencies
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecodingRequest:
     """A table that is to be recoded, and how often each combination of the remedy's columns comes in it.
 
     `every`: the quasi-identifiers that have to be alike together; those of the remedy, and maybe more. `called`: the
     column of `counts` that says how often.
     """
 
-    place: Place
+    place: TableRef
     remedy: "Recodes"
     every: Sequence[str]
     counts: "pd.DataFrame"
     called: str
 
     @classmethod
-    def of(cls, place: Place, remedy: "Recodes", every: Sequence[str]) -> "Question":
+    def of(cls, place: TableRef, remedy: "Recodes", every: Sequence[str]) -> "RecodingRequest":
         """Count the combinations where the table lives: only they come, however many rows it has.
 
         They are put in order, since engines group in any: sums of floats, and so ties, are then the same every time.
@@ -70,14 +70,14 @@ class Question:
         return read_counts(self.counts, remedy.built(self.counts), sensitive=remedy.sensitive, count=self.called)
 
 
-def recode(
-    question: Question,
-    leaving: Leaving,
+def generalise_table(
+    question: RecodingRequest,
+    leaving: OutputColumns,
     *,
     clock: Clock,
     progress: "Progress",
-    look: Callable[[Place], None] | None = None,
-) -> "Bill":
+    look: Callable[[TableRef], None] | None = None,
+) -> "UtilityReport":
     """Choose what becomes of a table, write it, and check in the file that it keeps the limits of the remedy.
 
     Memory: the combinations, one piece of rows, and what `row_writer` holds. `look`: is shown the file, once it passed,
@@ -89,26 +89,28 @@ def recode(
     """
     check_not_read(leaving.out, question.place)
     remedy, frequencies = question.remedy, question.frequencies()
-    with enough_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
+    with stop_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
         chosen = remedy.choose(frequencies, progress=tell)
     writer = _Writer(question.place, chosen, question.every, leaving=leaving)
 
     def looked(draft: Path) -> Mapping[str, Json]:
-        reached = prove(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
+        reached = verify_file(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
         if look is not None:
             look(writer.written.place(draft))
         return reached
 
-    reached = give_out(leaving.out, writer.write, looked)
+    reached = publish(leaving.out, writer.write, looked)
     return replace(remedy.bill(chosen, remedy.guarantee(reached, question.every)), row_order=leaving.order)
 
 
 class _Writer:
     """Writes a table as a recoding makes it. `written`: how the file is to be read again."""
 
-    def __init__(self, place: Place, chosen: "Chosen", every: Sequence[str], *, leaving: Leaving) -> None:
+    def __init__(
+        self, place: TableRef, chosen: "ChosenLevels", every: Sequence[str], *, leaving: OutputColumns
+    ) -> None:
         self._place, self._recoding, self._every, self._leaving = place, chosen.recoding, every, leaving
-        self.written = Written()
+        self.written = WrittenFile()
 
     def write(self, draft: Path) -> None:
         """Read the table anew, piece by piece, and write what is left of it.
@@ -126,7 +128,7 @@ class _Writer:
             if first is None:
                 raise changed()
             schema = self._schema(schema_of(first, table))
-            self.written = Written.of(schema)
+            self.written = WrittenFile.of(schema)
             with row_writer(draft, schema, order=self._leaving.order) as write:
                 piece: pa.Table | None = first
                 while piece is not None:

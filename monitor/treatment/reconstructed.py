@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.given_file import read_text
 from monitor.frame.problem import ExitCode, Problem, Stop
 from monitor.treatment.given import count
@@ -66,7 +66,7 @@ def read_record(path: Path) -> Mechanism:
 
 
 def reconstruct_table(
-    place: Place,
+    place: TableRef,
     mechanism: Mechanism,
     columns: Sequence[str],
     *,
@@ -89,7 +89,7 @@ def reconstruct_table(
     return Reconstructed(domains, counts, found)
 
 
-def _counted(place: Place, domains: Mapping[str, Sequence[str]], rows: int) -> "npt.NDArray[np.int64]":
+def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -> "npt.NDArray[np.int64]":
     shape = tuple(map(len, domains.values()))
     if math.prod(shape) > _MOST:
         raise Misfit(f"the columns have {math.prod(shape):,} cells together, expected at most {_MOST:,}; name fewer")

@@ -13,12 +13,12 @@ import numpy as np
 
 from checks import did_you_mean
 from monitor.clock import SystemClock
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.drafts import draft_folder
 from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.treatment.output import Leaving, give_out, prove_k, row_writer
-from monitor.treatment.proved import Written
-from remedies import Bill, Guarantee, Misfit, grouped_by
+from monitor.treatment.output import OutputColumns, publish, verify_k, row_writer
+from monitor.treatment.proved import WrittenFile
+from remedies import UtilityReport, Guarantee, Misfit, grouped_by
 from sources import Source, SourceError, open_source
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ def check_options(remedy: "Microaggregate") -> None:
 
 
 def treat_file(
-    place: Place,
-    leaving: Leaving,
+    place: TableRef,
+    leaving: OutputColumns,
     remedy: "Microaggregate",
     *,
     memory: int,
     every: Sequence[str],
     progress: Callable[[float], None],
-) -> Bill:
+) -> UtilityReport:
     """Write a file, with `memory` bytes at most, in which `every` column together is k-anonymous.
 
     While it runs, the folder of `out` holds 16 bytes for each cell of the columns and 32 for each row, and all columns
@@ -89,8 +89,8 @@ def treat_file(
     from remedies.microaggregation._out_of_core import OutOfCore
 
     begun, out = monotonic(), leaving.out
-    written = Written(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
-    prove = prove_k(every, k=remedy.k, clock=SystemClock(), written=written)
+    written = WrittenFile(memory_limit=f"{memory // 2 // 10**6}MB").exactly(every)
+    prove = verify_k(every, k=remedy.k, clock=SystemClock(), written=written)
     if place.target.source.files is None:
         raise _refused(f"'{place.name}' is no file", "--memory is for CSV and Parquet files; write the table to one")
     spec = replace(place.target.source, memory_limit=f"{memory // 4 // 10**6}MB")
@@ -104,7 +104,7 @@ def treat_file(
             work.group(_blocks(source, table, remedy.columns), progress=progress)
             how = {"order": leaving.order, "memory": memory // _SHUFFLED}
             write = partial(_write, _Reading(source, table), work, (remedy.columns, every), how=how)
-            reached = give_out(out, write, prove)
+            reached = publish(out, write, prove)
     except SourceError as error:
         raise Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", str(error))) from None
     except OSError as error:
@@ -249,11 +249,11 @@ class _Rows:
 
 def _bill(
     remedy: "Microaggregate", work: "OutOfCore", every: Sequence[str], reached: int, *, seconds: float, sweeps: int
-) -> Bill:
+) -> UtilityReport:
     found = work.found
     varies = found.total > 0
     lost = np.divide(100 * found.lost, found.total, out=np.zeros(len(varies)), where=varies)
-    return Bill(
+    return UtilityReport(
         remedy=remedy.name,
         rows=found.rows,
         rows_changed=found.rows_changed,

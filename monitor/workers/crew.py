@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from socket import socket
 from typing import Final
 
-from monitor.workers.member import Member, Phase
+from monitor.workers.member import WorkerState, Phase
 from monitor.workers.sessions import kill_session, signal_group
-from monitor.workers.spawner import Born, Gone, News, Ready, Spawner, Unborn, how
+from monitor.workers.spawner import WorkerStarted, WorkerEnded, News, Ready, Spawner, WorkerNotStarted, how
 
 _MERCY_S: Final = 2.0
 """From the request to end until it is killed."""
@@ -21,12 +21,12 @@ _READY_WITHIN_S: Final = 120.0
 _LISTEN: Final = selectors.EVENT_READ
 
 
-class Crew:
+class WorkerProcesses:
     """All workers. `time` is the pool's own clock, in seconds."""
 
     def __init__(self, time: Callable[[], float], bell: socket) -> None:
         """Start the forkserver; what comes through `bell` ends a wait."""
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, WorkerState] = {}
         self.trouble: str | None = None
         """Why no worker can be made at present, in our words."""
         self.rang = False
@@ -52,16 +52,16 @@ class Crew:
         except OSError as error:
             self._failed(f"no worker can be made ({type(error).__name__})")
             return False
-        member = self.members[self._last_number] = Member(self._last_number, channel)
+        member = self.members[self._last_number] = WorkerState(self._last_number, channel)
         self._listen(member)
         return True
 
-    def send(self, member: Member, payload: bytes) -> None:
+    def send(self, member: WorkerState, payload: bytes) -> None:
         """Send to a worker what goes at once, the rest as it takes it."""
         member.channel.send(payload)
         self._listen(member)
 
-    def wait(self, seconds: float) -> Sequence[Member]:
+    def wait(self, seconds: float) -> Sequence[WorkerState]:
         """Wait until a worker has said something, at most for some seconds; give those that have."""
         self.rang = False
         heard = []
@@ -77,7 +77,7 @@ class Crew:
                     heard.append(member)
         return heard
 
-    def receive(self, member: Member) -> Iterator[bytes]:
+    def receive(self, member: WorkerState) -> Iterator[bytes]:
         """Give what a worker has said since.
 
         Raises:
@@ -88,7 +88,7 @@ class Crew:
         finally:
             self._listen(member)
 
-    def news(self) -> Iterator[tuple[Member, str, bool]]:
+    def news(self) -> Iterator[tuple[WorkerState, str, bool]]:
         """Take in the forkserver's news; give the workers that are gone, how they ended, and whether by their doing.
 
         Whoever takes one reads what it said last, before asking for the next.
@@ -102,20 +102,20 @@ class Crew:
         elif self._asked_at is not None and self._time() - self._asked_at > _READY_WITHIN_S:
             yield from self._lose("the process that forks the workers does not get ready")
 
-    def retire(self, member: Member) -> None:
+    def retire(self, member: WorkerState) -> None:
         """Let an idle worker end."""
         member.told_to_end = True
         self._end(member)
         member.channel.hang_up()
 
-    def stop(self, member: Member) -> None:
+    def stop(self, member: WorkerState) -> None:
         """End a worker amid what it does, and what it started."""
         member.told_to_end = True
         self._end(member)
         if member.pid is not None:
             signal_group(member.pid, signal.SIGTERM)
 
-    def kill(self, member: Member) -> None:
+    def kill(self, member: WorkerState) -> None:
         """End a worker at once, and what it started."""
         member.told_to_end = True
         self._end(member)
@@ -166,24 +166,24 @@ class Crew:
         self._asked_at = self._time()
         return self._spawner
 
-    def _take(self, news: News) -> Iterator[tuple[Member, str, bool]]:
+    def _take(self, news: News) -> Iterator[tuple[WorkerState, str, bool]]:
         match news:
             case Ready():
                 self._asked_at = None
-            case Born(number, pid):
+            case WorkerStarted(number, pid):
                 member = self.members[number]
                 member.pid = pid
                 if member.phase is Phase.STARTING:
                     member.phase = Phase.IDLE
                 elif member.told_to_end:
                     signal_group(pid, signal.SIGTERM)
-            case Unborn(number, why):
+            case WorkerNotStarted(number, why):
                 self._failed(f"no worker can be made ({why})")
                 self._forget(self.members[number])
-            case Gone(number, status):
+            case WorkerEnded(number, status):
                 yield from self._gone(self.members[number], status)
 
-    def _gone(self, member: Member, status: int) -> Iterator[tuple[Member, str, bool]]:
+    def _gone(self, member: WorkerState, status: int) -> Iterator[tuple[WorkerState, str, bool]]:
         if not member.told_to_end and not member.runs and not member.holds_job:
             self._failed(f"a worker ended before its first job ({how(status)})")
         yield member, how(status), -status not in {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
@@ -191,7 +191,7 @@ class Crew:
             self._spawner.bury(member.pid)
         self._forget(member)
 
-    def _lose(self, why: str) -> Iterator[tuple[Member, str, bool]]:
+    def _lose(self, why: str) -> Iterator[tuple[WorkerState, str, bool]]:
         lost = self._spawner
         if lost is None:
             return
@@ -204,7 +204,7 @@ class Crew:
             self._forget(member)
         self._failed(f"{why} ({lost.close(within_s=0.5)})")
 
-    def _end(self, member: Member) -> None:
+    def _end(self, member: WorkerState) -> None:
         member.phase = Phase.ENDING
         member.kill_at = self._time() + _MERCY_S
 
@@ -214,13 +214,13 @@ class Crew:
         self._try_at = self._time() + pause
         self.trouble = why
 
-    def _forget(self, member: Member) -> None:
+    def _forget(self, member: WorkerState) -> None:
         member.channel.ended = True
         self._listen(member)
         member.channel.close()
         del self.members[member.number]
 
-    def _listen(self, member: Member) -> None:
+    def _listen(self, member: WorkerState) -> None:
         """Ask to hear of a worker what matters now: what it says, and when it takes more."""
         sending = selectors.EVENT_WRITE if member.channel.waits_to_send else 0
         wanted = 0 if member.channel.ended else _LISTEN | sending

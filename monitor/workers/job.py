@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from monitor.looked import Looked
+from monitor.looked import TableResult
 from monitor.target import Target
 
 
@@ -49,7 +49,7 @@ class Found:
     """A table was looked at, all checks of it."""
 
     job: int
-    looked: Looked
+    looked: TableResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Overdue:
     job: int
     table: str
     check_id: str | None
-    looked: Looked | None = None
+    looked: TableResult | None = None
 
 
 Event: TypeAlias = Began | Found | Ended | Died | Overdue

@@ -22,7 +22,7 @@ class Load:
 
 
 @dataclass
-class Line:
+class AdmissionQueue:
     """Jobs in the order in which they came, by source; the sources' limits and whether they answer."""
 
     size: int

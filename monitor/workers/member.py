@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from monitor.workers.task import Task
-from monitor.workers.wire import Channel
+from monitor.workers.wire import WorkerChannel
 
 
 class Phase(Enum):
@@ -18,11 +18,11 @@ class Phase(Enum):
 
 
 @dataclass
-class Member:
+class WorkerState:
     """A worker of the pool. Times are seconds of the pool's own clock."""
 
     number: int
-    channel: Channel
+    channel: WorkerChannel
     phase: Phase = Phase.STARTING
     pid: int | None = None
     task: Task | None = None

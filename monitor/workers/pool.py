@@ -16,17 +16,17 @@ from types import TracebackType
 from typing import Final, Self
 
 from checks import Outcome, UnknownReason
-from monitor.boundary import attempt
+from monitor.boundary import run_guarded
 from monitor.clock import Clock, SystemClock
-from monitor.workers.crew import Crew
+from monitor.workers.crew import WorkerProcesses
 from monitor.workers.job import Event, Job
 from monitor.workers.kept_plans import KeptPlans
 from monitor.workers.limits import SILENCE
-from monitor.workers.line import Line, Load
-from monitor.workers.member import Member, Phase
+from monitor.workers.line import AdmissionQueue, Load
+from monitor.workers.member import WorkerState, Phase
 from monitor.workers.memory import allowed_memory, memory_of
 from monitor.workers.task import Task
-from monitor.workers.wire import Begun, Done, Seen, Stuck, Unportable, Word, packed_job, unpack
+from monitor.workers.wire import Begun, Done, TableProgress, Stuck, Unportable, Word, packed_job, unpack
 
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""
@@ -78,7 +78,7 @@ class Pool:
         self._most_memory = most_memory
         self._allowed = allowed_memory()
         self._weigh_at = 0.0
-        self._line = Line(size, dict(concurrency or {}), set(proven))
+        self._line = AdmissionQueue(size, dict(concurrency or {}), set(proven))
         self._plans = KeptPlans()
         self._heard: deque[Event] = deque()
         self._watch = SystemClock()
@@ -87,7 +87,7 @@ class Pool:
         self._bell, self._ring = socketpair()
         for end in (self._bell, self._ring):
             end.setblocking(False)  # noqa: FBT003 - the socket's own word
-        self._crew = Crew(lambda: self._time, self._bell)
+        self._crew = WorkerProcesses(lambda: self._time, self._bell)
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -207,10 +207,10 @@ class Pool:
 
     # --- hearing ------------------------------------------------------------------------------------------------------
 
-    def _read(self, member: Member) -> None:
+    def _read(self, member: WorkerState) -> None:
         try:
             for payload in self._crew.receive(member):
-                told = attempt(partial(unpack, payload))
+                told = run_guarded(partial(unpack, payload))
                 self._hear(member, told)
         except (Unportable, ValueError):
             task, member.task = member.task, None
@@ -218,7 +218,7 @@ class Pool:
             if task is not None:
                 self._blame(task, "it sent what is no answer")
 
-    def _hear(self, member: Member, told: Word | Outcome) -> None:
+    def _hear(self, member: WorkerState, told: Word | Outcome) -> None:
         member.heard = self._time
         task = member.task
         if task is None:  # it was stopped meanwhile: what it still says comes too late
@@ -229,7 +229,7 @@ class Pool:
             case Begun():
                 member.step_began = self._time
                 self._heard.append(task.began())
-            case Seen():
+            case TableProgress():
                 member.step_began = self._time
                 member.runs += 1
                 self._crew.worked()
@@ -243,7 +243,7 @@ class Pool:
                 if not task.is_over:
                     self._line.put_first(task)
 
-    def _take(self, task: Task, seen: Seen) -> Sequence[Event]:
+    def _take(self, task: Task, seen: TableProgress) -> Sequence[Event]:
         target = task.job.targets[task.table]
         reasons = {one.answer.reason if isinstance(one.answer, Outcome) else None for one in seen.answers}
         self._line.answered(task.job.source, really=not reasons <= _NO_ANSWER)
@@ -251,7 +251,7 @@ class Pool:
             self._plans.keep(target.subject, seen.plan)
         return task.found(seen)
 
-    def _lost(self, member: Member, cause: str, *, its_doing: bool) -> None:
+    def _lost(self, member: WorkerState, cause: str, *, its_doing: bool) -> None:
         """Take in that a worker is gone."""
         task, member.task = member.task, None
         if task is None or task.is_over:
@@ -266,7 +266,7 @@ class Pool:
             self._heard.extend(task.died(cause, self._clock.now()))
             self._go_on(task)
 
-    def _end_if_overdue(self, member: Member) -> None:
+    def _end_if_overdue(self, member: WorkerState) -> None:
         if not self._is_overdue(member):
             return
         self._read(member)  # it may have answered while nobody listened
@@ -274,7 +274,7 @@ class Pool:
         if task is not None and self._is_overdue(member):
             self._end_overdue(member, task)
 
-    def _end_overdue(self, member: Member, task: Task, query_timeout: timedelta | None = None) -> None:
+    def _end_overdue(self, member: WorkerState, task: Task, query_timeout: timedelta | None = None) -> None:
         member.task = None
         self._line.stopped(task.job.source)
         self._crew.stop(member)
@@ -282,7 +282,7 @@ class Pool:
             self._heard.extend(task.overdue(self._clock.now(), query_timeout))
             self._go_on(task)
 
-    def _is_overdue(self, member: Member) -> bool:
+    def _is_overdue(self, member: WorkerState) -> bool:
         return member.task is not None and self._time >= member.step_began + member.task.job.deadline.total_seconds()
 
     def _end_the_greedy(self) -> None:
@@ -320,10 +320,10 @@ class Pool:
             elif not self._crew.hire():
                 return
 
-    def _assign(self, member: Member, idle: list[Member], task: Task) -> None:
+    def _assign(self, member: WorkerState, idle: list[WorkerState], task: Task) -> None:
         targets = task.step()
         kept = tuple(self._plans.get(target.subject) if task.keeps_plans else None for target in targets)
-        payload = attempt(partial(packed_job, targets, kept))
+        payload = run_guarded(partial(packed_job, targets, kept))
         if isinstance(payload, Outcome):
             self._blame(task, "it cannot be handed to a worker")
             return
@@ -348,6 +348,6 @@ class Pool:
             self._crew.retire((worn or idle)[0])
 
 
-def _fittest(idle: Sequence[Member], task: Task) -> Member:
+def _fittest(idle: Sequence[WorkerState], task: Task) -> WorkerState:
     """Give the worker that has a process of Great Expectations where one is needed, one without elsewhere."""
     return min(idle, key=lambda member: (member.worn, member.has_expectations != task.asks_great_expectations))

@@ -16,7 +16,7 @@ from subprocess import DEVNULL, Popen
 from tempfile import gettempdir
 from typing import ClassVar, Final, TypeAlias
 
-from monitor.workers.wire import Channel
+from monitor.workers.wire import WorkerChannel
 
 ALONE: Final = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -34,7 +34,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Born:
+class WorkerStarted:
     """A worker runs."""
 
     worker: int
@@ -42,7 +42,7 @@ class Born:
 
 
 @dataclass(frozen=True, slots=True)
-class Unborn:
+class WorkerNotStarted:
     """A worker could not be made: the operating system's reason."""
 
     worker: int
@@ -50,14 +50,14 @@ class Unborn:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class WorkerEnded:
     """A worker has ended: with an exit status, or by a signal (negative). It is to be buried."""
 
     worker: int
     status: int
 
 
-News: TypeAlias = Ready | Born | Unborn | Gone
+News: TypeAlias = Ready | WorkerStarted | WorkerNotStarted | WorkerEnded
 
 
 class Spawner:
@@ -104,7 +104,7 @@ class Spawner:
         """Give the descriptor of the control socket, for a selector."""
         return self._control.fileno()
 
-    def fork(self, worker: int) -> Channel:
+    def fork(self, worker: int) -> WorkerChannel:
         """Ask for a worker under a number of ours; give our end of its socket.
 
         Raises:
@@ -119,7 +119,7 @@ class Spawner:
             raise
         finally:
             theirs.close()
-        return Channel(ours)
+        return WorkerChannel(ours)
 
     def bury(self, pid: int) -> None:
         """Let a worker that has ended be waited for; what is left of its session is killed first."""
@@ -176,7 +176,7 @@ def _news(message: dict[str, int]) -> News:
         return Ready(message["threads"])
     worker = message["worker"]
     if "pid" in message:
-        return Born(worker, message["pid"])
+        return WorkerStarted(worker, message["pid"])
     if "errno" in message:
-        return Unborn(worker, errno.errorcode.get(message["errno"], "no reason given"))
-    return Gone(worker, message["ended"])
+        return WorkerNotStarted(worker, errno.errorcode.get(message["errno"], "no reason given"))
+    return WorkerEnded(worker, message["ended"])

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.looked import Looked, Measured, not_looked, stuck
+from monitor.looked import TableResult, CheckMeasurement, unscanned, timed_out
 from monitor.target import Target
 from monitor.workers.job import Began, Died, Ended, Event, Found, Job, Overdue
-from monitor.workers.wire import Seen
+from monitor.workers.wire import TableProgress
 
 _MOST_TRIES: Final = 3
 """How often a job is given to a worker when the worker ends for a reason that is not the job's."""
@@ -28,7 +28,7 @@ class Task:
     table: int = 0
     """The table in hand, or the next one: its place in the job."""
     _check: int = 0
-    _parts: list[Looked] = field(default_factory=list)
+    _parts: list[TableResult] = field(default_factory=list)
     _started: int = 0
     """Where in the job the worker's step begins."""
 
@@ -72,7 +72,7 @@ class Task:
         """Say what was begun."""
         return Began(self.job.id, *self.in_hand)
 
-    def found(self, seen: Seen) -> Sequence[Event]:
+    def found(self, seen: TableProgress) -> Sequence[Event]:
         """Take what a worker found for the table, or check, in hand.
 
         Raises:
@@ -83,10 +83,10 @@ class Task:
         target = self.job.targets[self.table]
         checks = target.subject.checks[self._check :][:1] if self.job.alone else target.subject.checks
         measured = [
-            Measured(check_id, check, one.answer, one.duration_s, one.earlier)
+            CheckMeasurement(check_id, check, one.answer, one.duration_s, one.earlier)
             for (check_id, check), one in zip(checks, seen.answers, strict=True)
         ]
-        return self._take(Looked(target, seen.started_at, seen.ended_at, measured, seen.told))
+        return self._take(TableResult(target, seen.started_at, seen.ended_at, measured, seen.told))
 
     def died(self, cause: str, now: datetime) -> Sequence[Event]:
         """Say that the worker ended, and blame the check if it is known."""
@@ -103,9 +103,9 @@ class Task:
             text = "no answer within {deadline:duration}, so its worker was ended; see run_timeout of the source"
             outcome = unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": self.job.deadline.total_seconds()}))
         else:
-            outcome = stuck(query_timeout)
+            outcome = timed_out(query_timeout)
         if check_id is None:
-            looked = not_looked(self.job.targets[self.table], outcome, now)
+            looked = unscanned(self.job.targets[self.table], outcome, now)
             return [Overdue(self.job.id, table, None, looked)]
         return [Overdue(self.job.id, table, check_id), *self._give_up(outcome, now)]
 
@@ -117,9 +117,9 @@ class Task:
     def _give_up(self, outcome: Outcome, now: datetime) -> Sequence[Event]:
         target = self.job.targets[self.table]
         check_id, check = target.subject.checks[self._check]
-        return self._take(Looked(target, now, now, [Measured(check_id, check, outcome)]))
+        return self._take(TableResult(target, now, now, [CheckMeasurement(check_id, check, outcome)]))
 
-    def _take(self, looked: Looked) -> Sequence[Event]:
+    def _take(self, looked: TableResult) -> Sequence[Event]:
         self._parts.append(looked)
         self._check += 1
         if self.job.alone and self._check < len(looked.target.subject.checks):

@@ -41,7 +41,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TableAnswer:
     """What came back for one check."""
 
     answer: Measurement | Outcome
@@ -50,7 +50,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TableProgress:
     """A table was looked at: its place in the job, when, and the answers in the order of its checks.
 
     `plan` is a plan that was made on the way, to be sent along the next time; empty if the sent one holds no more,
@@ -60,7 +60,7 @@ class Seen:
     place: int
     started_at: datetime
     ended_at: datetime
-    answers: tuple[Answer, ...]
+    answers: tuple[TableAnswer, ...]
     plan: bytes | None
     told: Mapping[str, Json] | Outcome | None = None
 
@@ -79,7 +79,7 @@ class Stuck:
     limit: timedelta
 
 
-Word: TypeAlias = Begun | Seen | Done | Stuck
+Word: TypeAlias = Begun | TableProgress | Done | Stuck
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:
@@ -158,7 +158,7 @@ def _read(pipe: socket, length: int) -> bytes | None:
     return bytes(found)
 
 
-class Channel:
+class WorkerChannel:
     """The daemon's end of a worker's socket: sends and receives what goes without waiting."""
 
     def __init__(self, pipe: socket) -> None:

@@ -10,13 +10,24 @@ from threading import Lock
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.boundary import attempt
+from monitor.boundary import run_guarded
 from monitor.clock import SystemClock
-from monitor.looker import Plans, look
-from monitor.planner import Plan
+from monitor.looker import Plans, scan_source
+from monitor.planner import TablePlan
 from monitor.target import Subject, Target
 from monitor.workers.memory import memory_of
-from monitor.workers.wire import MOST_BYTES, Answer, Begun, Done, Seen, Stuck, Word, framed, pack, read_frame
+from monitor.workers.wire import (
+    MOST_BYTES,
+    TableAnswer,
+    Begun,
+    Done,
+    TableProgress,
+    Stuck,
+    Word,
+    framed,
+    pack,
+    read_frame,
+)
 from sources import reporting_stuck
 
 _SENDING: Final = Lock()
@@ -42,13 +53,13 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
     sent = dict(plans)
     begun = iter(range(len(targets)))
     with closing(
-        look(targets, clock=SystemClock(), plans=plans, on_begin=lambda _: _tell(pipe, Begun(next(begun))))
+        scan_source(targets, clock=SystemClock(), plans=plans, on_begin=lambda _: _tell(pipe, Begun(next(begun))))
     ) as found:
         for place, looked in enumerate(found):
             name = looked.target.subject.name
-            answers = tuple(Answer(one.answer, one.duration_s, one.earlier) for one in looked.measured)
+            answers = tuple(TableAnswer(one.answer, one.duration_s, one.earlier) for one in looked.measured)
             plan = _plan_news(sent.get(name), plans.get(name))
-            _tell_seen(pipe, Seen(place, looked.started_at, looked.ended_at, answers, plan, looked.told))
+            _tell_seen(pipe, TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told))
 
 
 def _tell(pipe: socket, told: Word) -> None:
@@ -56,8 +67,8 @@ def _tell(pipe: socket, told: Word) -> None:
         pipe.sendall(framed(pack(told)))
 
 
-def _tell_seen(pipe: socket, seen: Seen) -> None:
-    packed = attempt(lambda: pack(seen))
+def _tell_seen(pipe: socket, seen: TableProgress) -> None:
+    packed = run_guarded(lambda: pack(seen))
     if isinstance(packed, Outcome):
         most = _ROOM // max(1, len(seen.answers))
         packed = pack(replace(seen, plan=None, answers=tuple(_portable(one, most) for one in seen.answers)))
@@ -65,12 +76,12 @@ def _tell_seen(pipe: socket, seen: Seen) -> None:
         pipe.sendall(framed(packed))
 
 
-def _portable(answer: Answer, most: int) -> Answer:
-    unfit = isinstance(attempt(lambda: pack(answer, most=most)), Outcome)
-    return Answer(_UNPORTABLE, answer.duration_s, None) if unfit else answer
+def _portable(answer: TableAnswer, most: int) -> TableAnswer:
+    unfit = isinstance(run_guarded(lambda: pack(answer, most=most)), Outcome)
+    return TableAnswer(_UNPORTABLE, answer.duration_s, None) if unfit else answer
 
 
-def _plan_news(sent: tuple[Subject, Plan] | None, now: tuple[Subject, Plan] | None) -> bytes | None:
+def _plan_news(sent: tuple[Subject, TablePlan] | None, now: tuple[Subject, TablePlan] | None) -> bytes | None:
     if now is sent:
         return None
     return b"" if now is None else zlib.compress(pickle.dumps(replace(now[1], subject=_NOBODY), protocol=5), 1)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks import Json
-from remedies._contract import Enough, Progress
+from remedies._contract import StopRequest, Progress
 from remedies.generalisation._criteria import Criterion
 from remedies.generalisation._frequencies import Frequencies
 from remedies.generalisation._incognito import Generalisations, Search
@@ -97,7 +97,7 @@ def choices(
         by: what to sort by; of equally good nodes those with the fewest steps come first.
         every: measure all, at the cost of making each one's frequency set.
         criteria: what else classes have to hold; what breaks it is suppressed.
-        progress: is told the share of the nodes that were measured; by `Enough` it ends with those.
+        progress: is told the share of the nodes that were measured; by `StopRequest` it ends with those.
     """
     chosen = found.nodes if every else found.minimal
     listed: list[Choice] = []
@@ -106,7 +106,7 @@ def choices(
             listed.append(one)
             if progress is not None:
                 progress(len(listed) / len(chosen))
-    except Enough:
+    except StopRequest:
         pass
     minimal = {tuple(levels.tolist()) for levels in found.minimal}
     listed = [replace(one, is_minimal=one.levels in minimal) for one in listed]

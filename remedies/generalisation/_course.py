@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from remedies._contract import Enough, Progress
+from remedies._contract import StopRequest, Progress
 
 
 class Course:
@@ -36,5 +36,5 @@ class Course:
         try:
             if self._progress is not None:
                 self._progress(self._told)
-        except Enough:
+        except StopRequest:
             self._budget = 0.0

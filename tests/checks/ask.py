@@ -21,8 +21,8 @@ import ibis.expr.types as ir
 
 from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
 from checks._classes import ClassTables, sizes_of
-from checks._clocks import latest_wall_clock
-from checks._counts import KeptClasses, PersonClasses
+from checks._clocks import latest_local_time
+from checks._counts import ClassCountRequest, PersonRequest
 from checks._incremental import SIZES
 from checks._judge import judge
 from checks._statement import select_sql
@@ -211,12 +211,12 @@ class Question:
 
     def _kept(self, wants: Wants, values: dict[str, Any]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Answer as a look does without a store: count all, and remember no release."""
-        if isinstance(wants.kept, KeptClasses):
+        if isinstance(wants.kept, ClassCountRequest):
             question = ClassQuestion(wants.kept.quasi_identifiers, sizes_of)
             sizes = self._fetch(self._answer(question))
             values |= {"rows": sum(row["size"] * row["classes"] for row in sizes), "counted": "all", "recount": None}
             return {SIZES: sizes}
-        if isinstance(wants.kept, PersonClasses):
+        if isinstance(wants.kept, PersonRequest):
             rows = self.context.filtered
             values |= {"rows": self._fetch(rows.aggregate(rows=rows.count()))[0]["rows"], "unnamed": 0}
         return {}
@@ -232,7 +232,7 @@ class Question:
     def _now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
         moment = self.now + shift
         if zone is not None:
-            return ibis.literal(latest_wall_clock(moment, ZoneInfo(zone)))
+            return ibis.literal(latest_local_time(moment, ZoneInfo(zone)))
         return ibis.literal(moment.replace(tzinfo=None) if self.place.dialect == "sqlite" else moment)
 
     def _fetch(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:

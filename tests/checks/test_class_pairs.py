@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 
 HALF = st.sampled_from([0, 1, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1)
 COUNTED = st.lists(st.tuples(st.tuples(HALF, HALF), st.integers(-3, 3)), max_size=12)
@@ -15,7 +15,7 @@ COUNTED = st.lists(st.tuples(st.tuples(HALF, HALF), st.integers(-3, 3)), max_siz
 def _pairs(counted):
     columns = [[signature[0] for signature, _ in counted], [signature[1] for signature, _ in counted]]
     halves = [np.array(column, dtype=np.uint64) for column in columns]
-    return Pairs.summed(*halves, np.array([count for _, count in counted], dtype=np.int64))
+    return SignaturePairs.summed(*halves, np.array([count for _, count in counted], dtype=np.int64))
 
 
 def _expected(*several):
@@ -38,8 +38,8 @@ def test_counts_of_one_signature_are_added(counted):
 @given(COUNTED, COUNTED, COUNTED)
 def test_several_are_added_up(one, other, third):
     """Added counts are those of all together; what is taken away again is gone."""
-    assert dict(Pairs.added(*map(_pairs, (one, other, third))).items()) == _expected(one, other, third)
-    assert len(Pairs.added(_pairs(one), _pairs(one).negative)) == 0
+    assert dict(SignaturePairs.added(*map(_pairs, (one, other, third))).items()) == _expected(one, other, third)
+    assert len(SignaturePairs.added(_pairs(one), _pairs(one).negative)) == 0
 
 
 @given(COUNTED, st.integers(1, 9))
@@ -47,7 +47,7 @@ def test_shards_together_are_the_whole(counted, bits):
     """Each signature is in the shard of its first bits, and what is packed is unpacked as it was."""
     whole = _pairs(counted)
     shards = whole.shards(bits)
-    assert Pairs.joined(pairs for _, pairs in shards) == whole == Pairs.unpacked(whole.packed)
+    assert SignaturePairs.joined(pairs for _, pairs in shards) == whole == SignaturePairs.unpacked(whole.packed)
     for number, pairs in shards:
         assert len(pairs) > 0
         assert {first >> (64 - bits) for (first, _), _ in pairs.items()} == {number}

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks._clocks import latest_wall_clock, read_wall_clock
+from checks._clocks import latest_local_time, read_local_time
 
 NEW_YORK = ZoneInfo("America/New_York")  # back at 2026-11-01 06:00 UTC, forward at 2026-03-08 07:00 UTC
 ZONES = [
@@ -31,44 +31,44 @@ def wall(text):
 
 def test_ordinary_hours():
     """Outside the repeated hour it is simply the wall clock."""
-    assert latest_wall_clock(at("2026-11-01 05:30"), NEW_YORK) == wall("2026-11-01 01:30")
-    assert latest_wall_clock(at("2026-11-01 07:00"), NEW_YORK) == wall("2026-11-01 02:00")
+    assert latest_local_time(at("2026-11-01 05:30"), NEW_YORK) == wall("2026-11-01 01:30")
+    assert latest_local_time(at("2026-11-01 07:00"), NEW_YORK) == wall("2026-11-01 02:00")
 
 
 def test_repeated_hour():
     """While an hour is shown again, all of it has been shown."""
     end = wall("2026-11-01 01:59:59.999999")
-    assert latest_wall_clock(at("2026-11-01 06:00"), NEW_YORK) == end
-    assert latest_wall_clock(at("2026-11-01 06:15"), NEW_YORK) == end
-    assert latest_wall_clock(at("2026-11-01 06:59:59.999999"), NEW_YORK) == end
+    assert latest_local_time(at("2026-11-01 06:00"), NEW_YORK) == end
+    assert latest_local_time(at("2026-11-01 06:15"), NEW_YORK) == end
+    assert latest_local_time(at("2026-11-01 06:59:59.999999"), NEW_YORK) == end
 
 
 def test_ambiguous_wall_clock_is_the_latest_that_is_not_after_now():
     """A clock time shown twice is its second showing once that has come, its first before."""
     shown_twice = wall("2026-11-01 01:30")
-    assert read_wall_clock(shown_twice, NEW_YORK, not_after=at("2026-11-01 06:29")) == at("2026-11-01 05:30")
-    assert read_wall_clock(shown_twice, NEW_YORK, not_after=at("2026-11-01 06:30")) == at("2026-11-01 06:30")
+    assert read_local_time(shown_twice, NEW_YORK, not_after=at("2026-11-01 06:29")) == at("2026-11-01 05:30")
+    assert read_local_time(shown_twice, NEW_YORK, not_after=at("2026-11-01 06:30")) == at("2026-11-01 06:30")
 
 
 def test_skipped_wall_clock():
     """A clock time that was skipped lies before now if either reading does."""
     skipped = wall("2026-03-08 02:30")
-    assert read_wall_clock(skipped, NEW_YORK, not_after=at("2026-03-08 07:10")) == at("2026-03-08 06:30")
-    assert read_wall_clock(skipped, NEW_YORK, not_after=at("2026-03-08 08:00")) == at("2026-03-08 07:30")
+    assert read_local_time(skipped, NEW_YORK, not_after=at("2026-03-08 07:10")) == at("2026-03-08 06:30")
+    assert read_local_time(skipped, NEW_YORK, not_after=at("2026-03-08 08:00")) == at("2026-03-08 07:30")
 
 
 @given(MOMENTS, st.sampled_from(ZONES), st.timedeltas(timedelta(), timedelta(hours=4)))
 def test_nothing_written_lies_beyond(moment, zone, ago):
     """Whatever a clock showed up to a moment is at or before the latest wall clock, and reads back as not later."""
     shown = (moment - ago).astimezone(zone).replace(tzinfo=None)
-    latest = latest_wall_clock(moment, zone)
+    latest = latest_local_time(moment, zone)
     assert shown <= latest
-    assert read_wall_clock(shown, zone, not_after=moment) <= moment
-    assert read_wall_clock(latest, zone, not_after=moment) <= moment
+    assert read_local_time(shown, zone, not_after=moment) <= moment
+    assert read_local_time(latest, zone, not_after=moment) <= moment
 
 
 @given(MOMENTS, st.sampled_from(ZONES))
 def test_reads_back(moment, zone):
     """The wall clock of now is read as now."""
     shown = moment.astimezone(zone).replace(tzinfo=None)
-    assert read_wall_clock(shown, zone, not_after=moment) == moment
+    assert read_local_time(shown, zone, not_after=moment) == moment

@@ -20,7 +20,7 @@ from checks.metric import Metric
 from checks.range import Range
 from checks.reconcile import Against, Reconcile
 from checks.volume import Volume
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
 
 BIG = "99999999999999.99"
@@ -171,7 +171,7 @@ def test_a_sum_keeps_all_its_digits(dialect):
     assert outcome.status is Status.FAIL
     assert json.loads(json.dumps(dict(outcome.observed))) == {"value": 100000000000000, "baseline": None}
     assert str(outcome.message) == "sum(v) is 100,000,000,000,000, at most 99,999,999,999,999.99 expected"
-    assert "99,999,999,999,999.99" in outcome.message.render(BabelVoice("ja", "UTC"))
+    assert "99,999,999,999,999.99" in outcome.message.render(Localizer("ja", "UTC"))
     assert outcome.expected == {"max": BIG}
 
 
@@ -216,7 +216,7 @@ def test_a_sum_of_38_digits_is_exact(kind, value):
         outcome = ask(Metric(aggregate="sum", column="v", max=below), here)
     assert outcome.status is Status.FAIL
     assert Fraction(outcome.observed["value"]) == Fraction(value)
-    for said in (str(outcome.message), outcome.message.render(BabelVoice("ja", "UTC"))):
+    for said in (str(outcome.message), outcome.message.render(Localizer("ja", "UTC"))):
         assert value in said.replace(",", "")
 
 

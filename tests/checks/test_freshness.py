@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
-from checks._clocks import latest_wall_clock, read_wall_clock
+from checks._clocks import latest_local_time, read_local_time
 from checks.freshness import Freshness
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
 
@@ -291,8 +291,8 @@ def test_agrees_with_python_around_the_repeated_hour(offsets, now):
     """Both engines find the newest wall clock that may have been written by now, and count the others."""
     zone = ZoneInfo(NEW_YORK)
     walls = [(now + offset).astimezone(zone).replace(tzinfo=None) for offset in offsets]
-    usable = [wall for wall in walls if wall <= latest_wall_clock(now, zone)]
-    newest = read_wall_clock(max(usable), zone, not_after=now).isoformat() if usable else None
+    usable = [wall for wall in walls if wall <= latest_local_time(now, zone)]
+    newest = read_local_time(max(usable), zone, not_after=now).isoformat() if usable else None
     for dialect in ENGINES:
         with place(dialect, t=table(*walls)) as here:
             check = Freshness(column="at", max_age="1h", skew="0s", timezone=NEW_YORK)

@@ -10,7 +10,7 @@ from checks.primary_key import PrimaryKey
 from checks.range import Range
 from checks.unique import Unique
 from checks.volume import Volume
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.checks.ask import ENGINES, Rows, ask, place
 
 NAN = float("nan")
@@ -31,7 +31,7 @@ def test_nan_is_no_null(engine, kind):
     assert outcome.status is Status.PASS
     assert outcome.observed == {"rows": 3, "nulls": {"v": 0}, "nan": {"v": 2}}
     assert str(outcome.message) == "no column has too many NULLs; 2 values are NaN, which is a value and not NULL"
-    assert "NaN が2件" in outcome.message.render(BabelVoice("ja", "UTC"))
+    assert "NaN が2件" in outcome.message.render(Localizer("ja", "UTC"))
 
 
 @pytest.mark.parametrize("limits", [{"min": 0}, {"max": 10}, {"min": 0, "max": 10}])

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from checks import ColumnClass, Measurement, Misconfigured, Status, UnknownReason
-from checks._counts import PersonClasses, PersonPairs, Release
+from checks._counts import PersonRequest, PersonPairs, Release
 from checks._judge import judge
 from checks._releases import compared
 from checks.re_release import ReReleaseCheck
@@ -102,8 +102,8 @@ def test_it_wants_the_class_of_each_person(dialect):
     classified = {"age": ColumnClass.QUASI_IDENTIFIER}
     with place(dialect, t=PEOPLE) as here:
         by_class = ReReleaseCheck(person=("id",), k=2)
-        assert Question(CHECK, here).wants().kept == PersonClasses(("city", "age"), ("id",))
-        assert Question(by_class, here, classified=classified).wants().kept == PersonClasses(("age",), ("id",))
+        assert Question(CHECK, here).wants().kept == PersonRequest(("city", "age"), ("id",))
+        assert Question(by_class, here, classified=classified).wants().kept == PersonRequest(("age",), ("id",))
         with pytest.raises(Misconfigured, match="column 'ide' not found; did you mean 'id'"):
             Question(ReReleaseCheck(person=("ide",), quasi_identifiers=("age",), k=2), here).wants()
         with pytest.raises(Misconfigured, match="no quasi-identifier"):

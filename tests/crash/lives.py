@@ -22,12 +22,12 @@ from monitor.clock import Clock, SystemClock
 from monitor.conclude import CheckResult
 from monitor.config import load
 from monitor.daemon import daemon as daemon_module
-from monitor.daemon.besides import Besides, Chore
+from monitor.daemon.besides import BackgroundJobs, PeriodicJob
 from monitor.daemon.daemon import Daemon
 from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
 from monitor.daemon.reporting import report_if_due
-from monitor.looker import look
+from monitor.looker import scan_source
 from monitor.wiring import Project
 from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore
@@ -95,10 +95,10 @@ class Acknowledging(Observer):
         super().on_results(results)
 
 
-class OftenBesides(Besides):
+class OftenBesides(BackgroundJobs):
     """Does the chores often, since lives are short, and by the machine's clock, since APScheduler has no other."""
 
-    def __init__(self, chores: Mapping[str, Chore], _clock: Clock) -> None:
+    def __init__(self, chores: Mapping[str, PeriodicJob], _clock: Clock) -> None:
         often = {name: replace(chore, seconds=_OFTEN[name]) for name, chore in chores.items()}
         super().__init__(often, SystemClock())
 
@@ -128,7 +128,7 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name), tables=("warm",))
         project = Project(load(place.folder / "tablewatch.yaml"))
-        list(look(project.targets(["warm"]), clock=project.clock, plans={}))
+        list(scan_source(project.targets(["warm"]), clock=project.clock, plans={}))
         with project.open_store():
             pass
         with closing(sqlite3.connect(place.store)) as connection:

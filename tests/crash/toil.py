@@ -11,10 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from monitor.alerts.announce import announce
-from monitor.alerts.attempt import Sent
+from monitor.alerts.announce import notify
+from monitor.alerts.attempt import DeliverySucceeded
 from monitor.alerts.dispatch import dispatch
-from monitor.alerts.notices import Happened
+from monitor.alerts.notices import OperationalEvent
 from monitor.clock import SimulatedClock
 from monitor.conclude import CheckResult
 from monitor.config import load
@@ -36,7 +36,7 @@ class _Heard:
     def on_results(self, results: Sequence[CheckResult]) -> None:
         acknowledge(results)
 
-    def on_happened(self, happened: Happened) -> None:
+    def on_happened(self, happened: OperationalEvent) -> None:
         """Operators are no part of this."""
 
 
@@ -65,7 +65,7 @@ def _toil(project: Project, store: Store, clock: SimulatedClock, pause: timedelt
         work.tick()
         work.step(0.0)
         for besides in (
-            lambda: announce(project, store, clock.now()),
+            lambda: notify(project, store, clock.now()),
             lambda: dispatch(project, store, holder="me", sender=_send),
             lambda: store.prune(keep_measurements=_KEPT, keep_incidents=_KEPT, now=clock.now()),
         ):
@@ -83,6 +83,6 @@ def _once_more_later(do: Callable[[], object]) -> None:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
 
 
-def _send(_project: Project, delivery: Delivery) -> Sent:
+def _send(_project: Project, delivery: Delivery) -> DeliverySucceeded:
     os.write(1, f"SENT {delivery.id}\n".encode())
-    return Sent()
+    return DeliverySucceeded()

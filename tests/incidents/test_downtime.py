@@ -20,7 +20,7 @@ from incidents import (
     Shares,
     Spans,
     Statistics,
-    Tally,
+    ExcludedCount,
     Window,
     apply,
     changes,
@@ -186,7 +186,7 @@ def test_what_does_not_count_is_printed(resolution):
     found = january(A1, logged(9, "two", "01-05 06:00", "01-05 07:00", "01-05 09:00", resolution))
     assert found.n == found.n_occurred == 1
     assert hours(found.downtime) == 13
-    assert found.excluded == {resolution.value: Tally(1, 3 * HOUR_US)}
+    assert found.excluded == {resolution.value: ExcludedCount(1, 3 * HOUR_US)}
     assert found.ttd is not None
     assert found.ttd.max == 4 * HOUR_US
 
@@ -203,7 +203,7 @@ def test_planned_maintenance_is_taken_out_and_printed():
     assert (hours(found.undetected), hours(found.repair)) == (3, 7)
     assert found.ttd is not None
     assert found.ttd == Statistics(3 * HOUR_US, Fraction(3 * HOUR_US), *[Fraction(3 * HOUR_US)] * 2, 3 * HOUR_US)
-    assert found.excluded == {MAINTENANCE: Tally(2, 6 * HOUR_US)}
+    assert found.excluded == {MAINTENANCE: ExcludedCount(2, 6 * HOUR_US)}
 
 
 def test_disclosure_has_exposure_and_is_no_downtime_unless_asked():
@@ -211,9 +211,9 @@ def test_disclosure_has_exposure_and_is_no_downtime_unless_asked():
     spans = Spans.of([A1, B])
     spans.disclosure[spans.incident == 3] = True
     apart = measure(spans, JANUARY, as_of_us=JANUARY.end_us)
-    assert (apart.n, apart.exposure) == (1, Tally(1, 3 * HOUR_US))
+    assert (apart.n, apart.exposure) == (1, ExcludedCount(1, 3 * HOUR_US))
     counted = measure(spans, JANUARY, as_of_us=JANUARY.end_us, disclosure=True)
-    assert (counted.n, counted.exposure) == (2, Tally(1, 3 * HOUR_US))
+    assert (counted.n, counted.exposure) == (2, ExcludedCount(1, 3 * HOUR_US))
 
 
 def test_nothing_is_null_not_zero():

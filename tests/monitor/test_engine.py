@@ -12,7 +12,7 @@ from checks import Severity, Status
 from incidents import Resolution, State, verbs
 from monitor.clock import SimulatedClock
 from monitor.engine import Engine
-from monitor.look import look
+from monitor.look import run_checks
 from monitor.retire import retire
 from monitor.selector import select
 from sources import open_source
@@ -29,7 +29,7 @@ def shop(tmp_path):
 
 def _look(shop, store, *words):
     project = shop.project()
-    return look(project, select(words, project.config), store=store)
+    return run_checks(project, select(words, project.config), store=store)
 
 
 def _incidents(store):
@@ -112,7 +112,7 @@ def test_a_failure_below_the_severity_asked_for_leaves_the_exit_code(shop):
     """`--fail-on` lowers what counts for the exit code only; the check failed all the same."""
     shop.sql("INSERT INTO orders VALUES (3, NULL, 1.0, '2026-11-20 09:30')")
     project = shop.project()
-    report = look(project, select([], project.config), store=None, fail_on=Severity.CRITICAL)
+    report = run_checks(project, select([], project.config), store=None, fail_on=Severity.CRITICAL)
     assert report.exit_code == 0
     assert report.summary["fail"] == 1
 
@@ -329,7 +329,7 @@ def test_without_its_history_a_check_is_not_evaluated(compared):
         _look(compared, store)
         with closing(sqlite3.connect(compared.folder / "store.db")) as connection, connection:
             connection.execute("ALTER TABLE measurement RENAME TO away")
-        (result,) = look(compared.project(), select([], compared.project().config), store=store).results
+        (result,) = run_checks(compared.project(), select([], compared.project().config), store=store).results
         assert result.outcome.reason == "no-data"
         assert str(result.outcome.message) == "its earlier measurements cannot be read: the store fails"
 

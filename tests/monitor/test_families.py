@@ -12,7 +12,7 @@ from checks import Measurement, Status
 from checks._catalog import load_catalog
 from checks._judge import judge
 from monitor.clock import SimulatedClock
-from monitor.looker import look
+from monitor.looker import scan_source
 from monitor.planner import plan
 from monitor.target import Subject, Target
 from sources import SourceSpec, open_source
@@ -38,7 +38,7 @@ def _k(*names, **given):
 
 
 def _looked(spec, subject):
-    (looked,) = look([Target(subject, spec)], clock=SimulatedClock(NOW), plans={})
+    (looked,) = scan_source([Target(subject, spec)], clock=SimulatedClock(NOW), plans={})
     return {one.check_id.removeprefix("people."): one.answer for one in looked.measured}
 
 

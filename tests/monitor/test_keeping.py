@@ -20,8 +20,8 @@ from checks.k_anonymity import KAnonymityCheck
 from monitor.clock import SimulatedClock
 from monitor.conclude import CheckResult
 from monitor.engine import Engine
-from monitor.keeping import keep, with_keepers
-from monitor.looker import look
+from monitor.keeping import stage_counts, with_count_states
+from monitor.looker import scan_source
 from monitor.retire import retire
 from monitor.target import Subject, Target
 from sources import SourceSpec
@@ -406,8 +406,8 @@ def test_without_a_key_nothing_is_counted_and_the_reason_is_told(tmp_path, store
 def _look(people: People) -> Any:
     """Look without remembering."""
     people.clock.advance(timedelta(hours=1))
-    targets = with_keepers([people.target], store=people.store, key=lambda: KEY)
-    return list(look(targets, clock=people.clock, plans={}))
+    targets = with_count_states([people.target], store=people.store, key=lambda: KEY)
+    return list(scan_source(targets, clock=people.clock, plans={}))
 
 
 @pytest.mark.parametrize("incremental", [APPEND, PARTITION, CHANGES], ids=["append", "partition", "changes"])
@@ -419,7 +419,7 @@ def test_a_crash_before_the_result_leaves_the_old_counts(tmp_path, store, increm
     people.insert([(1980, "a", "tue", START + timedelta(hours=1)), (1981, "b", "tue", START + timedelta(hours=1))])
     before = people.kept()
     for _ in range(3):
-        assert keep(_look(people), store).staged  # and then the process is killed
+        assert stage_counts(_look(people), store).staged  # and then the process is killed
         assert people.kept() == before
     observed = people.agrees().outcome.observed
     assert observed["counted"] == "changes"
@@ -431,7 +431,7 @@ def test_a_crash_while_all_is_counted_leaves_nothing(tmp_path, store):
     """Half a set of counts is never read, and retention takes it after a day."""
     people = People(tmp_path, "sqlite", store, PARTITION)
     people.insert([(1980, "a", "mon", START)] * 3)
-    assert keep(_look(people), store).staged
+    assert stage_counts(_look(people), store).staged
     assert people.kept() is None
     assert people.agrees().outcome.observed["recounted_because"] == "first"
     kept = {"keep_measurements": timedelta(days=90), "keep_incidents": timedelta(days=900)}
@@ -449,7 +449,7 @@ def test_of_two_runs_at_once_one_is_kept(tmp_path, store):
     late = _look(people)
     people.insert([(1981, "b", "tue", START)])
     people.agrees()
-    (judged,) = keep(late, store).batch
+    (judged,) = stage_counts(late, store).batch
     assert judged.measured[0].answer.reason is UnknownReason.NO_DATA
     people.agrees()
 
@@ -461,8 +461,8 @@ def test_a_draft_that_was_overtaken_never_holds(tmp_path, store):
     people.agrees()
     people.insert([(1981, "b", "mon", START)])
     before = people.kept()
-    first = keep(_look(people), store)
-    second = keep(_look(people), store)
+    first = stage_counts(_look(people), store)
+    second = stage_counts(_look(people), store)
     with store.writing() as book:
         first.settle(book, first.batch)
     assert people.kept() == before

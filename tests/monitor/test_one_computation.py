@@ -16,25 +16,25 @@ from rich.console import Console
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Onset, Opened, Reopened, Resolution, Resolved, State, Window, to_us
-from monitor.alerts.decide import Reason
-from monitor.alerts.group import Item, Parcel
-from monitor.alerts.message import Writer
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.group import BatchItem, Batch
+from monitor.alerts.message import MessageComposer
 from monitor.alerts.suppress import Circumstances
 from monitor.clock import SimulatedClock
 from monitor.commands.incident import _draw as draw_list
 from monitor.config import load
-from monitor.desk.moments import say_hours
-from monitor.desk.sheet import read_sheet
-from monitor.figures.downtime import survey
+from monitor.desk.moments import format_hours
+from monitor.desk.sheet import read_incident_detail
+from monitor.figures.downtime import measure_downtime
 from monitor.pages.downtime import as_json as downtime_as_json
-from monitor.pages.incident import figures_of, incident_as_json, sheet_as_json
+from monitor.pages.incident import incident_figures, incident_as_json, sheet_as_json
 from monitor.pages.incident_story import tell
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
 from monitor.reports.render import as_html, as_markdown
 from monitor.reports.shape import as_json as weekly_as_json
 from monitor.reports.week import Week
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from monitor.wiring import Project
 
 HOUSE = Path(__file__).resolve().parents[2]
@@ -149,13 +149,13 @@ class Surfaces:
                 for change in rest:
                     incident = book.append(incident, [change], recorded_at=at(0), actor="tablewatch")
             with store.reading() as view:
-                sheet = read_sheet(view, incident.id)
+                sheet = read_incident_detail(view, incident.id)
                 window = Window.of(START - timedelta(days=1), at(past.now) + timedelta(days=1))
-                found = survey(project, view, window=window, as_of_us=to_us(at(past.now)), by="check")
+                found = measure_downtime(project, view, window=window, as_of_us=to_us(at(past.now)), by="check")
                 week = Week.containing(START, "UTC")
                 report = build_weekly(gather(project, view, week, at(past.now)), week)
         incident = sheet.incident
-        figures = figures_of(project, [incident])
+        figures = incident_figures(project, [incident])
         self.story = [str(line) for line in tell(project, sheet)]
         self.shown = sheet_as_json(project, sheet)
         self.listed = incident_as_json(project, incident, figures[incident.id])
@@ -164,14 +164,14 @@ class Surfaces:
         self.list = out.getvalue()
         self.downtime = downtime_as_json(project, found)
         self.report = report
-        self.voices = [BabelVoice(locale, "UTC") for locale in ("en", "ja")]
+        self.voices = [Localizer(locale, "UTC") for locale in ("en", "ja")]
         self.weekly = weekly_as_json(report, self.voices[0])
         self.pages = [as_html(report, voice) for voice in self.voices]
         self.markdown = [as_markdown(report, voice) for voice in self.voices]
-        reason = Reason.FIRST if incident.state is not State.RESOLVED else Reason.RESOLVED
-        parcel = Parcel((Item(incident, reason, at(past.now)),))
+        reason = NotificationReason.FIRST if incident.state is not State.RESOLVED else NotificationReason.RESOLVED
+        parcel = Batch((BatchItem(incident, reason, at(past.now)),))
         around = Circumstances(project.config, silences=(), around=(), now=at(past.now))
-        self.alert = Writer(project, at(past.now)).incidents(parcel, "desk", around)
+        self.alert = MessageComposer(project, at(past.now)).incidents(parcel, "desk", around)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_every_surface_shows_the_same_figures(folder: Path, past: Past) -> None:
     _incident_json(seen.shown, past, ttd, ttr)
     _incident_json(seen.listed, past, ttd, ttr)
     _story(seen.story, past, ttd + ttr)
-    assert say_hours(minutes(ttd + ttr)) in seen.list
+    assert format_hours(minutes(ttd + ttr)) in seen.list
     _downtime(seen.downtime, past, ttd, ttr)
     _weekly(seen, past, ttd, ttr)
     _alert(seen.alert, past, ttd, ttr)
@@ -215,11 +215,11 @@ def _incident_json(value, past: Past, ttd: int, ttr: int) -> None:
 def _story(lines: list[str], past: Past, total: int) -> None:
     ttds = [line.partition("  TTD ")[2] for line in lines if line.startswith("detected")]
     ttrs = [line.partition("  TTR ")[2] for line in lines if line.startswith("resolved")]
-    assert ttds == [say_hours(minutes(one)) for one, _ in past.each]
+    assert ttds == [format_hours(minutes(one)) for one, _ in past.each]
     over = past.each[:-1] if past.lasts else past.each
-    assert ttrs == [say_hours(minutes(one)) for _, one in over]
+    assert ttrs == [format_hours(minutes(one)) for _, one in over]
     (sums,) = [line for line in lines if line.startswith(("in all", "so far"))]
-    assert f"downtime {say_hours(minutes(total))}" in sums
+    assert f"downtime {format_hours(minutes(total))}" in sums
     assert f"cost JPY {1_000 * total:,} " in sums
 
 
@@ -254,7 +254,7 @@ def _alert(payload, past: Past, ttd: int, ttr: int) -> None:
     (value,) = payload["incidents"]
     _incident_json(value, past, ttd, ttr)
     facts = dict(payload["blocks"][0]["facts"])
-    voice = BabelVoice("en", "UTC")
+    voice = Localizer("en", "UTC")
     several = len(past.each) > 1
     whole, last = (f" (all {len(past.each)} episodes)", " (this episode)") if several else ("", "")
 

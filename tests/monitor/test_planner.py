@@ -10,7 +10,7 @@ from checks.not_null import NotNull
 from checks.primary_key import PrimaryKey
 from checks.sql import Sql
 from checks.unique import Unique
-from monitor.holes import Literals
+from monitor.holes import TimeLiterals
 from monitor.planner import plan
 from monitor.target import Subject
 from sources import SourceSpec, open_source
@@ -65,7 +65,7 @@ def test_a_check_that_does_not_fit_is_refused_alone(source):
 def test_a_where_is_spliced_as_a_filter_of_its_own_check_only(source):
     """A check's filter narrows its own aggregates and nobody else's."""
     found = _plan(source, all=NotNull(columns=("customer",)), some=NotNull(columns=("customer",), where="amount > 6"))
-    row = source.fetch(found.fused.fill(NOW, Literals(source)))[0]
+    row = source.fetch(found.fused.fill(NOW, TimeLiterals(source)))[0]
     assert row[found.columns["all"]["rows"]] == 2
     assert row[found.columns["some"]["rows"]] == 1
 
@@ -80,8 +80,8 @@ def test_the_time_is_filled_in_when_the_statement_runs(source):
     """A kept plan asks about the present of each run, not about the present of its making."""
     freshness = load_catalog()["freshness"](column="loaded_at", max_age="2h", timezone="UTC")
     found = _plan(source, fresh=freshness)
-    early = found.fused.fill(NOW, Literals(source))
-    late = found.fused.fill(NOW + timedelta(days=1), Literals(source))
+    early = found.fused.fill(NOW, TimeLiterals(source))
+    late = found.fused.fill(NOW + timedelta(days=1), TimeLiterals(source))
     assert early != late
     assert "2999" not in early
     source.fetch(early)
@@ -90,7 +90,7 @@ def test_the_time_is_filled_in_when_the_statement_runs(source):
 def test_a_configured_query_runs_only_as_a_count_of_its_rows(source):
     """What a person wrote as SQL is wrapped, so that only a number comes back."""
     found = _plan(source, bad=Sql(query="select * from orders where amount < 6"))
-    assert source.fetch(found.counts[0].template.fill(NOW, Literals(source))) == [{"n": 1}]
+    assert source.fetch(found.counts[0].template.fill(NOW, TimeLiterals(source))) == [{"n": 1}]
 
 
 def test_holes_differ_from_every_literal_of_the_data(source):

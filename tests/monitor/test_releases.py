@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from checks import Status
-from monitor.look import look
-from monitor.releases import NotRemembered, remember_release
+from monitor.look import run_checks
+from monitor.releases import ReleaseNotStored, remember_release
 from monitor.selector import select
 from store import StoreConflict
 from tests.monitor.shop import build_shop
@@ -26,7 +26,7 @@ def shop(tmp_path):
 def _outcome(shop, store):
     shop.clock.advance(timedelta(hours=1))
     project = shop.project()
-    (result,) = look(project, select([], project.config), store=store).results
+    (result,) = run_checks(project, select([], project.config), store=store).results
     return result.outcome
 
 
@@ -79,16 +79,16 @@ def test_what_cannot_be_remembered_is_told(shop):
     """An unknown table, one without the check, and one without persons: each says what to do."""
     project = shop.project()
     with project.open_store() as store:
-        with pytest.raises(NotRemembered, match="table 'order' is not configured"):
+        with pytest.raises(ReleaseNotStored, match="table 'order' is not configured"):
             remember_release(project, store, table="order", name="spring")
         shop.sql("UPDATE orders SET id = NULL")
-        with pytest.raises(NotRemembered, match="no row says whose it is"):
+        with pytest.raises(ReleaseNotStored, match="no row says whose it is"):
             remember_release(project, store, table="orders", name="spring")
         shop.sql("DROP TABLE orders")
-        with pytest.raises(NotRemembered, match="the table cannot be read: table 'orders' not found"):
+        with pytest.raises(ReleaseNotStored, match="the table cannot be read: table 'orders' not found"):
             remember_release(project, store, table="orders", name="spring")
         text = shop.config.read_text(encoding="utf-8")
         other = text.replace("re_release, person: [id], quasi_identifiers: [customer], k: 2", "volume, min: 1")
         shop.config.write_text(other, encoding="utf-8")
-        with pytest.raises(NotRemembered, match="no check of type re_release"):
+        with pytest.raises(ReleaseNotStored, match="no check of type re_release"):
             remember_release(shop.project(), store, table="orders", name="spring")

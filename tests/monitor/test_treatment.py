@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.clock import SystemClock
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.frame.problem import ExitCode, Stop
 from monitor.target import Subject, Target
-from monitor.treatment.coded import code_table
+from monitor.treatment.coded import code_extremes
 from monitor.treatment.given import reading
-from monitor.treatment.output import Leaving
-from monitor.treatment.recoded import Question, recode
-from remedies import Bill, RowOrder
+from monitor.treatment.output import OutputColumns
+from monitor.treatment.recoded import RecodingRequest, generalise_table
+from remedies import UtilityReport, RowOrder
 from remedies._recoded import Recodes
 from remedies.code import Code
 from remedies.generalise import Generalise
@@ -31,14 +31,14 @@ from sources._engine import PIECE
 LARGE = 2 * PIECE + 7
 
 
-def _file(path: Path) -> Place:
-    return Place(Target(Subject(path.name, "t", ()), SourceSpec("f", path.parent, files=path.name, table="t")))
+def _file(path: Path) -> TableRef:
+    return TableRef(Target(Subject(path.name, "t", ()), SourceSpec("f", path.parent, files=path.name, table="t")))
 
 
-def _recode(place: Place, remedy: Recodes, out: Path) -> Bill:
-    question = Question.of(place, remedy, remedy.columns)
-    leaving = Leaving(out, order=RowOrder.INPUT)
-    return recode(question, leaving, clock=SystemClock(), progress=lambda _: None)
+def _recode(place: TableRef, remedy: Recodes, out: Path) -> UtilityReport:
+    question = RecodingRequest.of(place, remedy, remedy.columns)
+    leaving = OutputColumns(out, order=RowOrder.INPUT)
+    return generalise_table(question, leaving, clock=SystemClock(), progress=lambda _: None)
 
 
 def _generalise(**changes: Any) -> Generalise:
@@ -67,10 +67,10 @@ def test_a_table_that_changed_between_two_readings_is_not_given_out(change: str,
     """A new value has no level, and other rows were never counted."""
     path = tmp_path / "in.csv"
     path.write_text("age\n" + "30\n" * 9, encoding="utf-8")
-    question = Question.of(_file(path), _generalise(), ("age",))
+    question = RecodingRequest.of(_file(path), _generalise(), ("age",))
     path.write_text({"value": "age\n" + "99\n" * 9, "rows": "age\n" + "30\n" * 8, "nothing left": "age\n"}[change])
     with pytest.raises(Stop, match="not what it was when it was first read") as caught:
-        recode(question, Leaving(tmp_path / "out.csv"), clock=SystemClock(), progress=lambda _: None)
+        generalise_table(question, OutputColumns(tmp_path / "out.csv"), clock=SystemClock(), progress=lambda _: None)
     assert caught.value.code is ExitCode.NOT_EVALUATED
     assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
 
@@ -81,7 +81,7 @@ def test_types_of_sqlite(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (age INTEGER, at TIMESTAMP, born DATE, wage REAL, note TEXT, loose)")
         rows = [(30 + row % 2, "2024-01-01 10:00:00", "1980-02-03", row, f"n{row}", row) for row in range(10)]
         connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
-    place = Place(Target(Subject("t", "t", ()), SourceSpec("s", tmp_path, url=f"sqlite:///{tmp_path}/t.db")))
+    place = TableRef(Target(Subject("t", "t", ()), SourceSpec("s", tmp_path, url=f"sqlite:///{tmp_path}/t.db")))
     remedy = _generalise(
         columns=("age", "born"),
         hierarchies={"age": {"type": "flat"}, "born": {"type": "dates", "levels": ["year"]}},
@@ -111,7 +111,7 @@ def test_a_large_file_may_take_its_time(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("age\n30\n", encoding="utf-8")
     place = _file(tmp_path / "in.csv")
     hurried = replace(place.target, source=replace(place.target.source, query_timeout=timedelta(microseconds=1)))
-    with reading(Place(hurried)) as (source, table):
+    with reading(TableRef(hurried)) as (source, table):
         assert source.query_timeout > timedelta(hours=1)
         assert source.fetch(source.compile(table.count().name("n").as_table())) == [{"n": 1}]
 
@@ -146,8 +146,8 @@ def test_coding_in_pieces_is_coding_at_once(form: str, end: str, tmp_path: Path)
         {"top": {"age": 80, "pay": "100.5", "text": 40}, "bottom": {"age": 5, "text": 5}, "as": form}
     )
     out = tmp_path / f"out.{end}"
-    leaving = Leaving(out, order=RowOrder.INPUT)
-    bill = code_table(remedy, _file(tmp_path / "in.parquet"), leaving, progress=lambda _: None)
+    leaving = OutputColumns(out, order=RowOrder.INPUT)
+    bill = code_extremes(remedy, _file(tmp_path / "in.parquet"), leaving, progress=lambda _: None)
     wanted = remedy.apply(pq.read_table(tmp_path / "in.parquet").to_pandas(types_mapper=pd.ArrowDtype))
     assert bill.information_lost == pytest.approx(wanted.bill.information_lost)
     assert (bill.rows, bill.rows_changed, bill.cells_changed) == (LARGE, *_changes(wanted.bill))
@@ -159,7 +159,7 @@ def test_coding_in_pieces_is_coding_at_once(form: str, end: str, tmp_path: Path)
             )
 
 
-def _changes(bill: Bill) -> tuple[int, Any]:
+def _changes(bill: UtilityReport) -> tuple[int, Any]:
     return bill.rows_changed, bill.cells_changed
 
 
@@ -174,7 +174,7 @@ def test_a_table_that_grew_is_not_coded(tmp_path: Path, monkeypatch: pytest.Monk
         path.write_text("age\n" + "30\n" * 10, encoding="utf-8")
 
     monkeypatch.setattr(Code, "check", grows)
-    leaving = Leaving(tmp_path / "out.csv")
+    leaving = OutputColumns(tmp_path / "out.csv")
     with pytest.raises(Stop, match="not what it was when it was first read"):
-        code_table(Code.model_validate({"top": {"age": 5}}), _file(path), leaving, progress=lambda _: None)
+        code_extremes(Code.model_validate({"top": {"age": 5}}), _file(path), leaving, progress=lambda _: None)
     assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]

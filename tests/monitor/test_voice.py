@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from checks import Message
-from monitor.voice import BabelVoice, Money
+from monitor.voice import Localizer, Money
 
-ENGLISH = BabelVoice("en", "Asia/Tokyo")
-JAPANESE = BabelVoice("ja", "Asia/Tokyo")
+ENGLISH = Localizer("en", "Asia/Tokyo")
+JAPANESE = Localizer("ja", "Asia/Tokyo")
 SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -101,12 +101,12 @@ def test_message_in_message():
 def test_fall_back():
     """A text without a translation, and a language without a catalogue, speak English."""
     assert JAPANESE.text("a text that nobody translated") == "a text that nobody translated"
-    assert BabelVoice("de", "UTC").text("Cost") == "Cost"
-    assert BabelVoice("de", "UTC").format(20_160, "duration") == f"5{SPACE}h 36{SPACE}min"
+    assert Localizer("de", "UTC").text("Cost") == "Cost"
+    assert Localizer("de", "UTC").format(20_160, "duration") == f"5{SPACE}h 36{SPACE}min"
     assert JAPANESE.text("") == ""
 
 
 def test_unknown_locale():
     """A locale that does not exist is refused by name."""
     with pytest.raises(ValueError, match="locale 'xx-nowhere' not found"):
-        BabelVoice("xx-nowhere", "UTC")
+        Localizer("xx-nowhere", "UTC")

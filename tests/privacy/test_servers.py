@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from monitor.conclude import conclude
+from monitor.conclude import record_results
 from monitor.config import load
-from monitor.looker import look
+from monitor.looker import scan_source
 from monitor.pages.pass_report import PassReport
 from monitor.wiring import Project
 from store import open_store
@@ -183,7 +183,9 @@ def test_spark_lets_nothing_out(spark, capfd):
     targets = project.targets(["spark.people"])
     with open_store(loaded.config.storage.url) as store:
         # in this thread: a session is known to the thread that made it
-        results = conclude(list(look(targets, clock=project.clock, plans={})), store=store, policy=project.policy)
+        results = record_results(
+            list(scan_source(targets, clock=project.clock, plans={})), store=store, policy=project.policy
+        )
     report = PassReport("canaries", "1", project.clock.now(), 1.0, results)
     spark.seen["report"] = json.dumps(report.to_json()).encode() + "\n".join(map(str, report.lines())).encode()
     spark.seen["streams"] = "".join(capfd.readouterr()).encode()

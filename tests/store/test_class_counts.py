@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checks._class_pairs import Pairs
+from checks._class_pairs import SignaturePairs
 from checks._counts import ClassChange, Mode, PartCounts, PersonPairs, Release, Unfit
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
 from store._class_counts import Draft
@@ -22,10 +22,10 @@ def signature(number: int) -> bytes:
     return number.to_bytes(2) + bytes(14)
 
 
-def pairs(counts: dict[int, int]) -> Pairs:
+def pairs(counts: dict[int, int]) -> SignaturePairs:
     """Give counts of numbered classes."""
     first = np.array(list(counts), dtype=np.uint64) << np.uint64(48)
-    return Pairs.summed(first, first * np.uint64(3), np.array(list(counts.values()), dtype=np.int64))
+    return SignaturePairs.summed(first, first * np.uint64(3), np.array(list(counts.values()), dtype=np.int64))
 
 
 def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged | Unfit:
@@ -50,7 +50,7 @@ def counts(store: Store) -> Counter[int]:
         row = book._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()
         draft = Draft(known.state, known.version, row[0] + 1, tuple(map(int, row[1].split())))
         shards = book.shards_in(draft, b"", range(1 << BITS))
-        found = Pairs.added(*(shard.counts for shard in shards), *book.runs_of(draft))
+        found = SignaturePairs.added(*(shard.counts for shard in shards), *book.runs_of(draft))
     return Counter({first >> 48: count for (first, _), count in found.items()})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from store import Book, Delivery, DeliveryState, NotRecorded, Store, StoreConflict, Subject
+from store import Book, Delivery, DeliveryState, NotRecorded, Store, StoreConflict, MessageSubject
 from tests.store.made import AT, HOUR
 
 MINUTE = timedelta(minutes=1)
@@ -15,7 +15,7 @@ UNTIL = AT + 10 * MINUTE
 
 
 def _message(name: str = "a", channel: str = "ops", *, at: datetime = AT, **said: Any) -> Delivery:
-    told = {"subject": Subject.OPERATIONS, "payload": {"text": f"見て {name}"}, **said}
+    told = {"subject": MessageSubject.OPERATIONS, "payload": {"text": f"見て {name}"}, **said}
     return Delivery(f"msg_{name}", channel, created_at=at, next_try_at=at, **told)
 
 
@@ -84,7 +84,7 @@ def test_no_message_overtakes_one_about_the_same_table(store: Store) -> None:
     """What is about one table, or over tables, is sent in the order in which it was written, channel by channel."""
 
     def news(name: str, about: str | None, channel: str = "ops") -> Delivery:
-        return _message(name, channel, about=about, subject=Subject.INCIDENTS)
+        return _message(name, channel, about=about, subject=MessageSubject.INCIDENTS)
 
     with store.writing() as book:
         book.add_deliveries(
@@ -95,7 +95,7 @@ def test_no_message_overtakes_one_about_the_same_table(store: Store) -> None:
                 news("storm", None),
                 news("c1", "c"),
                 news("mail", "a", "mail"),
-                _message("report", subject=Subject.REPORT),
+                _message("report", subject=MessageSubject.REPORT),
             ]
         )
         assert _lease(book) == ["a1", "b1", "mail", "report"]
@@ -179,7 +179,7 @@ def test_states_are_given_by_id(store: Store) -> None:
 def test_a_cap_counts_messages_about_incidents(store: Store) -> None:
     """What a channel was given lately is told by when it was written, whether it was sent or not."""
     with store.writing() as book:
-        told = {"subject": Subject.INCIDENTS}
+        told = {"subject": MessageSubject.INCIDENTS}
         others = [_message("test"), _message("mail", "mail", **told), _message("old", at=AT - HOUR, **told)]
         book.add_deliveries([*others, _message("b", at=AT + MINUTE, **told), _message("a", **told)])
         assert book.delivered_since("ops", AT) == [AT, AT + MINUTE]

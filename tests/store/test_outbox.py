@@ -22,7 +22,7 @@ from incidents import (
     RootNamed,
     Snoozed,
 )
-from store import Book, Changed, History, Lasting, Store, StoreConflict, StoreError, Told, Transition
+from store import Book, Changed, History, Lasting, Store, StoreConflict, StoreError, LastNotification, Transition
 from tests.store.made import AT, HOUR, episode, opened
 
 LATER = AT + 99 * HOUR
@@ -174,8 +174,8 @@ def test_news_is_decided_on_in_order_and_in_portions(store: Store) -> None:
         assert book.settle(ids, AT, {}) == set(ids)
 
 
-def _told(incident: Incident, channel: str = "ops", *, reason: str = "first") -> Told:
-    return Told(incident.id, channel, reason, Severity.ERROR, 1, AT, "msg_1")
+def _told(incident: Incident, channel: str = "ops", *, reason: str = "first") -> LastNotification:
+    return LastNotification(incident.id, channel, reason, Severity.ERROR, 1, AT, "msg_1")
 
 
 def test_a_channel_was_told_one_thing_last(store: Store) -> None:
@@ -191,7 +191,7 @@ def test_a_channel_was_told_one_thing_last(store: Store) -> None:
         assert book.told_open() == book.told([lasting.id])
         assert book.told([]) == []
     with pytest.raises(StoreError), store.writing() as book:
-        book.tell([Told(999, "ops", "first", Severity.ERROR, 1, AT, "msg_1")])
+        book.tell([LastNotification(999, "ops", "first", Severity.ERROR, 1, AT, "msg_1")])
 
 
 def test_news_and_what_was_told_leave_with_their_incident(store: Store) -> None:

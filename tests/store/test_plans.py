@@ -18,8 +18,8 @@ from store import (
     Skip,
     SkipReason,
     Store,
-    Subject,
-    Told,
+    MessageSubject,
+    LastNotification,
     open_store,
 )
 from tests.store.made import AT, HOUR, opened
@@ -79,9 +79,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         with store.writing() as book:
             book.set_schedule([Scheduled(table, "every 1h", "UTC", AT, AT) for table in tables])
             incidents = [book.open_incident(opened(table), recorded_at=AT, actor="x") for table in tables]
-            book.tell([Told(one.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1") for one in incidents])
+            book.tell([LastNotification(one.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1") for one in incidents])
             book.add_deliveries(
-                [Delivery(f"msg_{table}", "ops", Subject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
+                [Delivery(f"msg_{table}", "ops", MessageSubject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
             )
         with store.writing() as book:
             claims = [Claim(due, AT, AT + HOUR, AT + HOUR) for due in book.due(AT, ROWS // 2)]

@@ -9,7 +9,7 @@ import pytest
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
 
-from monitor.voice import BabelVoice, catalogue
+from monitor.voice import Localizer, catalogue
 from tests.templates.message_ids import HOUSE, ROOMS, Text, makes_message, texts_of_code, texts_of_templates
 
 PASSED_ON = {
@@ -131,7 +131,7 @@ def test_stored_forms_are_translated(language):
         "{rows:count} row, at least {limit:count} expected",
         "{rows:count} rows, at least {limit:count} expected",
     )
-    voice = BabelVoice(language, "UTC")
+    voice = Localizer(language, "UTC")
     assert catalogue(language).singulars[many] == one
     assert voice.text(one) != one
     assert voice.text(many) != many

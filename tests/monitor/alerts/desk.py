@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from checks import Kind, Severity
 from incidents import FoundBy, Opened, Reopened, Resolution, Resolved
-from monitor.alerts.announce import announce, look_again
+from monitor.alerts.announce import notify, decide_again
 from store import Scope
 from tests.monitor.alerts.made import NOW, at, episode, project
 
@@ -55,7 +55,7 @@ class Desk:
 
     def told(self, now, *, arrives=True):
         """Announce, let the messages arrive, and give them: channel, numbers, reasons."""
-        announce(self.project, self.store, now)
+        notify(self.project, self.store, now)
         return self.arrive(now) if arrives else None
 
     def arrive(self, now):
@@ -84,7 +84,7 @@ class Desk:
         """Use a channel again, as `tablewatch alert enable` does."""
         with self.store.writing() as book:
             book.enable_channel(channel)
-        look_again(self.store, now)
+        decide_again(self.store, now)
 
     def route(self, alerts):
         """Write other lines into the section `alerts` of the configuration."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
-from monitor.alerts.hearing import Hearing
+from monitor.alerts.hearing import Audience
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.wiring import Project
@@ -94,6 +94,6 @@ def over(number: int = 1, *, hours: float = 2, episodes: tuple[Episode, ...] = (
     return incident(number, episodes=episodes or (episode(0, hours),), **given)
 
 
-def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Hearing:
+def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Audience:
     """Give what is heard while news of these incidents waits for channels."""
-    return Hearing(waiting={one.id: channels for one in incidents})
+    return Audience(waiting={one.id: channels for one in incidents})

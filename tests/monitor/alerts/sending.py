@@ -9,7 +9,7 @@ from typing import Any
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.wiring import Project
-from store import Delivery, Store, Subject
+from store import Delivery, Store, MessageSubject
 
 NOW = datetime(2026, 11, 16, 3, tzinfo=UTC)
 """Monday noon in Tokyo."""
@@ -50,7 +50,7 @@ def message(number: int, channel: str = "hook", about: str | None = "orders", **
     values: dict[str, Any] = {
         "id": f"msg_{number:024x}",
         "channel": channel,
-        "subject": Subject.INCIDENTS,
+        "subject": MessageSubject.INCIDENTS,
         "payload": {
             "schema": "tablewatch.alert/1",
             "project": "shop",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from monitor.alerts.addresses import (
     AddressRefused,
     NotResolved,
-    Question,
+    HostLookup,
     checked_addresses,
     system_resolver,
     why_refused,
@@ -102,7 +102,7 @@ ALLOWED = [
 
 def asked(*found: str, host: str = "hooks.example", allow_private: bool = False) -> Sequence[str]:
     """Resolve a name to what is given, and check it."""
-    question = Question(host, 443, seconds=5, allow_private=allow_private)
+    question = HostLookup(host, 443, seconds=5, allow_private=allow_private)
     return checked_addresses(question, lambda *_: list(found))
 
 
@@ -160,7 +160,7 @@ def test_a_private_address_can_be_meant() -> None:
 def test_the_systems_resolver_reads_every_spelling_before_it_is_checked(host: str) -> None:
     """Octal, hexadecimal, shortened and decimal spellings of the loopback are seen through."""
     with pytest.raises(AddressRefused):
-        checked_addresses(Question(host, 80, seconds=5), system_resolver)
+        checked_addresses(HostLookup(host, 80, seconds=5), system_resolver)
 
 
 def test_a_name_that_means_nothing_is_said_so() -> None:
@@ -170,12 +170,12 @@ def test_a_name_that_means_nothing_is_said_so() -> None:
         raise OSError(-2, "Name or service not known")
 
     with pytest.raises(NotResolved, match="could not be resolved") as said:
-        checked_addresses(Question("secret.example", 443, seconds=5), unknown)
+        checked_addresses(HostLookup("secret.example", 443, seconds=5), unknown)
     assert "secret" not in str(said.value)
     with pytest.raises(NotResolved):
         asked()
     with pytest.raises(NotResolved):
-        checked_addresses(Question("a" * 70 + ".example", 443, seconds=5), system_resolver)
+        checked_addresses(HostLookup("a" * 70 + ".example", 443, seconds=5), system_resolver)
 
 
 def test_a_name_server_that_does_not_answer_is_left() -> None:
@@ -187,5 +187,5 @@ def test_a_name_server_that_does_not_answer_is_left() -> None:
         return ["8.8.8.8"]
 
     with pytest.raises(NotResolved, match="in time"):
-        checked_addresses(Question("hooks.example", 443, seconds=0.01), hanging)
+        checked_addresses(HostLookup("hooks.example", 443, seconds=0.01), hanging)
     over.set()

@@ -6,8 +6,8 @@ import pytest
 
 from checks import Severity
 from incidents import Acknowledged, Escalated, Flapped, Merged, Snoozed
-from monitor.alerts import announce as module
-from monitor.alerts.announce import Announced, announce, look_again
+from monitor.alerts import notify as module
+from monitor.alerts.announce import NotifyResult, notify, decide_again
 from monitor.alerts.case import LOOK_AGAIN
 from monitor.alerts.pace import HOUR
 from store import Book, Scope, Store
@@ -61,7 +61,7 @@ def test_nobody_to_tell_is_a_decision_too(desk_of):
     """Where no route leads anywhere, the log says so."""
     desk = desk_of("")
     desk.open("stray")
-    assert announce(desk.project, desk.store, at(1)) == Announced(settled=1)
+    assert notify(desk.project, desk.store, at(1)) == NotifyResult(settled=1)
     assert desk.decisions()[0].decision == {
         "why": "no route leads to a channel, and the owner has none",
         "channels": {},
@@ -85,7 +85,7 @@ def test_a_daemon_looks_for_reminders_now_and_then(desk_of):
     desk.open()
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
     desk.open("stray", at(30))
-    announce(desk.project, desk.store, at(31), remind=False)
+    notify(desk.project, desk.store, at(31), remind=False)
     assert desk.arrive(at(31)) == [("desk", [2], ["first"])]
     assert desk.told(at(31)) == [("desk", [1], ["reminder"])]
 
@@ -235,7 +235,7 @@ def test_nothing_overtakes_what_is_not_delivered(desk_of):
     incident = desk.open()
     assert desk.told(at(1), arrives=False) is None
     desk.end(incident, at(1))
-    announce(desk.project, desk.store, at(2))
+    notify(desk.project, desk.store, at(2))
     assert desk.last()["held_by"] == "delivery"
     assert desk.arrive(at(2)) == [("desk", [1], ["first"])]
     assert desk.told(at(2) + LOOK_AGAIN) == [("desk", [1], ["resolved"])]
@@ -245,7 +245,7 @@ def test_what_was_given_up_was_never_heard(desk_of):
     """A dead message taught the channel nothing: what lasts is told anew, what is over is not."""
     desk = desk_of()
     lasts, passed = desk.open("orders"), desk.open("stray")
-    announce(desk.project, desk.store, at(1))
+    notify(desk.project, desk.store, at(1))
     desk.give_up(at(1))
     desk.end(passed, at(2))
     assert desk.told(at(3)) == []
@@ -257,7 +257,7 @@ def test_what_was_given_up_is_tried_again_with_the_reminder(desk_of):
     """A problem whose message died is told as new when it still lasts after `remind_every`."""
     desk = desk_of()
     desk.open()
-    announce(desk.project, desk.store, at(1))
+    notify(desk.project, desk.store, at(1))
     desk.give_up(at(1))
     assert desk.told(at(24)) == []
     assert desk.told(at(25)) == [("desk", [1], ["first"])]
@@ -269,7 +269,7 @@ def test_a_look_at_everything_that_waits(desk_of):
     desk.open(when=NIGHT)
     assert desk.told(NIGHT + 3 * MINUTE) == []
     assert desk.told(at(1)) == []
-    assert look_again(desk.store, at(1)) == 1
+    assert decide_again(desk.store, at(1)) == 1
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
 
 
@@ -319,7 +319,7 @@ def test_a_crash_tells_nothing_twice(desk_of, monkeypatch):
 
     monkeypatch.setattr(Book, "tell", breaks)
     with pytest.raises(KeyboardInterrupt):
-        announce(desk.project, desk.store, at(1))
+        notify(desk.project, desk.store, at(1))
     with desk.store.reading() as view:
         assert view.deliveries(at(-1), 10) == []
     assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2]]
@@ -335,8 +335,8 @@ def test_a_clock_that_went_back_keeps_nothing_waiting(desk_of):
 def test_nothing_due_is_nothing_written(desk_of):
     """A pass without news changes nothing."""
     desk = desk_of()
-    assert announce(desk.project, desk.store, NOW) == Announced()
-    assert Announced(1, 2, 3) == Announced(1) + Announced(0, 2, 3)
+    assert notify(desk.project, desk.store, NOW) == NotifyResult()
+    assert NotifyResult(1, 2, 3) == NotifyResult(1) + NotifyResult(0, 2, 3)
 
 
 def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_of, monkeypatch):
@@ -359,7 +359,7 @@ def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_o
     monkeypatch.setattr(module, "NOTED_AT_ONCE", 3)
     monkeypatch.setattr(Store, "writing", begins)
     monkeypatch.setattr(Book, "postpone", counts)
-    assert announce(desk.project, desk.store, at(1)) == Announced(messages=1, settled=1, held=7)
+    assert notify(desk.project, desk.store, at(1)) == NotifyResult(messages=1, settled=1, held=7)
     assert sorted(steps) == [0, 1, 3, 3]
     assert all(one.decision is not None for one in desk.decisions())
 
@@ -375,7 +375,7 @@ def test_what_somebody_takes_care_of_is_looked_at_without_the_lock(desk_of, monk
         raise AssertionError
 
     monkeypatch.setattr(Store, "writing", refuses)
-    assert announce(desk.project, desk.store, at(100)) == Announced()
+    assert notify(desk.project, desk.store, at(100)) == NotifyResult()
 
 
 def test_what_changes_while_it_is_decided_on_is_decided_on_next(desk_of, monkeypatch):
@@ -444,5 +444,5 @@ def test_what_is_owed_stays_owed_though_we_stumble(desk_of, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(module.Writer, "incidents", stumbles)
-        assert announce(desk.project, desk.store, MORNING).stumbled == 1
+        assert notify(desk.project, desk.store, MORNING).stumbled == 1
     assert desk.told(MORNING + LOOK_AGAIN) == [("desk", [1], ["first"])]

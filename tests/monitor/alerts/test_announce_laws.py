@@ -23,7 +23,7 @@ from incidents import (
     State,
     verbs,
 )
-from monitor.alerts.announce import announce
+from monitor.alerts.announce import notify
 from store import Book, DeliveryState, Scope, StoreConflict
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, project
@@ -185,7 +185,7 @@ class Speaking(RuleBasedStateMachine):
     @rule()
     def tell(self):
         """What is due is decided."""
-        announce(self.project, self.store, self.now)
+        notify(self.project, self.store, self.now)
 
     @rule(after=st.integers(0, 6))
     def tell_and_die(self, after):
@@ -200,7 +200,7 @@ class Speaking(RuleBasedStateMachine):
 
         Book._set_waiting = dies
         try:
-            announce(self.project, self.store, self.now)
+            notify(self.project, self.store, self.now)
         except Crash:
             pass
         finally:
@@ -266,7 +266,7 @@ class Speaking(RuleBasedStateMachine):
         for number in flapping:
             self.change(number, Flapped(flapping=False))
         while self.now < end:
-            announce(self.project, self.store, self.now)
+            notify(self.project, self.store, self.now)
             self.desk.arrive(self.now)
             self.now += timedelta(minutes=30)
 

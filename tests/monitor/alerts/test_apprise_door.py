@@ -13,7 +13,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from monitor.alerts.apprise_door import ID_HEADER, Attachment, Mail, deliver, understands
-from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
 from tests.monitor.alerts.receivers import answering, listening, trap
 
 MAIL = Mail("Data downtime", "one\ntwo", "<html><body><table><tr><td>three &amp; four</td></tr></table></body></html>")
@@ -74,7 +74,7 @@ def mailto(port: int, scheme: str = "mailto") -> str:
 
 def why(attempt: Attempt) -> str:
     """Give why an attempt failed."""
-    assert isinstance(attempt, Failed)
+    assert isinstance(attempt, DeliveryFailed)
     return attempt.why
 
 
@@ -82,7 +82,7 @@ def test_a_mail_holds_the_page_its_text_and_the_file(box: Box, port: int) -> Non
     """A mail server gets HTML with a plain text beside it, the report as a file, and the id in a header."""
     report = Attachment("tablewatch-2026-W46-ja.html", "text/html", "<p>週報 " + "x" * 100_000)
     mail = Mail(MAIL.title, MAIL.text, MAIL.html, [report])
-    assert deliver(mailto(port), mail, message_id="msg_1") == Sent()
+    assert deliver(mailto(port), mail, message_id="msg_1") == DeliverySucceeded()
     (made,) = box.mail
     assert made["Subject"] == "Data downtime"
     assert made["To"] == "team@example.org"
@@ -102,7 +102,7 @@ def test_a_mail_holds_the_page_its_text_and_the_file(box: Box, port: int) -> Non
 def test_a_long_page_arrives_whole(box: Box, port: int) -> None:
     """A body of ninety thousand bytes is not cut."""
     page = f"<html><body><table><tr><td>{'行 ' * 22_000}</td></tr></table></body></html>"
-    assert deliver(mailto(port), Mail("t", "x", page), message_id="m") == Sent()
+    assert deliver(mailto(port), Mail("t", "x", page), message_id="m") == DeliverySucceeded()
     body = box.mail[0].get_body(("html",))
     assert body is not None
     assert body.get_content().strip() == page
@@ -111,7 +111,7 @@ def test_a_long_page_arrives_whole(box: Box, port: int) -> None:
 @pytest.mark.parametrize("title", ["a\r\nBcc: spy@example.org", "a\nb", "a\x1b[2Jb\x00c", "表\u2028x"])
 def test_a_title_is_one_line(box: Box, port: int, title: str) -> None:
     """A name that holds line breaks or control characters adds no header to a mail."""
-    assert deliver(mailto(port), Mail(title, "x"), message_id="m") == Sent()
+    assert deliver(mailto(port), Mail(title, "x"), message_id="m") == DeliverySucceeded()
     (made,) = box.mail
     assert made["Bcc"] is None
     assert made["To"] == "team@example.org"
@@ -127,7 +127,7 @@ def test_a_mail_that_is_not_taken_is_a_failure(box: Box, port: int) -> None:
 
 def test_a_server_that_hides_its_encryption_gets_no_mail(box: Box, port: int) -> None:
     """With mailtos:// nothing is sent in the clear, whatever the server, or somebody in between, offers."""
-    assert isinstance(deliver(mailto(port, "mailtos"), MAIL, message_id="m"), Failed)
+    assert isinstance(deliver(mailto(port, "mailtos"), MAIL, message_id="m"), DeliveryFailed)
     assert box.mail == []
 
 
@@ -135,7 +135,7 @@ def test_a_chat_gets_plain_text() -> None:
     """A service that reads no pages gets the text, with what it would read as markup left as it is."""
     with listening() as hook:
         url = f"json://127.0.0.1:{hook.port}/"
-        assert deliver(url, Mail("t", "<b> & *one*\ntwo", MAIL.html), message_id="msg_7") == Sent()
+        assert deliver(url, Mail("t", "<b> & *one*\ntwo", MAIL.html), message_id="msg_7") == DeliverySucceeded()
     (request,) = hook.requests
     body = json.loads(request.body)
     assert body["message"] == "<b> & *one*\ntwo"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from monitor.alerts.attempt import Failed, Sent
+from monitor.alerts.attempt import DeliveryFailed, DeliverySucceeded
 from monitor.alerts.retry import SCHEDULE
 from monitor.alerts.webhook import deliver
 from monitor.config import Webhook
@@ -54,8 +54,8 @@ def test_the_example_takes_our_messages_once_and_nobody_elses(example: Any, caps
         finally:
             server.shutdown()
             thread.join()
-    refused = Failed("the other side answered 401")
-    assert told == [Sent(), Sent(), Sent(), refused, refused]
+    refused = DeliveryFailed("the other side answered 401")
+    assert told == [DeliverySucceeded(), DeliverySucceeded(), DeliverySucceeded(), refused, refused]
     assert capsys.readouterr().out.splitlines() == ["first", "second"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.alerts.dispatch import AT_ONCE, LEASE, LEFT_AFTER, LONGEST_REST, Dispatched, Dispatcher, dispatch, send
 from monitor.alerts.retry import SCHEDULE
 from monitor.alerts.webhook import Network, body_of
@@ -208,7 +208,7 @@ def test_a_channel_is_sent_one_message_at_a_time(tmp_path: Path) -> None:
             together.wait()
         with lock:
             open_now.subtract([delivery.channel, "all"])
-        return Sent()
+        return DeliverySucceeded()
 
     names = [f"hook-{n}" for n in range(6)]
     project = speaking_to(tmp_path, dict.fromkeys(names, "http://127.0.0.1:9/"))
@@ -243,7 +243,7 @@ def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None
         begun[delivery.channel] += 1
         if delivery.channel != "hook":
             over.wait()
-        return Sent()
+        return DeliverySucceeded()
 
     names = [f"hanging-{n}" for n in range(AT_ONCE)]
     project = speaking_to(tmp_path, dict.fromkeys([*names, "hook"], "http://127.0.0.1:9/"))
@@ -438,4 +438,4 @@ def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int
 
 def test_failures_are_values() -> None:
     """A failure that says nothing more is one that may be tried again."""
-    assert Failed("x") == Failed("x", retry_after=None, gone=False, permanent=False)
+    assert DeliveryFailed("x") == DeliveryFailed("x", retry_after=None, gone=False, permanent=False)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Severity
-from monitor.alerts.decide import Reason
-from monitor.alerts.group import Item, parcels, ready
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.group import BatchItem, batches, ready
 from store import Changed, Transition
 from tests.monitor.alerts.made import NOW, at, incident, over
 
@@ -39,23 +39,23 @@ def test_tables_do_not_wait_for_one_another():
     assert list(found) == ["orders"]
 
 
-def item(number, table, severity=Severity.ERROR, reason=Reason.FIRST):
+def item(number, table, severity=Severity.ERROR, reason=NotificationReason.FIRST):
     """Make something to tell."""
-    made = over(number) if reason is Reason.RESOLVED else incident(number)
-    return Item(replace(made, table=table, severity=severity), reason, at(number))
+    made = over(number) if reason is NotificationReason.RESOLVED else incident(number)
+    return BatchItem(replace(made, table=table, severity=severity), reason, at(number))
 
 
 def test_the_worst_tables_come_first_and_the_rest_is_summed_up():
     """With room for two messages the worst table has its own, and all others share the last."""
     items = [item(1, "a"), item(2, "b", Severity.CRITICAL), item(3, "c"), item(4, "b"), item(5, "d", Severity.WARNING)]
-    first, last = parcels(items, 2)
+    first, last = batches(items, 2)
     assert (first.table, [one.incident.id for one in first.items], first.storm) == ("b", [2, 4], False)
     assert (last.table, [one.incident.id for one in last.items], last.storm) == (None, [1, 3, 5], True)
 
 
 def test_problems_come_before_ends():
     """In a message, what lasts stands before what is over."""
-    (parcel,) = parcels([item(1, "a", Severity.CRITICAL, Reason.RESOLVED), item(2, "a", Severity.INFO)], 5)
+    (parcel,) = batches([item(1, "a", Severity.CRITICAL, NotificationReason.RESOLVED), item(2, "a", Severity.INFO)], 5)
     assert [one.incident.id for one in parcel.items] == [2, 1]
 
 
@@ -66,7 +66,7 @@ def test_problems_come_before_ends():
 def test_every_incident_is_in_one_message(tables, free):
     """However little room there is, every incident is told exactly once, and there are not more messages than room."""
     items = [item(number, table, severity) for number, (table, severity) in enumerate(tables, start=1)]
-    made = parcels(items, free)
+    made = batches(items, free)
     assert len(made) <= free
     told = [one.incident.id for parcel in made for one in parcel.items]
     assert sorted(told) == list(range(1, len(items) + 1))

@@ -3,7 +3,7 @@
 import pytest
 
 from incidents import Snoozed
-from monitor.alerts.announce import announce
+from monitor.alerts.announce import notify
 from monitor.alerts.case import LOOK_AGAIN
 from store import History
 from tests.monitor.alerts.desk import MINUTE, MORNING, NIGHT
@@ -77,10 +77,10 @@ def test_a_root_that_only_a_disabled_channel_hears_mutes_nothing(desk_of):
     pair(desk)
     assert desk.told(at(1)) == [FIRST]
     desk.enable("desk", at(2))
-    announce(desk.project, desk.store, at(2))
+    notify(desk.project, desk.store, at(2))
     desk.gone("desk")
     desk.open("lines", at(3), check="other")
-    announce(desk.project, desk.store, at(4))
+    notify(desk.project, desk.store, at(4))
     assert desk.arrive(at(4))[-1] == ("crew", [3], ["first"])
 
 
@@ -88,7 +88,7 @@ def test_a_root_whose_message_was_given_up_mutes_nothing(desk_of):
     """While the message may still arrive it mutes; when it was given up, the table downstream is told."""
     desk = desk_of(APART)
     pair(desk)
-    announce(desk.project, desk.store, at(1))
+    notify(desk.project, desk.store, at(1))
     assert desk.decisions()[1].decision["channels"]["crew"]["held_by"] == "downstream"
     desk.give_up(at(1))
     assert desk.told(at(1) + LOOK_AGAIN) == [FIRST]
@@ -99,7 +99,7 @@ def test_a_reminder_that_was_given_up_leaves_the_root_heard(desk_of):
     desk = desk_of(APART)
     desk.open("orders")
     assert desk.told(at(1)) == [("desk", [1], ["first"])]
-    announce(desk.project, desk.store, at(26))
+    notify(desk.project, desk.store, at(26))
     desk.give_up(at(26))
     desk.open("lines", at(27))
     assert desk.told(at(28)) == []

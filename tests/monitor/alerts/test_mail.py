@@ -8,11 +8,11 @@ from monitor.alerts.mail import MOST_BYTES, body_of, parts_of
 from monitor.config import Channel, Webhook
 from monitor.frame.redact import MASK, Redactor
 from monitor.reports.value import IncidentList, WeeklyReport
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.monitor.reports import sample
 from tests.monitor.reports.test_render import HOSTILE, hostile_report
 
-VOICES = {locale: BabelVoice(locale, "Asia/Tokyo") for locale in ("en", "ja")}
+VOICES = {locale: Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja")}
 KEPT = {"html", "head", "meta", "title", "body", "table", "tr", "td", "th", "b", "br", "span"}
 """What mail programs keep; everything that holds content is a table."""
 MAIL, HOOK = Channel(apprise="mailto://localhost"), Channel(webhook=Webhook(url="https://hooks.example/"))

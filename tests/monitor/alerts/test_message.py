@@ -8,9 +8,9 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import Resolution
-from monitor.alerts.decide import Reason
-from monitor.alerts.group import Item, Parcel
-from monitor.alerts.message import LONGEST_TEXT, LONGEST_TITLE, Writer, written
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.group import BatchItem, Batch
+from monitor.alerts.message import LONGEST_TEXT, LONGEST_TITLE, MessageComposer, compose
 from monitor.alerts.suppress import Circumstances
 from monitor.alerts.wording import plain
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
@@ -18,9 +18,9 @@ from tests.monitor.alerts.made import NOW, at, episode, incident, over, project,
 
 def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
     """Write a message about incidents, each with why it is told."""
-    parcel = Parcel(tuple(Item(one, reason, NOW) for one, reason in items), storm)
+    parcel = Batch(tuple(BatchItem(one, reason, NOW) for one, reason in items), storm)
     circumstances = Circumstances(made.config, silences=(), around=around, now=NOW, hearing=waiting(*around))
-    return Writer(made, NOW).incidents(parcel, channel, circumstances, full_until=full_until)
+    return MessageComposer(made, NOW).incidents(parcel, channel, circumstances, full_until=full_until)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def made(tmp_path):
 def test_a_new_problem_says_what_a_person_must_know(made):
     """What is wrong, why it matters, since when, what it costs, who owns it, what else is hit, where the repair is."""
     below = incident(2, table="lines", episodes=(episode(0),))
-    said = written(told(made, (incident(), Reason.FIRST), around=[incident(), below]))
+    said = compose(told(made, (incident(), NotificationReason.FIRST), around=[incident(), below]))
     assert said.title == "[error] orders: 3 of 26,115 rows have no id (#1)"
     assert said.text.splitlines() == [
         "Why it matters: It is billed twice.",
@@ -49,7 +49,7 @@ def test_a_new_problem_says_what_a_person_must_know(made):
 
 def test_the_end_says_how_long_it_took(made):
     """A resolved incident says its TTD and TTR, what it cost and how it ended, and asks for nothing."""
-    said = written(told(made, (over(episodes=(episode(-2, -0.5),)), Reason.RESOLVED)))
+    said = compose(told(made, (over(episodes=(episode(-2, -0.5),)), NotificationReason.RESOLVED)))
     assert said.title == "[resolved] orders: 3 of 26,115 rows have no id (#1)"
     assert "Ended: Fri, Nov 20, 11:30, fixed" in said.text
     duration = "Bad for: 2 h 30 min: 1 h until noticed (TTD), 1 h 30 min until repaired (TTR)"
@@ -61,43 +61,43 @@ def test_the_end_says_how_long_it_took(made):
 @pytest.mark.parametrize(
     ("one", "reason", "title"),
     [
-        (incident(), Reason.REOPENED, "[error] orders, again: "),
-        (incident(severity=Severity.CRITICAL), Reason.ESCALATED, "[critical] orders, worse: "),
-        (incident(), Reason.REMINDER, "[error] orders, still: "),
-        (incident(flapping=True), Reason.FLAPPING, "[flapping] orders: "),
-        (over(flapping=True), Reason.FLAPPING, "[flapping] orders: "),
-        (over(), Reason.FIRST, "[over already] orders: "),
-        (over(merged_into=7, resolution=Resolution.DUPLICATE), Reason.RESOLVED, "[resolved] orders: "),
+        (incident(), NotificationReason.REOPENED, "[error] orders, again: "),
+        (incident(severity=Severity.CRITICAL), NotificationReason.ESCALATED, "[critical] orders, worse: "),
+        (incident(), NotificationReason.REMINDER, "[error] orders, still: "),
+        (incident(flapping=True), NotificationReason.FLAPPING, "[flapping] orders: "),
+        (over(flapping=True), NotificationReason.FLAPPING, "[flapping] orders: "),
+        (over(), NotificationReason.FIRST, "[over already] orders: "),
+        (over(merged_into=7, resolution=Resolution.DUPLICATE), NotificationReason.RESOLVED, "[resolved] orders: "),
     ],
 )
 def test_the_title_says_why_it_is_told(made, one, reason, title):
     """Each reason has its own words in the title."""
-    assert written(told(made, (one, reason))).title.startswith(title)
+    assert compose(told(made, (one, reason))).title.startswith(title)
 
 
 def test_facts_of_special_incidents(made):
     """What flaps, comes back, was caused or merged, or is about a release, says so; what does not count has no cost."""
-    assert "You hear no more of it" in written(told(made, (incident(flapping=True), Reason.FLAPPING))).text
+    assert "You hear no more of it" in compose(told(made, (incident(flapping=True), NotificationReason.FLAPPING))).text
     again = incident(episodes=(episode(-9, -8), episode(0)), root=9, assignee="sato")
-    said = written(told(made, (again, Reason.REOPENED))).text
+    said = compose(told(made, (again, NotificationReason.REOPENED))).text
     assert [line for line in said.splitlines() if line.startswith(("Episode", "Caused", "Assigned"))] == [
         "Episode: number 2",
         "Assigned to: sato",
         "Caused by: #9",
     ]
     merged = over(merged_into=7, resolution=Resolution.DUPLICATE)
-    said = written(told(made, (merged, Reason.RESOLVED))).text
+    said = compose(told(made, (merged, NotificationReason.RESOLVED))).text
     assert "Ended: the same thing as #7, which goes on being told" in said
-    release = written(told(made, (incident(kind=Kind.DISCLOSURE), Reason.FIRST))).text
+    release = compose(told(made, (incident(kind=Kind.DISCLOSURE), NotificationReason.FIRST))).text
     assert "Kind: a release is at risk" in release
     assert not any("Cost" in text for text in (said, release))
 
 
 def test_a_channel_is_spoken_to_in_its_language(made):
     """The Japanese channel hears Japanese; the JSON keeps its English words."""
-    payload = told(made, (incident(severity=Severity.CRITICAL), Reason.FIRST), channel="crew")
+    payload = told(made, (incident(severity=Severity.CRITICAL), NotificationReason.FIRST), channel="crew")
     assert payload["locale"] == "ja"
-    said = written(payload)
+    said = compose(payload)
     assert said.title[1:3] == "重大"
     assert said.text.startswith("なぜ重要か")
     assert '<html lang="ja">' in said.html
@@ -106,7 +106,9 @@ def test_a_channel_is_spoken_to_in_its_language(made):
 
 def test_several_incidents_of_a_table_are_one_message(made):
     """A group names the worst severity, counts what is over, tells the first few in full and the others in a line."""
-    items = [(incident(number), Reason.FIRST) for number in range(1, 8)] + [(over(8), Reason.RESOLVED)]
+    items = [(incident(number), NotificationReason.FIRST) for number in range(1, 8)] + [
+        (over(8), NotificationReason.RESOLVED)
+    ]
     payload = told(made, *items)
     assert payload["title"] == "[error] orders: 8 incidents, 1 of them over"
     assert payload["text"].count("Since:") == 5
@@ -122,7 +124,7 @@ def test_several_incidents_of_a_table_are_one_message(made):
 
 def test_a_storm_counts_every_incident(made):
     """A message over tables names the worst, counts the others, and has the number of every incident in its JSON."""
-    items = [(incident(number, table=f"t{number}"), Reason.FIRST) for number in range(1, 101)]
+    items = [(incident(number, table=f"t{number}"), NotificationReason.FIRST) for number in range(1, 101)]
     payload = told(made, *items, storm=True, full_until=at(0.5))
     assert payload["title"] == "[error] 100 tables: 100 incidents"
     assert "And 75 more incidents." in payload["text"]
@@ -159,11 +161,11 @@ class Parts(HTMLParser):
 def test_what_others_wrote_breaks_no_message(tmp_path):
     """Names full of control characters, mark-up and mentions change neither a text's lines nor a page's elements."""
     made = project(tmp_path)
-    good = told(made, (incident(title="x", title_values={}, assignee="a"), Reason.FIRST))
-    bad = told(made, (incident(title="{x}" + EVIL, title_values={}, assignee="a" + EVIL), Reason.FIRST))
+    good = told(made, (incident(title="x", title_values={}, assignee="a"), NotificationReason.FIRST))
+    bad = told(made, (incident(title="{x}" + EVIL, title_values={}, assignee="a" + EVIL), NotificationReason.FIRST))
     assert len(bad["text"].splitlines()) == len(good["text"].splitlines())
-    names = Parts(written(bad).html).names
-    assert names == Parts(written(good).html).names
+    names = Parts(compose(bad).html).names
+    assert names == Parts(compose(good).html).names
     assert set(names) <= {"html", "head", "meta", "title", "body", "table", "tr", "td", "div"}
     assert "<!channel>" not in bad["text"] + bad["title"]
     assert "{x}" in bad["title"]
@@ -171,9 +173,12 @@ def test_what_others_wrote_breaks_no_message(tmp_path):
 
 def test_lengths_are_capped(made):
     """However much there is to say, title, text and page stay short, and the JSON can be sent."""
-    items = [(incident(n, title="x" * 5_000, title_values={}, assignee="y" * 900), Reason.FIRST) for n in range(1, 400)]
+    items = [
+        (incident(n, title="x" * 5_000, title_values={}, assignee="y" * 900), NotificationReason.FIRST)
+        for n in range(1, 400)
+    ]
     payload = told(made, *items)
-    said = written(payload)
+    said = compose(payload)
     assert len(said.title) <= LONGEST_TITLE
     assert len(said.text) <= LONGEST_TEXT
     assert said.text.endswith("…")
@@ -186,14 +191,18 @@ def test_secrets_of_the_configuration_are_masked(tmp_path):
     path = tmp_path / "secret"
     path.write_text("hunter2-hunter2", encoding="utf-8")
     made = project(tmp_path, secret=('"s3cret-key"', f'"${{file:{path}}}"'))
-    payload = told(made, (incident(title="hunter2-hunter2 in it", title_values={}), Reason.FIRST), channel="audit")
-    assert "hunter2" not in json.dumps(payload) + written(payload).html
+    payload = told(
+        made, (incident(title="hunter2-hunter2 in it", title_values={}), NotificationReason.FIRST), channel="audit"
+    )
+    assert "hunter2" not in json.dumps(payload) + compose(payload).html
     assert "***" in payload["title"]
 
 
 def test_a_message_stays_the_same(made):
     """What is stored is enough to write the page: the same payload gives the same words at any time."""
-    payload = json.loads(json.dumps(told(made, (incident(), Reason.FIRST))))
-    assert written(payload) == written(payload)
+    payload = json.loads(json.dumps(told(made, (incident(), NotificationReason.FIRST))))
+    assert compose(payload) == compose(payload)
     assert payload["schema"] == "tablewatch.alert/1"
-    assert replace(written(payload), html="") == replace(written(told(made, (incident(), Reason.FIRST))), html="")
+    assert replace(compose(payload), html="") == replace(
+        compose(told(made, (incident(), NotificationReason.FIRST))), html=""
+    )

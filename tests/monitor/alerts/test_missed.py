@@ -6,7 +6,7 @@ import pytest
 
 from checks import Severity
 from incidents import Escalated, Snoozed
-from monitor.alerts.announce import Announced, announce
+from monitor.alerts.announce import NotifyResult, notify
 from monitor.alerts.case import LOOK_AGAIN
 from store import Book, History
 from tests.monitor.alerts.desk import ALL_TO_DESK, MINUTE, MORNING, NIGHT, NIGHTS
@@ -52,10 +52,10 @@ def test_the_message_that_was_refused_is_not_written_twice(desk_of):
     """What waits for a disabled channel is delivered when it is used again, and nothing more about it."""
     desk = desk_of()
     desk.open()
-    announce(desk.project, desk.store, at(1))
+    notify(desk.project, desk.store, at(1))
     desk.gone("desk")
     for hours in (2, 3, 40):
-        assert announce(desk.project, desk.store, at(hours)) == Announced()
+        assert notify(desk.project, desk.store, at(hours)) == NotifyResult()
     desk.enable("desk", at(41))
     assert desk.told(at(41)) == [("desk", [1], ["first"])]
     assert desk.told(at(41) + MINUTE) == []
@@ -82,11 +82,11 @@ def test_a_route_that_comes_later_tells_what_lasts_once(desk_of):
     desk.end(desk.open("stray", check="over"), at(0.5))
     assert desk.told(at(1)) == []
     desk.route(ALL_TO_DESK)
-    announce(desk.project, desk.store, at(2), remind=False)
+    notify(desk.project, desk.store, at(2), remind=False)
     assert desk.arrive(at(2)) == []
     assert desk.told(at(2)) == [("desk", [1], ["first"])]
     for minutes in range(1, 90):
-        assert announce(desk.project, desk.store, at(2) + minutes * MINUTE) == Announced()
+        assert notify(desk.project, desk.store, at(2) + minutes * MINUTE) == NotifyResult()
     desk.end(lasts, at(4))
     assert desk.told(at(5)) == [("desk", [1], ["resolved"])]
 
@@ -173,7 +173,7 @@ def test_what_was_imported_stays_silent(desk_of):
     desk.route(ALL_TO_DESK)
     desk.gone("desk")
     desk.enable("desk", at(2))
-    assert announce(desk.project, desk.store, at(2)) == Announced()
+    assert notify(desk.project, desk.store, at(2)) == NotifyResult()
 
 
 def test_a_storm_of_what_was_missed_is_summed_up(desk_of):
@@ -214,6 +214,6 @@ def test_a_crash_leaves_what_was_missed_to_the_next_pass(desk_of, monkeypatch, c
     with monkeypatch.context() as patched:
         patched.setattr(Book, "tell", breaks)
         with pytest.raises(KeyboardInterrupt):
-            announce(desk.project, desk.store, at(2))
+            notify(desk.project, desk.store, at(2))
     assert settled(desk) == [False]
     assert desk.told(at(2) + LOOK_AGAIN) == [(channel, [1], ["first"])]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.pace import HOUR, Room, room
+from monitor.alerts.pace import HOUR, RateLimit, rate_limit
 from tests.monitor.alerts.made import NOW
 
 
@@ -34,7 +34,7 @@ def minutes(*ago):
 def test_room(given_before, cap, free, wait):
     """Most of the cap may be used at once, the rest is handed out over the hour."""
     until = None if wait is None else NOW + timedelta(minutes=wait)
-    assert room(given_before, cap, NOW) == Room(free, until)
+    assert rate_limit(given_before, cap, NOW) == RateLimit(free, until)
 
 
 @given(
@@ -46,11 +46,11 @@ def test_no_hour_has_more_than_its_cap(cap, steps):
     now, written = NOW, []
     for pause, wanted in steps:
         now += timedelta(minutes=pause)
-        found = room(written, cap, now)
+        found = rate_limit(written, cap, now)
         written += [now] * min(wanted, found.free)
         if not found.free:
             assert now < found.until <= now + HOUR
-            assert room(written, cap, found.until).free
+            assert rate_limit(written, cap, found.until).free
     for moment in written:
         assert sum(moment - HOUR < one <= moment for one in written) <= cap
 
@@ -60,9 +60,9 @@ def test_in_a_storm_a_channel_hears_every_ten_minutes(cap):
     """When everything wants to be told at once, and more all the time, nothing waits longer than ten minutes."""
     now, written = NOW, []
     for _ in range(40):
-        found = room(written, cap, now)
+        found = rate_limit(written, cap, now)
         if not found.free:
             assert found.until - now <= timedelta(minutes=10)
             now = found.until
-            found = room(written, cap, now)
+            found = rate_limit(written, cap, now)
         written += [now] * found.free

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from checks import Kind, Severity
 from incidents import Resolution, State
-from monitor.alerts.decide import Reason
-from monitor.alerts.hearing import Hearing
-from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, HeldBy, Lineage
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.hearing import Audience
+from monitor.alerts.suppress import LONGEST_SETTLING, Circumstances, HoldReason, Lineage
 from monitor.config import Config
-from store import Scope, Silence, Told
+from store import Scope, Silence, LastNotification
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
 
 HOUR = timedelta(hours=1)
@@ -34,9 +34,9 @@ def around(config, *others, silences=(), now=NOW, hearing=None):
     return Circumstances(config, silences=silences, around=others, now=now, hearing=heard)
 
 
-def told(number=1, reason=Reason.FIRST, episodes=1):
+def told(number=1, reason=NotificationReason.FIRST, episodes=1):
     """Make what the desk was told last."""
-    return Told(number, "desk", reason, Severity.ERROR, episodes, NOW, "msg_1")
+    return LastNotification(number, "desk", reason, Severity.ERROR, episodes, NOW, "msg_1")
 
 
 def silence(number=1, scope=Scope.TABLE, name="orders", hours=2, reason="moving house"):
@@ -53,7 +53,7 @@ def test_a_snooze_holds_until_it_ends(config):
     """Nothing is told of a snoozed incident until the snooze ends."""
     snoozed = replace(ROOT, snoozed_until=at(3))
     hold = around(config, snoozed).hold(snoozed)
-    assert (hold.by, hold.until) == (HeldBy.SNOOZE, at(3))
+    assert (hold.by, hold.until) == (HoldReason.SNOOZE, at(3))
     assert around(config, snoozed, now=at(3)).hold(snoozed) is None
 
 
@@ -72,7 +72,7 @@ def test_a_silence_is_about_a_table_a_domain_or_everything(config, scope, name, 
     hold = around(config, silences=[silence(3, scope, name)]).hold(ROOT)
     assert (hold is not None) == holds
     if holds:
-        assert (hold.by, hold.why, hold.until) == (HeldBy.SILENCE, "silence #3: moving house", at(2))
+        assert (hold.by, hold.why, hold.until) == (HoldReason.SILENCE, "silence #3: moving house", at(2))
 
 
 def test_the_silence_that_lasts_longest_is_named(config):
@@ -92,7 +92,7 @@ def test_planned_maintenance_holds_until_it_ends(tmp_path, about, holds):
     hold = around(config).hold(ROOT)
     assert (hold is not None) == holds
     if holds:
-        assert (hold.by, hold.why, hold.until) == (HeldBy.MAINTENANCE, "maintenance: new disks", at(1.5))
+        assert (hold.by, hold.why, hold.until) == (HoldReason.MAINTENANCE, "maintenance: new disks", at(1.5))
     assert around(config, now=at(1.5)).hold(ROOT) is None
 
 
@@ -141,17 +141,22 @@ BACK = replace(ROOT, episodes=(episode(-9, -8), episode()))
 @pytest.mark.parametrize(
     ("case", "root", "hearing", "mutes"),
     [
-        ("nobody was told, and no news waits", ROOT, Hearing(), False),
+        ("nobody was told, and no news waits", ROOT, Audience(), False),
         ("its news waits for a channel that it does not go to", ROOT, waiting(ROOT, channels=["crew"]), False),
         ("its news waits for its channel", ROOT, waiting(ROOT, channels=["desk"]), True),
         ("its news waits, but it is snoozed", replace(ROOT, snoozed_until=at(9)), waiting(ROOT), False),
-        ("it was told", ROOT, Hearing({1: [told()]}), True),
-        ("it was told and is snoozed since", replace(ROOT, snoozed_until=at(9)), Hearing({1: [told()]}), True),
-        ("only an earlier episode was told", BACK, Hearing({1: [told(reason=Reason.RESOLVED)]}), False),
-        ("the new episode was told", BACK, Hearing({1: [told(reason=Reason.REOPENED, episodes=2)]}), True),
-        ("it is known to flap", replace(BACK, flapping=True), Hearing({1: [told(reason=Reason.FLAPPING)]}), True),
-        ("it flaps no longer", BACK, Hearing({1: [told(reason=Reason.FLAPPING)]}), False),
-        ("its end was told", over(1, hours=-1), Hearing({1: [told(reason=Reason.RESOLVED)]}), True),
+        ("it was told", ROOT, Audience({1: [told()]}), True),
+        ("it was told and is snoozed since", replace(ROOT, snoozed_until=at(9)), Audience({1: [told()]}), True),
+        ("only an earlier episode was told", BACK, Audience({1: [told(reason=NotificationReason.RESOLVED)]}), False),
+        ("the new episode was told", BACK, Audience({1: [told(reason=NotificationReason.REOPENED, episodes=2)]}), True),
+        (
+            "it is known to flap",
+            replace(BACK, flapping=True),
+            Audience({1: [told(reason=NotificationReason.FLAPPING)]}),
+            True,
+        ),
+        ("it flaps no longer", BACK, Audience({1: [told(reason=NotificationReason.FLAPPING)]}), False),
+        ("its end was told", over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]}), True),
         ("it is over, and nobody knew of it", over(1, hours=-1), waiting(over(1)), False),
     ],
 )
@@ -165,18 +170,18 @@ def test_only_a_root_that_somebody_hears_of_mutes(config, case, root, hearing, m
 def test_a_silenced_root_mutes_only_if_it_was_told(config, scope):
     """A silence over the root does not fall on tables downstream that it is not about."""
     silences = [silence(scope=scope, name="orders" if scope is Scope.TABLE else None)]
-    by = HeldBy.SILENCE if scope is Scope.ALL else None
+    by = HoldReason.SILENCE if scope is Scope.ALL else None
     hold = around(config, ROOT, LINES, silences=silences).hold(LINES)
     assert (hold and hold.by) == by
-    known = around(config, ROOT, LINES, silences=silences, hearing=Hearing({1: [told()]}))
-    assert known.hold(LINES).by == (by or HeldBy.DOWNSTREAM)
+    known = around(config, ROOT, LINES, silences=silences, hearing=Audience({1: [told()]}))
+    assert known.hold(LINES).by == (by or HoldReason.DOWNSTREAM)
 
 
 def test_after_the_repair_downstream_tables_get_time_to_pass(config):
     """Tables downstream of a repaired one have as many of their own runs as it takes to resolve, and one more."""
-    root, known = over(1, hours=-1), Hearing({1: [told(reason=Reason.RESOLVED)]})
+    root, known = over(1, hours=-1), Audience({1: [told(reason=NotificationReason.RESOLVED)]})
     hold = around(config, root, LINES, hearing=known).hold(LINES)
-    assert (hold.by, hold.until) == (HeldBy.DOWNSTREAM, at(2))
+    assert (hold.by, hold.until) == (HoldReason.DOWNSTREAM, at(2))
     assert "just repaired" in hold.why
     assert around(config, root, LINES, now=at(2), hearing=known).hold(LINES) is None
     assert timedelta(hours=3) < LONGEST_SETTLING

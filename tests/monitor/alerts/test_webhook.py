@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.alerts import webhook as sender
 from monitor.alerts._timed import MOST_READ, TimedSocket
-from monitor.alerts.attempt import Attempt, Failed, Sent
+from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
 from monitor.alerts.webhook import Network, WebhookUnusable, body_of, deliver, sign
 from monitor.config import Webhook
 from tests.monitor.alerts.receivers import Handler, Request, answering, certificate, listening, trap, verified
@@ -31,7 +31,7 @@ def send(url: str, *, network: Network | None = None, secret: str | None = SECRE
 
 def why(attempt: Attempt) -> str:
     """Give why an attempt failed."""
-    assert isinstance(attempt, Failed), attempt
+    assert isinstance(attempt, DeliveryFailed), attempt
     return attempt.why
 
 
@@ -69,7 +69,7 @@ def test_a_secret_is_serialised_or_any_text() -> None:
 def test_a_message_arrives_signed() -> None:
     """A receiver gets the payload as JSON, its id, the time of the attempt and a signature that it can verify."""
     with listening() as receiver:
-        assert send(receiver.url) == Sent()
+        assert send(receiver.url) == DeliverySucceeded()
     (request,) = receiver.requests
     assert request.path == "/hook"
     assert json.loads(request.body) == PAYLOAD
@@ -88,7 +88,7 @@ def test_the_same_payload_gives_the_same_bytes() -> None:
 def test_without_a_secret_nothing_is_signed() -> None:
     """A webhook without a secret gets its messages, with no signature."""
     with listening() as receiver:
-        assert send(receiver.url, secret=None) == Sent()
+        assert send(receiver.url, secret=None) == DeliverySucceeded()
     assert "webhook-signature" not in receiver.requests[0].headers
 
 
@@ -103,21 +103,21 @@ def test_an_unreadable_secret_is_told_and_nothing_is_sent() -> None:
 def test_every_2xx_means_sent(status: int) -> None:
     """The other side took it, with whatever number of the two hundreds it says so."""
     with listening(answering(status)) as receiver:
-        assert send(receiver.url) == Sent()
+        assert send(receiver.url) == DeliverySucceeded()
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 500, 502, 503, 504])
 def test_an_error_is_a_failure_that_may_be_tried_again(status: int) -> None:
     """Whatever else is answered is a failure, told by its number and nothing of what was answered."""
     with listening(answering(status, b"token=SECRET")) as receiver:
-        assert send(receiver.url) == Failed(f"the other side answered {status}")
+        assert send(receiver.url) == DeliveryFailed(f"the other side answered {status}")
 
 
 def test_410_disables() -> None:
     """A receiver that is gone wants no message ever again."""
     with listening(answering(410)) as receiver:
         attempt = send(receiver.url)
-    assert isinstance(attempt, Failed)
+    assert isinstance(attempt, DeliveryFailed)
     assert attempt.gone
 
 
@@ -126,7 +126,9 @@ def test_410_disables() -> None:
 def test_retry_after_is_handed_on(status: int, value: str) -> None:
     """A receiver that is asked too much may say for how long, in seconds or as a date."""
     with listening(answering(status, Retry_After=value)) as receiver:
-        assert send(receiver.url) == Failed(f"the other side answered {status}", retry_after=timedelta(minutes=2))
+        assert send(receiver.url) == DeliveryFailed(
+            f"the other side answered {status}", retry_after=timedelta(minutes=2)
+        )
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -143,7 +145,7 @@ def test_the_environments_proxy_is_not_used(monkeypatch: pytest.MonkeyPatch) -> 
     with trap() as (port, came), listening() as receiver:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
-        assert send(receiver.url) == Sent()
+        assert send(receiver.url) == DeliverySucceeded()
         assert came() == 0
 
 
@@ -195,7 +197,7 @@ def test_a_body_that_drips_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -
         handler.drip(b"x" * 1000, every=0.02)
 
     with listening(script) as receiver:
-        assert send(receiver.url) == Sent()
+        assert send(receiver.url) == DeliverySucceeded()
 
 
 @pytest.mark.parametrize("junk", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\x00" * 100_000, b""])
@@ -222,11 +224,11 @@ def test_no_more_than_64_kib_of_an_answer_are_read(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(TimedSocket, "receive_into", counting)
     endless = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(90))
     with listening(lambda handler, _: handler.wfile.write(endless)) as receiver:
-        assert isinstance(send(receiver.url), Failed)
+        assert isinstance(send(receiver.url), DeliveryFailed)
     assert sum(read) <= MOST_READ
     read.clear()
     with listening(answering(200, b"x" * 1_000_000)) as receiver:
-        assert send(receiver.url) == Sent()
+        assert send(receiver.url) == DeliverySucceeded()
     assert sum(read) <= MOST_READ
 
 
@@ -286,7 +288,7 @@ def test_no_spelling_reaches_the_loopback(spelling: str) -> None:
     with trap() as (port, came):
         for scheme in ("http", "https"):
             attempt = send(f"{scheme}://{spelling}:{port}/", private=False, network=Network(deadline=2))
-            assert isinstance(attempt, Failed)
+            assert isinstance(attempt, DeliveryFailed)
         assert came() == 0
 
 
@@ -341,7 +343,7 @@ def test_the_name_is_kept_while_the_checked_address_is_connected_to(tmp_path: Pa
     server.sni_callback = lambda _socket, name, _context: asked.append(name)
     with listening(tls=server) as receiver:
         network = Network(lambda *_: ["127.0.0.1"], trusted, deadline=5)
-        assert send(f"https://hooks.example:{receiver.port}/", network=network) == Sent()
+        assert send(f"https://hooks.example:{receiver.port}/", network=network) == DeliverySucceeded()
     assert asked == ["hooks.example"]
     assert receiver.requests[0].headers["host"] == f"hooks.example:{receiver.port}"
 
@@ -379,7 +381,7 @@ def test_a_login_and_odd_letters_in_an_address_arrive() -> None:
     """User and password go into the usual header, and letters beyond ASCII are written as URLs write them."""
     with listening() as receiver:
         url = receiver.url.replace("//", "//me:p%40ss@").replace("/hook", "/フック?q=é&x=1%20")
-        assert send(url) == Sent()
+        assert send(url) == DeliverySucceeded()
     (request,) = receiver.requests
     assert request.path == "/%E3%83%95%E3%83%83%E3%82%AF?q=%C3%A9&x=1%20"
     assert request.headers["authorization"] == "Basic " + base64.b64encode(b"me:p@ss").decode()

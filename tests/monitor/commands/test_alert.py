@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.alerts.announce import announce
+from monitor.alerts.announce import notify
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.wiring import Project
@@ -31,7 +31,7 @@ def tell(terminal: Terminal, after: timedelta = timedelta(minutes=5)) -> None:
     """Let the daemon decide, a little later."""
     project = Project(load(terminal.folder / "tablewatch.yaml"), SimulatedClock(terminal.now + after))
     with project.open_store() as store:
-        announce(project, store, terminal.now + after)
+        notify(project, store, terminal.now + after)
 
 
 def report(terminal: Terminal, table: str = "orders", *words: str) -> None:

@@ -22,7 +22,7 @@ from monitor.setup.diagnosis import (
     examine_sources,
     examine_store,
 )
-from monitor.setup.finding import Finding, Verdict
+from monitor.setup.finding import Finding, FindingStatus
 from store import open_store
 
 _NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)
@@ -59,7 +59,7 @@ def _doctor(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[
     return code, by_subject
 
 
-def _verdicts(findings: Sequence[Finding]) -> list[Verdict]:
+def _verdicts(findings: Sequence[Finding]) -> list[FindingStatus]:
     return [finding.verdict for finding in findings]
 
 
@@ -114,40 +114,40 @@ def test_the_store_is_examined_as_a_whole(here: Path) -> None:
     """A store that is there is opened and compared with its events; one that is damaged is an error."""
     loaded = load(here / "tablewatch.yaml")
     open_store("sqlite:///store.db").close()
-    assert [one.verdict for one in examine_store(loaded) if isinstance(one, Finding)] == [Verdict.OK]
+    assert [one.verdict for one in examine_store(loaded) if isinstance(one, Finding)] == [FindingStatus.OK]
     (here / "store.db").write_bytes(b"no database at all, but some text of more than one hundred bytes" * 20)
     (finding,) = examine_store(loaded)
     assert isinstance(finding, Finding)
-    assert finding.verdict is Verdict.ERROR
+    assert finding.verdict is FindingStatus.ERROR
 
 
 def test_an_unreachable_source_is_an_error(here: Path) -> None:
     """The source's own words are told."""
     (here / "shop.db").unlink()
     (finding,) = examine_sources(load(here / "tablewatch.yaml"))
-    assert (finding.subject, finding.verdict) == ("source shop", Verdict.ERROR)
+    assert (finding.subject, finding.verdict) == ("source shop", FindingStatus.ERROR)
     assert "shop.db" in finding.message
 
 
 def test_files_that_others_may_change_or_read(here: Path) -> None:
     """A configuration that everybody may write is an error; a readable one that holds a password is a warning."""
     path = here / "tablewatch.yaml"
-    assert _verdicts([*examine_files(load(path))]) == [Verdict.OK]
+    assert _verdicts([*examine_files(load(path))]) == [FindingStatus.OK]
     path.chmod(0o646)
-    assert _verdicts([*examine_files(load(path))]) == [Verdict.ERROR]
+    assert _verdicts([*examine_files(load(path))]) == [FindingStatus.ERROR]
     path.chmod(0o644)
     secret = _CONFIG.replace("sqlite:///shop.db", "postgresql://me:secret@host/db")
     path.write_text(secret, encoding="utf-8")
-    assert _verdicts([*examine_files(load(path))]) == [Verdict.WARNING]
+    assert _verdicts([*examine_files(load(path))]) == [FindingStatus.WARNING]
     path.write_text(secret.replace("secret", "${PW}"), encoding="utf-8")
-    assert _verdicts([*examine_files(load(path, environment={"PW": "x"}))]) == [Verdict.OK]
+    assert _verdicts([*examine_files(load(path, environment={"PW": "x"}))]) == [FindingStatus.OK]
 
 
 def test_a_clock_that_went_back_is_an_error() -> None:
     """A clock behind the newest stored run, or behind the installation, makes times dishonest."""
-    assert _verdicts([*examine_clock(_NOW, None)]) == [Verdict.OK]
-    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=4))]) == [Verdict.OK]
-    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=6))]) == [Verdict.ERROR]
+    assert _verdicts([*examine_clock(_NOW, None)]) == [FindingStatus.OK]
+    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=4))]) == [FindingStatus.OK]
+    assert _verdicts([*examine_clock(_NOW, _NOW + timedelta(minutes=6))]) == [FindingStatus.ERROR]
     (finding,) = examine_clock(datetime(2001, 1, 1, tzinfo=UTC), None)
     assert "2001-01-01 00:00Z, but tablewatch was installed at" in finding.message
 
@@ -155,14 +155,14 @@ def test_a_clock_that_went_back_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("line", "verdict", "said"),
     [
-        ("packaging>=1", Verdict.OK, "1 requirement within their bounds"),
-        ("packaging>=9999", Verdict.ERROR, "is installed, >=9999 is needed"),
-        ("no-such-distribution-anywhere", Verdict.ERROR, "is not installed"),
-        ("no-such-distribution-anywhere; extra == 'spark'", Verdict.OK, "0 requirements within their bounds"),
-        ("no-such-distribution-anywhere; python_version < '3'", Verdict.OK, "0 requirements within their bounds"),
+        ("packaging>=1", FindingStatus.OK, "1 requirement within their bounds"),
+        ("packaging>=9999", FindingStatus.ERROR, "is installed, >=9999 is needed"),
+        ("no-such-distribution-anywhere", FindingStatus.ERROR, "is not installed"),
+        ("no-such-distribution-anywhere; extra == 'spark'", FindingStatus.OK, "0 requirements within their bounds"),
+        ("no-such-distribution-anywhere; python_version < '3'", FindingStatus.OK, "0 requirements within their bounds"),
     ],
 )
-def test_requirements_are_compared_with_what_is_installed(line: str, verdict: Verdict, said: str) -> None:
+def test_requirements_are_compared_with_what_is_installed(line: str, verdict: FindingStatus, said: str) -> None:
     """A dependency outside its bounds or missing is an error; extras that nobody asked for are not."""
     (finding,) = _dependencies([Requirement(line)])
     assert finding.verdict is verdict
@@ -171,19 +171,19 @@ def test_requirements_are_compared_with_what_is_installed(line: str, verdict: Ve
 
 def test_python_is_compared_with_the_bound() -> None:
     """A Python that is too old is an error."""
-    assert _python(">=3.11").verdict is Verdict.OK
-    assert _python(">=9").verdict is Verdict.ERROR
+    assert _python(">=3.11").verdict is FindingStatus.OK
+    assert _python(">=9").verdict is FindingStatus.ERROR
 
 
 def test_another_owner_of_a_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A distribution that has a package of a room's name on record is an error, even when it does not win."""
     (finding,) = _rooms(owner=None)
-    assert finding.verdict is Verdict.OK
+    assert finding.verdict is FindingStatus.OK
     record = tmp_path / "strange_thing-1.dist-info"
     record.mkdir()
     (record / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-thing\nVersion: 1\n", encoding="utf-8")
     (record / "RECORD").write_text("store/__init__.py,,\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     (finding,) = _rooms(owner=None)
-    assert (finding.verdict, finding.message) == (Verdict.ERROR, "package 'store' also belongs to strange-thing")
-    assert [one.verdict for one in _rooms(owner="strange-thing")] == [Verdict.OK]
+    assert (finding.verdict, finding.message) == (FindingStatus.ERROR, "package 'store' also belongs to strange-thing")
+    assert [one.verdict for one in _rooms(owner="strange-thing")] == [FindingStatus.OK]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.desk.reported import Reported, ticket_fingerprint
+from monitor.desk.reported import ReportedIncident, ticket_fingerprint
 from store import History, open_store
 from tests.monitor.commands.terminal import NOW, Terminal
 
@@ -305,7 +305,7 @@ def test_how_it_ended_waits_for_an_end(terminal: Terminal) -> None:
 def test_tickets_of_an_earlier_import_are_followed(terminal: Terminal, key: str) -> None:
     """Incidents that were imported when a key was one of a table, and imports signed like a person, are known again."""
     closed = CLOSED.replace("T-1", key)
-    told = Reported(
+    told = ReportedIncident(
         table="orders",
         title="late",
         occurred_at=datetime(2026, 11, 11, 8, tzinfo=UTC),

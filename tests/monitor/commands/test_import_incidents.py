@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from monitor.config import load
 from monitor.desk.moments import TimeReader
-from monitor.desk.ticket_plan import Plan
+from monitor.desk.ticket_plan import TicketMapping
 from monitor.desk.tickets import TicketReader
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
@@ -379,7 +379,9 @@ def test_every_row_is_good_or_has_a_reason(
     (folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
     with (folder / "tickets.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("table", "title", "detected"), *rows])
-    reader = TicketReader(load(folder / "tablewatch.yaml").config, TimeReader("UTC", NOW, relative=False), Plan({}, {}))
+    reader = TicketReader(
+        load(folder / "tablewatch.yaml").config, TimeReader("UTC", NOW, relative=False), TicketMapping({}, {})
+    )
     found = reader.read(folder / "tickets.csv")
     assert found.rows == len(rows)
     assert all(one.reason for one in found.bad)

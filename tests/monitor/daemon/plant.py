@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from checks import Message, UnknownReason, unknown
-from monitor.alerts.notices import Happened
+from monitor.alerts.notices import OperationalEvent
 from monitor.clock import SimulatedClock
 from monitor.conclude import CheckResult
 from monitor.config import load
 from monitor.daemon.work import Me, Work
-from monitor.looked import not_looked
-from monitor.looker import look
+from monitor.looked import unscanned
+from monitor.looker import scan_source
 from monitor.wiring import Project
 from monitor.workers import Died, Ended, Event, Found, Job, Overdue, PoolState
 from store import open_store
@@ -73,7 +73,7 @@ class PlacedPool:
                 return
             if deadly is not None:
                 self._events.append(Died(job.id, name, deadly, "signal SIGABRT"))
-            for found in look([target], clock=self.clock, plans={}):
+            for found in scan_source([target], clock=self.clock, plans={}):
                 answers = [replace(one, answer=_ENDED) if one.check_id == deadly else one for one in found.measured]
                 self._events.append(Found(job.id, replace(found, measured=answers)))
         self._events.append(Ended(job.id))
@@ -84,7 +84,7 @@ class PlacedPool:
         target = next(target for target in job.targets if target.subject.name == table)
         outcome = unknown(UnknownReason.TIMEOUT, Message("too slow"))
         self.hanging.discard(table)
-        self._events.append(Overdue(job.id, table, None, not_looked(target, outcome, self.clock.now())))
+        self._events.append(Overdue(job.id, table, None, unscanned(target, outcome, self.clock.now())))
 
     def events(self, timeout: float) -> list[Event]:
         """Give what was found."""
@@ -107,7 +107,7 @@ class Plant:
         self.folder = folder
         self.clock = SimulatedClock(NOW)
         self.results: list[CheckResult] = []
-        self.happened: list[Happened] = []
+        self.happened: list[OperationalEvent] = []
         self.pool = PlacedPool(self.clock)
         with closing(sqlite3.connect(folder / "shop.sqlite")) as connection, connection:
             connection.execute("CREATE TABLE orders (id INTEGER, customer TEXT)")
@@ -139,7 +139,7 @@ class Plant:
         """Keep what was found."""
         self.results += results
 
-    def on_happened(self, happened: Happened) -> None:
+    def on_happened(self, happened: OperationalEvent) -> None:
         """Keep what operators should know."""
         self.happened.append(happened)
 

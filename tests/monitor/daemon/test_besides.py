@@ -3,7 +3,7 @@
 import threading
 
 from monitor.clock import SystemClock
-from monitor.daemon.besides import Besides, Chore
+from monitor.daemon.besides import BackgroundJobs, PeriodicJob
 from store import StoreBusy
 
 
@@ -22,7 +22,7 @@ def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
         if failing:
             raise StoreBusy("the store is locked")
 
-    besides = Besides({"bug": Chore(1, bug), "busy": Chore(1, busy)}, SystemClock())
+    besides = BackgroundJobs({"bug": PeriodicJob(1, bug), "busy": PeriodicJob(1, busy)}, SystemClock())
     with caplog.at_level("ERROR", logger="tablewatch"):
         besides.start()
         try:
@@ -53,7 +53,7 @@ def test_how_long_a_chore_fails_or_hangs_is_known():
         hangs.set()
         may_end.wait()
 
-    besides = Besides({"alerts": Chore(1, alerts)}, clock)
+    besides = BackgroundJobs({"alerts": PeriodicJob(1, alerts)}, clock)
     assert besides.failing_for("alerts") == 0
     besides.start()
     try:
@@ -76,7 +76,7 @@ def test_how_long_a_chore_fails_or_hangs_is_known():
 def test_after_the_clock_was_set_back_chores_go_on():
     """Their next time is planned anew, whatever it was."""
     done = threading.Semaphore(0)
-    besides = Besides({"tick": Chore(1, done.release)}, SystemClock())
+    besides = BackgroundJobs({"tick": PeriodicJob(1, done.release)}, SystemClock())
     besides.start()
     try:
         assert done.acquire(timeout=60)
@@ -94,7 +94,7 @@ def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
         begun.set()
         may_end.wait()
 
-    besides = Besides({"hang": Chore(1, hang)}, SystemClock())
+    besides = BackgroundJobs({"hang": PeriodicJob(1, hang)}, SystemClock())
     besides.start()
     assert begun.wait(60)
     besides.stop()

@@ -6,7 +6,7 @@ from checks import Message, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.clock import SimulatedClock
 from monitor.conclude import CheckResult
-from monitor.daemon.crashes import Crashes
+from monitor.daemon.crashes import QuarantineTracker
 from store import open_store
 from tests.monitor.shop import NOW
 
@@ -17,7 +17,7 @@ _CHECK = PrimaryKey(columns=("id",))
 def test_only_a_check_that_ran_is_forgiven(tmp_path, reason):
     """A source that is away or a check that did not end absolves nobody: neither says that the crash is mended."""
     with open_store(f"sqlite:///{tmp_path}/store.db") as store:
-        crashes = Crashes(store, SimulatedClock(NOW), lambda _: None)
+        crashes = QuarantineTracker(store, SimulatedClock(NOW), lambda _: None)
         crashes.add("t.key", "signal SIGSEGV")
         found = CheckResult("t.key", "t", _CHECK, unknown(reason, Message("x")), NOW, 0.1, "shop")
         crashes.forgive([found])

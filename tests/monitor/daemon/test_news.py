@@ -5,7 +5,7 @@ from dataclasses import replace
 from checks import Message, Outcome, Status, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.conclude import CheckResult
-from monitor.daemon.news import News
+from monitor.daemon.news import ChangeLog
 from tests.monitor.shop import NOW
 
 _WELL = CheckResult("t.key", "t", PrimaryKey(columns=("id",)), Outcome(Status.PASS, Message("well")), NOW, 0.1, "shop")
@@ -15,14 +15,14 @@ _AWAY = replace(_WELL, outcome=unknown(UnknownReason.UNREACHABLE, Message("away"
 
 def test_an_incident_is_told_when_it_opens_and_when_it_ends():
     """Not at every look in between, and not while one good look does not close it."""
-    news = News()
+    news = ChangeLog()
     lines = [line for one in (_WELL, _BAD, _BAD, replace(_WELL, incident=41), _WELL) for line in news.take([one])]
     assert lines == ["incident #41 opened: t.key, error", "incident #41 ended: t.key"]
 
 
 def test_a_check_that_says_nothing_is_told_once_and_when_it_speaks_again():
     """With the reason, which may change."""
-    news = News()
+    news = ChangeLog()
     late = replace(_AWAY, outcome=unknown(UnknownReason.TIMEOUT, Message("late")))
     lines = [line for one in (_AWAY, _AWAY, late, _WELL, _WELL) for line in news.take([one])]
     assert lines == [
@@ -34,6 +34,6 @@ def test_a_check_that_says_nothing_is_told_once_and_when_it_speaks_again():
 
 def test_what_lasted_before_the_start_is_no_news():
     """A restart repeats nothing."""
-    news = News()
+    news = ChangeLog()
     news.begin([], {"t.key": UnknownReason.UNREACHABLE})
     assert list(news.take([_AWAY])) == []

@@ -415,11 +415,11 @@ def test_a_statistic_that_is_taken_out_and_put_back_changed_is_refused_for_one_s
 
 def test_a_slot_that_was_asked_as_something_else_is_given_up_without_a_look(plant):
     """Where somebody used the id of a slot: that slot only is refused, and nothing is charged for it."""
-    from monitor.private.ask import Teller
+    from monitor.private.ask import AnswerService
     from remedies.differential_privacy.answers import Count
 
     data_set = DataSet.of(plant.project(), "orders")
-    Teller(plant.ledger, plant.clock, "eve").tell(data_set, Count(epsilon="0.2"), _id(0))
+    AnswerService(plant.ledger, plant.clock, "eve").tell(data_set, Count(epsilon="0.2"), _id(0))
     plant.go(plant.work(), 2)
     assert plant.answers == [_id(0), _id(1)]
     assert plant.spent == 300

@@ -6,7 +6,7 @@ from checks import Message, Outcome, Status, UnknownReason, unknown
 from checks.primary_key import PrimaryKey
 from monitor.alerts.notices import Operation
 from monitor.conclude import CheckResult
-from monitor.daemon.reach import LONG, Reach
+from monitor.daemon.reach import LONG, SourceAvailability
 from tests.monitor.shop import NOW
 
 _CHECK = PrimaryKey(columns=("id",))
@@ -19,7 +19,7 @@ def _found(minutes, *, away, source="shop", reason=UnknownReason.UNREACHABLE):
 
 def test_a_source_that_is_away_for_long_is_told_once():
     """Not at its first failure, and not for each table."""
-    reach, told = Reach(), []
+    reach, told = SourceAvailability(), []
     for minutes in (0, 5, 9, 10, 11, 60):
         told += reach.take([_found(minutes, away=True), _found(minutes, away=False, source="other")])
     assert [(one.operation, one.name, one.since) for one in told] == [(Operation.SOURCE_UNREACHABLE, "shop", NOW)]
@@ -30,14 +30,14 @@ def test_a_source_that_is_away_for_long_is_told_once():
 
 def test_a_source_that_comes_back_soon_is_not_told_of():
     """A short outage is nobody's business but its tables'."""
-    reach = Reach()
+    reach = SourceAvailability()
     assert list(reach.take([_found(0, away=True), _found(9, away=False)])) == []
     assert list(reach.take([_found(9 + LONG.total_seconds() / 60, away=True)])) == []
 
 
 def test_a_source_that_hangs_is_away_too():
     """It refuses at first, then it hangs: it is one outage, told with its beginning, and only an answer ends it."""
-    reach = Reach()
+    reach = SourceAvailability()
     assert list(reach.take([_found(0, away=True), _found(6, away=True, reason=UnknownReason.TIMEOUT)])) == []
     (gone,) = reach.take([_found(11, away=True, reason=UnknownReason.TIMEOUT)])
     assert (gone.operation, gone.since) == (Operation.SOURCE_UNREACHABLE, NOW)
@@ -49,7 +49,7 @@ def test_a_source_that_hangs_is_away_too():
 
 def test_a_bug_says_nothing_of_its_source():
     """A check that ends its worker neither is an outage nor ends one."""
-    reach, bug = Reach(), UnknownReason.BUG
+    reach, bug = SourceAvailability(), UnknownReason.BUG
     assert list(reach.take([_found(minutes, away=True, reason=bug) for minutes in (0, 60)])) == []
     told = list(reach.take([_found(61, away=True), _found(66, away=True, reason=bug), _found(72, away=True)]))
     assert [one.operation for one in told] == [Operation.SOURCE_UNREACHABLE]

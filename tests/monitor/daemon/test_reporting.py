@@ -9,7 +9,7 @@ import pytest
 from monitor.clock import SimulatedClock
 from monitor.daemon import reporting
 from monitor.daemon.reporting import LATEST, report_if_due
-from monitor.look import look
+from monitor.look import run_checks
 from monitor.selector import select
 from store import DeliveryState
 from tests.monitor.shop import Shop, build_shop
@@ -38,7 +38,7 @@ def _deliveries(store):
 def test_a_report_is_kept_and_told_once(shop):
     """Asked every half minute, it is made once: two pages for its readers only, one message per channel."""
     with shop.project().open_store() as store:
-        look(shop.project(), select([], shop.project().config), store=store)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
         report_if_due(shop.project(), store, _MONDAY - timedelta(minutes=1))
         assert _deliveries(store) == []
         for seconds in (0, 30, 3600):
@@ -59,7 +59,7 @@ def test_a_report_is_kept_and_told_once(shop):
 def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, monkeypatch):
     """What was done is seen; what was not is done, under the id that it would have had."""
     with shop.project().open_store() as store:
-        look(shop.project(), select([], shop.project().config), store=store)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
         with monkeypatch.context() as broken:
             broken.setattr(reporting, "_delivery", lambda *_: pytest.fail("crashed"))
             with pytest.raises(pytest.fail.Exception):
@@ -76,7 +76,7 @@ def test_a_report_that_is_too_late_or_of_a_week_that_nobody_watched_is_left_out(
     """A daemon that is started on a Friday, or for the first time, does not report the past."""
     with shop.project().open_store() as store:
         report_if_due(shop.project(), store, _MONDAY)
-        look(shop.project(), select([], shop.project().config), store=store)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
         report_if_due(shop.project(), store, _MONDAY + LATEST)
         assert _deliveries(store) == []
         report_if_due(shop.project(), store, _MONDAY + LATEST - timedelta(seconds=1))
@@ -87,7 +87,7 @@ def test_without_readers_and_folder_no_report_is_made(shop):
     """The default configuration makes none."""
     shop.config.write_text(shop.config.read_text().replace("to: [hook, mail], keep: reports, ", ""), encoding="utf-8")
     with shop.project().open_store() as store:
-        look(shop.project(), select([], shop.project().config), store=store)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
         report_if_due(shop.project(), store, _MONDAY)
         assert _deliveries(store) == []
     assert not (shop.folder / "reports").exists()
@@ -95,14 +95,14 @@ def test_without_readers_and_folder_no_report_is_made(shop):
 
 def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
     """The daemon says which folder it is, tells the channels all the same, and leaves the folder alone for a while."""
-    from monitor.daemon.speak import Speaker
+    from monitor.daemon.speak import Notifier
 
     (shop.folder / "reports").write_text("in the way")
     shop.clock = SimulatedClock(_MONDAY - timedelta(days=2))
     with shop.project().open_store() as store, caplog.at_level("ERROR", logger="tablewatch"):
-        look(shop.project(), select([], shop.project().config), store=store)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
         shop.clock.advance_to(_MONDAY)
-        speaker = Speaker(store, shop.clock, holder="me")
+        speaker = Notifier(store, shop.clock, holder="me")
         speaker.leads = True
         for _ in range(3):
             speaker.report(shop.project())

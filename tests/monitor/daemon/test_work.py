@@ -10,10 +10,10 @@ import pytest
 from checks import Status
 from monitor.alerts.notices import Operation
 from monitor.clock import SimulatedClock
-from monitor.conclude import conclude_slots
+from monitor.conclude import record_slot_results
 from monitor.daemon import work as module
 from monitor.daemon.claims import Claims
-from monitor.daemon.crashes import Crashes
+from monitor.daemon.crashes import QuarantineTracker
 from store import SkipReason, SlotState, StoreBusy, StoreUnavailable
 from tests.monitor.daemon.plant import CHECKS, Plant
 from tests.monitor.shop import NOW
@@ -350,7 +350,7 @@ def test_results_that_we_stumble_over_are_given_up_alone(plant, monkeypatch):
     def stumble(batch, **given):
         if any(looked.target.subject.name == "bad" for _, looked in batch):
             raise ZeroDivisionError
-        return conclude_slots(batch, **given)
+        return record_slot_results(batch, **given)
 
     monkeypatch.setattr("monitor.daemon.work.conclude_slots", stumble)
     plant.turn(plant.work())
@@ -387,7 +387,7 @@ def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypat
     """A crash that cannot be counted at once is counted later, and what was heard after it is taken too."""
     work = plant.work()
     plant.pool.deadly.add("orders.not-null")
-    real, refused = Crashes.add, []
+    real, refused = QuarantineTracker.add, []
 
     def busy_at_first(self, check_id, cause):
         if not refused:
@@ -395,7 +395,7 @@ def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypat
             raise StoreBusy("locked")
         real(self, check_id, cause)
 
-    monkeypatch.setattr(Crashes, "add", busy_at_first)
+    monkeypatch.setattr(QuarantineTracker, "add", busy_at_first)
     plant.turn(work)
     plant.clock.advance(timedelta(seconds=2))
     plant.turn(work)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.desk.moments import TimeReader, UnreadableTime, say_time
+from monitor.desk.moments import TimeReader, UnreadableTime, format_time
 
 _NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 _TOKYO = TimeReader("Asia/Tokyo", _NOW)
@@ -134,4 +134,4 @@ def test_what_is_written_is_read_back(naive: datetime) -> None:
 
 def test_times_are_said_on_the_projects_clock() -> None:
     """A moment is said on the project's wall clock."""
-    assert say_time(datetime(2026, 11, 11, 1, 10, tzinfo=UTC), "Asia/Tokyo") == "Wed 2026-11-11 10:10"
+    assert format_time(datetime(2026, 11, 11, 1, 10, tzinfo=UTC), "Asia/Tokyo") == "Wed 2026-11-11 10:10"

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from checks import Severity
 from incidents import FoundBy, ImpossibleOrder, Resolution
-from monitor.desk.reported import Reported
+from monitor.desk.reported import ReportedIncident
 from monitor.desk.ticket_batches import BATCH, Ticket, TicketBatches
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 MOMENTS = st.integers(-5, 2).map(lambda hours: NOW + timedelta(hours=hours, microseconds=hours % 2))
 REPORTED = st.builds(
-    Reported,
+    ReportedIncident,
     table=st.text(max_size=3),
     title=st.text(max_size=3),
     detected_at=MOMENTS,
@@ -57,7 +57,7 @@ def test_full_batches_are_compressed(ticket: Ticket) -> None:
 
 
 @given(REPORTED)
-def test_the_order_of_times_is_checked_as_by_the_changes(told: Reported) -> None:
+def test_the_order_of_times_is_checked_as_by_the_changes(told: ReportedIncident) -> None:
     """What `check_order` accepts has changes, and what it refuses has none, for the same reason."""
     assert _refusal(told.check_order) == _refusal(told.changes)
 

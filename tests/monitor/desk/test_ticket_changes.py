@@ -23,9 +23,9 @@ from incidents import (
     verbs,
 )
 from incidents.verbs import Ending
-from monitor.desk.reported import Reported
+from monitor.desk.reported import ReportedIncident
 from monitor.desk.ticket_changes import compare
-from monitor.desk.ticket_past import FIELDS, as_text, importer, past_of
+from monitor.desk.ticket_past import FIELDS, as_text, importer, ticket_history_of
 from monitor.desk.tickets import Ticket
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
@@ -46,7 +46,7 @@ def _tickets(draw: st.DrawFn) -> Ticket:
     ended = draw(st.booleans())
     said |= draw(st.sets(st.sampled_from(["resolution", "cause"]))) if ended else set()
     said -= draw(st.sampled_from([set(), set(), {"resolved", "resolution", "cause"}]))
-    told = Reported(
+    told = ReportedIncident(
         table="orders",
         title=draw(st.sampled_from(["late", "wrong"])),
         detected_at=detected,
@@ -129,7 +129,7 @@ def test_an_import_changes_only_what_is_news(first: Ticket, story: list[Ticket |
     events: Sequence[Event] = _record([], first.told.changes(NOW), importer("ann"))
     for step in story:
         events = _after(events, step)
-    past, before = past_of(events), replay(events)
+    past, before = ticket_history_of(events), replay(events)
     found = compare(ticket, before, events, now=NOW, zone="UTC")
     after = replay(_record(events, found.to_record, importer("ann")))
     for one in FIELDS:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.disclosure import uniqueness
-from monitor.disclosure.place import Place
+from monitor.disclosure.place import TableRef
 from monitor.disclosure.uniqueness import Unique, find_uniqueness
 from monitor.target import Subject, Target
 from sources import SourceSpec
@@ -28,7 +28,7 @@ def _frame(rows: int = 100) -> pd.DataFrame:
     )
 
 
-def _place(folder: Path, kind: str) -> Place:
+def _place(folder: Path, kind: str) -> TableRef:
     if kind == "sqlite":
         with closing(sqlite3.connect(folder / "t.db")) as connection:
             _frame().to_sql("t", connection, index=False)
@@ -36,7 +36,7 @@ def _place(folder: Path, kind: str) -> Place:
     else:
         _frame().to_parquet(folder / "t.parquet")
         spec = SourceSpec(name="t", base=folder, files="t.parquet")
-    return Place(Target(Subject("t", "t", ()), spec))
+    return TableRef(Target(Subject("t", "t", ()), spec))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "sqlite"])
@@ -76,5 +76,5 @@ def test_a_table_without_rows_identifies_nobody(tmp_path: Path) -> None:
     """And nothing is divided by zero."""
     _frame(0).to_parquet(tmp_path / "t.parquet")
     spec = SourceSpec(name="t", base=tmp_path, files="t.parquet")
-    found = find_uniqueness(Place(Target(Subject("t", "t", ()), spec)), ["ticket", "row"])
+    found = find_uniqueness(TableRef(Target(Subject("t", "t", ()), spec)), ["ticket", "row"])
     assert (found.rows, found.share(["ticket"]), list(found.warnings())) == (0, 0.0, [])

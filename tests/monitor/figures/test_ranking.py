@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Cost, Episode, FoundBy, Incident, Lever, Onset, Resolution, Spans, State, Window
-from monitor.figures.ranking import Advice, Step, advise, rank
+from monitor.figures.ranking import Advice, AdviceStep, advise, rank
 from monitor.reports.sentences import diagnosis_sentences, title_of
 from monitor.reports.value import Diagnosis
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 
 START = datetime(2026, 11, 9, tzinfo=UTC)
 WINDOW = Window.of(START, START + timedelta(days=7))
@@ -54,7 +54,7 @@ def advice_on(*incidents: Incident, costs: dict[int, int] | None = None) -> Advi
 def said(advice: Advice, title: Incident | None = None, language: str = "en") -> list[str]:
     """Return what the report says of an advice, with the sentences of a lever that nobody knows."""
     shown = Diagnosis(Lever.NONE, Fraction(1, 2), 0, advice.n, None, advice, title and title_of(title))
-    voice = BabelVoice(language, "UTC")
+    voice = Localizer(language, "UTC")
     return [one.render(voice).replace("\N{NO-BREAK SPACE}", " ") for one in diagnosis_sentences(shown)]
 
 
@@ -69,7 +69,12 @@ SMALL = incident(9, "refunds", 0, 1, 3)
 def test_a_check_is_asked_for_where_a_person_had_to_notice() -> None:
     """The incident of most of the cost passed unnoticed until a person reported it: a check is missing there."""
     advice = advice_on(BIG, SMALL, costs={8: 700, 9: 300})
-    assert (advice.step, advice.table, advice.incident, advice.share) == (Step.ADD_CHECK, "orders", 8, Fraction(7, 10))
+    assert (advice.step, advice.table, advice.incident, advice.share) == (
+        AdviceStep.ADD_CHECK,
+        "orders",
+        8,
+        Fraction(7, 10),
+    )
     assert said(advice, BIG)[0] == (
         'Add a check on orders that finds "amounts {x}100": '
         "incident 8 makes 70% of the cost and was reported by a person."
@@ -81,16 +86,16 @@ def test_a_check_is_asked_for_where_a_person_had_to_notice() -> None:
 @pytest.mark.parametrize(
     ("incidents", "costs", "step", "about"),
     [
-        ((incident(1, "a", 0, 20, 24), SMALL), None, Step.NOTICE_SOONER, 1),
-        ((incident(1, "a", 0, 4, 24), SMALL), None, Step.REPAIR_FASTER, 1),
-        ((incident(1, "a", 0, 4, 24, person=True), SMALL), None, Step.REPAIR_FASTER, 1),
-        ((incident(1, "a", 0, 4, 24), SMALL), {1: 1, 9: 99}, Step.REPAIR_FASTER, 9),
-        ((incident(1, "a", 0, 4, 24), SMALL), {1: 0, 9: 0}, Step.REPAIR_FASTER, 1),
-        ((incident(1, "a", 10, 12, 20, slack=(10, 0)),), None, Step.LOOK_HERE_FIRST, 1),
+        ((incident(1, "a", 0, 20, 24), SMALL), None, AdviceStep.NOTICE_SOONER, 1),
+        ((incident(1, "a", 0, 4, 24), SMALL), None, AdviceStep.REPAIR_FASTER, 1),
+        ((incident(1, "a", 0, 4, 24, person=True), SMALL), None, AdviceStep.REPAIR_FASTER, 1),
+        ((incident(1, "a", 0, 4, 24), SMALL), {1: 1, 9: 99}, AdviceStep.REPAIR_FASTER, 9),
+        ((incident(1, "a", 0, 4, 24), SMALL), {1: 0, 9: 0}, AdviceStep.REPAIR_FASTER, 1),
+        ((incident(1, "a", 10, 12, 20, slack=(10, 0)),), None, AdviceStep.LOOK_HERE_FIRST, 1),
         (
             (incident(1, "a", 0, 9, 10), incident(2, "a", 20, 29, 30), incident(3, "b", 0, 1, 12)),
             None,
-            Step.NOTICE_SOONER,
+            AdviceStep.NOTICE_SOONER,
             None,
         ),
         (
@@ -100,13 +105,13 @@ def test_a_check_is_asked_for_where_a_person_had_to_notice() -> None:
                 incident(3, "b", 0, 1, 12),
             ),
             None,
-            Step.ADD_CHECK,
+            AdviceStep.ADD_CHECK,
             None,
         ),
     ],
 )
 def test_the_step_follows_from_the_figures(
-    incidents: tuple[Incident, ...], costs: dict[int, int] | None, step: Step, about: int | None
+    incidents: tuple[Incident, ...], costs: dict[int, int] | None, step: AdviceStep, about: int | None
 ) -> None:
     """The heaviest incident, or else table, is named, with what its own hours say."""
     advice = advice_on(*incidents, costs=costs)
@@ -155,5 +160,5 @@ def test_there_is_always_one_recommendation_that_the_figures_bear_out(times: lis
         assert advice.share == Fraction(max(weight.values()), total)
     else:
         assert advice.share == Fraction(max(tables.values()), total)
-    assert (advice.step is Step.REPAIR_FASTER) == (advice.unnoticed < Fraction(1, 2))
+    assert (advice.step is AdviceStep.REPAIR_FASTER) == (advice.unnoticed < Fraction(1, 2))
     assert said(advice, made[0])

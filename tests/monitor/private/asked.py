@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from monitor.clock import SimulatedClock
 from monitor.config import Budget
-from monitor.private.ask import Teller
+from monitor.private.ask import AnswerService
 from monitor.private.data_set import DataSet
 from remedies.differential_privacy.answers import STATISTICS, Statistic
 from sources import SourceSpec
@@ -60,7 +60,7 @@ class Counter:
     """A ledger with the budget of a data set, and who asks."""
 
     ledger: StoredLedger
-    teller: Teller
+    teller: AnswerService
 
     @classmethod
     def of(cls, store: Store, folder: Path, *budgets: DataSet) -> "Counter":
@@ -68,7 +68,7 @@ class Counter:
         ledger = StoredLedger(store, folder / "anchor")
         for one in budgets:
             ledger.create(one.budget, actor="ann", now=AT)
-        return cls(ledger, Teller(ledger, SimulatedClock(AT), "ann"))
+        return cls(ledger, AnswerService(ledger, SimulatedClock(AT), "ann"))
 
     def spent(self, of: DataSet) -> int:
         """Give what was spent, in nano units."""

@@ -16,8 +16,8 @@ import pytest
 from monitor.clock import SimulatedClock
 from monitor.config import Budget
 from monitor.private import ask
-from monitor.private.ask import NotAnswered, Teller, Told, check_columns
-from monitor.private.question import Question
+from monitor.private.ask import NotAnswered, AnswerService, PrivateAnswer, check_columns
+from monitor.private.question import PrivateQuestion
 from remedies import Misfit
 from remedies.differential_privacy._ledger import Refusal, RefusalReason
 from sources import QueryFailed, SourceError, open_source
@@ -47,8 +47,8 @@ def test_an_answer_is_charged_and_given_again_for_nothing(store: Store, tmp_path
     at = Counter.of(store, tmp_path, people)
     first = at.teller.tell(people, statistic(), "r1")
     again = at.teller.tell(people, statistic(), "r1")
-    assert isinstance(first, Told)
-    assert isinstance(again, Told)
+    assert isinstance(first, PrivateAnswer)
+    assert isinstance(again, PrivateAnswer)
     assert (first.answer, first.repeated, again.repeated) == (again.answer, False, True)
     assert (at.spent(people), looks) == (TENTH, ["s"])
     assert at.ledger.answers("people", "row")[0].answer == first.answer
@@ -59,7 +59,7 @@ def test_without_an_id_every_request_is_a_new_one(store: Store, tmp_path: Path) 
     people = data_set(tmp_path)
     at = Counter.of(store, tmp_path, people)
     told = [at.teller.tell(people, statistic()) for _ in range(2)]
-    assert len({one.request_id for one in told if isinstance(one, Told)}) == 2
+    assert len({one.request_id for one in told if isinstance(one, PrivateAnswer)}) == 2
     assert at.spent(people) == 2 * TENTH
 
 
@@ -129,7 +129,7 @@ def test_an_id_is_for_one_declaration(store: Store, tmp_path: Path, changed: dic
     people, other = data_set(tmp_path), data_set(tmp_path, **changed)
     at = Counter.of(store, tmp_path, people, *([other] if "unit" in changed else []))
     by_sex = statistic(statistic="histogram", by=["sex"])
-    assert isinstance(at.teller.tell(people, by_sex, "r1"), Told)
+    assert isinstance(at.teller.tell(people, by_sex, "r1"), PrivateAnswer)
     refused = at.teller.tell(other, by_sex, "r1")
     assert isinstance(refused, Refusal)
     assert refused.reason is RefusalReason.OTHER_CONTENT
@@ -171,7 +171,7 @@ def test_what_goes_wrong_after_the_charge_stays_charged(
     assert caught.value.__suppress_context__
     assert at.spent(people) == TENTH
     table(tmp_path)
-    assert isinstance(at.teller.tell(people, statistic(where=["sex = F"]), "r1"), Told)
+    assert isinstance(at.teller.tell(people, statistic(where=["sex = F"]), "r1"), PrivateAnswer)
     assert at.spent(people) == 2 * TENTH
 
 
@@ -216,7 +216,7 @@ def test_the_order_is_reserve_look_store_return(store: Store, tmp_path: Path, lo
     people = data_set(tmp_path)
     Counter.of(store, tmp_path, people)
     ledger = Watched(store, tmp_path / "anchor", looks)
-    Teller(ledger, SimulatedClock(AT), "ann").tell(people, statistic())
+    AnswerService(ledger, SimulatedClock(AT), "ann").tell(people, statistic())
     assert looks == ["reserved", "s", "stored"]
 
 
@@ -227,7 +227,7 @@ def test_nine_pays_for_a_hundred_answers_at_nine_hundredths(store: Store, tmp_pa
     charges = (ask.charge_of(people, statistic(epsilon="0.09"), f"r{number}") for number in range(99))
     for charge in charges:
         at.ledger.reserve(charge, actor="ann", now=AT)
-    assert isinstance(at.teller.tell(people, statistic(epsilon="0.09")), Told)
+    assert isinstance(at.teller.tell(people, statistic(epsilon="0.09")), PrivateAnswer)
     assert isinstance(at.teller.tell(people, statistic(epsilon="0.000000001")), Refusal)
     assert (at.spent(people), looks) == (9 * 10**9, ["s"])
 
@@ -245,7 +245,7 @@ def test_zcdp_answers_are_charged_in_rho(store: Store, tmp_path: Path) -> None:
     )
     for words in asked:
         told = at.teller.tell(people, statistic(rho="0.1", **words))
-        assert isinstance(told, Told)
+        assert isinstance(told, PrivateAnswer)
         kinds = {noise["distribution"] for noise in told.answer["noise"]}  # type: ignore[union-attr, index]
         assert kinds == ({"exponential-mechanism"} if words.get("statistic") == "quantile" else {"discrete-gaussian"})
     assert at.spent(people) == 500_000_000
@@ -267,7 +267,7 @@ def test_those_who_ask_the_same_at_once_get_one_answer_that_is_charged_once(stor
         one.start()
     for one in all_of_them:
         one.join()
-    answers = [one.answer for one in told if isinstance(one, Told)]
+    answers = [one.answer for one in told if isinstance(one, PrivateAnswer)]
     assert answers == answers[:1] * 4
     assert at.spent(people) == TENTH
 
@@ -285,14 +285,14 @@ def test_a_request_that_is_in_flight_is_refused_without_a_charge(store: Store, t
         assert isinstance(refused, Refusal)
         assert refused.reason is RefusalReason.IN_PROGRESS
         assert "in progress" in str(refused)
-        assert isinstance(hasty.tell(people, statistic(), "r2"), Told)
+        assert isinstance(hasty.tell(people, statistic(), "r2"), PrivateAnswer)
         assert at.spent(people) == 2 * TENTH
     told = hasty.tell(people, statistic(), "r1")
-    assert isinstance(told, Told)
+    assert isinstance(told, PrivateAnswer)
     with at.ledger.claim("r1"):  # by somebody who only reads the answer
         again = hasty.tell(people, statistic(), "r1")
         other = hasty.tell(people, statistic(epsilon="0.2"), "r1")
-    assert (isinstance(again, Told), again.answer) == (True, told.answer)
+    assert (isinstance(again, PrivateAnswer), again.answer) == (True, told.answer)
     assert other.reason is RefusalReason.OTHER_CONTENT
     assert at.spent(people) == 3 * TENTH
 
@@ -303,7 +303,7 @@ def test_a_question_that_fails_gives_its_request_up(store: Store, tmp_path: Path
     at = Counter.of(store, tmp_path, people)
     with mock.patch.object(ask, "_look", side_effect=OSError), pytest.raises(NotAnswered):
         at.teller.tell(people, statistic(), "r1")
-    assert isinstance(replace(at.teller, patience=timedelta(0)).tell(people, statistic(), "r1"), Told)
+    assert isinstance(replace(at.teller, patience=timedelta(0)).tell(people, statistic(), "r1"), PrivateAnswer)
     assert at.spent(people) == 2 * TENTH
     assert list(tmp_path.glob("*.request-*")) == []
 
@@ -349,7 +349,7 @@ def test_neighbours_cannot_be_told_apart_but_by_the_numbers(store: Store, tmp_pa
             warnings.simplefilter("error")
             for words in ASKED:
                 told = at.teller.tell(protected, statistic(**words))
-                assert isinstance(told, Told)
+                assert isinstance(told, PrivateAnswer)
                 assert seen.setdefault(str(words), shape(told.answer)) == shape(told.answer)
 
 
@@ -364,7 +364,7 @@ def test_the_first_row_of_a_column_without_a_type_decides_nothing(store: Store, 
             connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", [(first,) * 4, ("ann", "F", 33, 12.0)])
         check_columns(people)
         for words in ASKED:
-            assert isinstance(at.teller.tell(people, statistic(**words)), Told)
+            assert isinstance(at.teller.tell(people, statistic(**words)), PrivateAnswer)
 
 
 def test_columns_are_checked_without_a_look_at_a_row(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_no_row_decides_whether_a_budget_is_created(tmp_path: Path) -> None:
     people = csv_data_set(tmp_path, unit="who")
     check_columns(people)
     with open_source(people.source) as source, pytest.raises(QueryFailed):
-        Question.of(people, statistic(statistic="histogram", by=["sex"]), charged=True).put_to(source)
+        PrivateQuestion.of(people, statistic(statistic="histogram", by=["sex"]), charged=True).put_to(source)
 
 
 def test_a_budget_knows_its_terms(tmp_path: Path) -> None:
@@ -415,7 +415,7 @@ def test_a_pair_in_either_direction_has_a_budget_of_its_own(store: Store, tmp_pa
     one_way = data_set(tmp_path, unit=["who", "sex"])
     assert (pair.budget.unit, one_way.budget.unit) == ("pair of sex, who", "sex, who")
     at = Counter.of(store, tmp_path, pair)
-    assert isinstance(at.teller.tell(pair, statistic()), Told)
+    assert isinstance(at.teller.tell(pair, statistic()), PrivateAnswer)
     with pytest.raises(NotRecorded):
         at.teller.tell(one_way, statistic())
     assert at.spent(pair) == TENTH

@@ -14,8 +14,8 @@ import yaml
 from monitor.clock import SimulatedClock
 from monitor.config import load
 from monitor.desk.refusals import explained
-from monitor.releasing.case import Case
-from monitor.releasing.decide import Decisions
+from monitor.releasing.case import ReleaseColumns
+from monitor.releasing.decide import ReleaseDecisions
 from monitor.releasing.export import Exported, export
 from monitor.wiring import Project
 
@@ -70,11 +70,11 @@ class Desk:
         return self
 
     @contextmanager
-    def decisions(self, name: str = "extract") -> Iterator[Decisions]:
+    def decisions(self, name: str = "extract") -> Iterator[ReleaseDecisions]:
         """Open the store, and give what can be decided of a release."""
         project = Project(load(self.config), self.clock)
         with project.open_store() as store, explained():
-            yield Decisions(Case.of(project, name), store)
+            yield ReleaseDecisions(ReleaseColumns.of(project, name), store)
 
     def approve(self, remedy: str = "as-it-is", *, name: str = "extract", by: str = "desk") -> None:
         """Approve a remedy."""

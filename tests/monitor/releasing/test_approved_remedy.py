@@ -9,7 +9,7 @@ from monitor.frame.problem import ExitCode, Stop
 from monitor.releasing import export as export_module
 from monitor.releasing import treat
 from monitor.releasing.assess import assess_release
-from monitor.releasing.standing import Decision
+from monitor.releasing.standing import ReleaseDecision
 from tests.monitor.releasing.desk import Desk, people
 
 _FIXED = {"levels": {"born": 1, "sex": 0}}
@@ -17,7 +17,7 @@ _FIXED = {"levels": {"born": 1, "sex": 0}}
 
 def _is_held(desk: Desk) -> bool:
     with desk.decisions() as decisions:
-        return decisions.standing().decision is Decision.HELD
+        return decisions.standing().decision is ReleaseDecision.HELD
 
 
 def _years(label: str) -> str:
@@ -65,7 +65,7 @@ def test_assess_sees_another_hierarchy_too(desk: Desk) -> None:
 def test_a_hierarchy_that_changes_during_the_export_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at again before the file gets its name."""
     path = _write(desk, "release")
-    write = treat.write
+    write = treat.write_treated
 
     def writes_and_changes(*words: object) -> object:
         path.write_text(_years("another"), encoding="utf-8")

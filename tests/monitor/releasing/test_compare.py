@@ -13,7 +13,7 @@ import pytest
 from monitor.cli import run
 from monitor.frame.output import Invocation
 from monitor.releasing import compare as compare_module
-from monitor.releasing.compare import Comparison, Tried, compare
+from monitor.releasing.compare import ReleaseComparison, RemedyTrial, compare
 from monitor.releasing.plan import kinds_of, plans_of
 from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
 
@@ -28,13 +28,13 @@ def _crowd() -> pd.DataFrame:
     )
 
 
-def _compared(desk: Desk, **words: Any) -> Comparison:
+def _compared(desk: Desk, **words: Any) -> ReleaseComparison:
     with desk.decisions() as decisions:
         case = decisions.case
     return compare(case, plans_of(case, kinds_of(case)), done=lambda: None, **words)
 
 
-def _named(found: Comparison) -> dict[str, Tried]:
+def _named(found: ReleaseComparison) -> dict[str, RemedyTrial]:
     return {one.name: one for one in found.tried}
 
 
@@ -97,11 +97,11 @@ def test_a_remedy_that_is_killed_is_one_row(desk: Desk, monkeypatch: pytest.Monk
     assert "ended without an answer" in str(found["suppress"].why)
 
 
-def _dies_of_suppress(case: object, plan: Any, folder: Path) -> Tried:
+def _dies_of_suppress(case: object, plan: Any, folder: Path) -> RemedyTrial:
     del case, folder
     if plan.name == "suppress":
         raise SystemExit(3)
-    return Tried(plan.name, "table", "not-tried")
+    return RemedyTrial(plan.name, "table", "not-tried")
 
 
 def test_the_copy_is_gone_whatever_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

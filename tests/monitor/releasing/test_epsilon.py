@@ -98,16 +98,16 @@ def test_the_epsilon_of_a_person_is_that_of_all_rows(desk: Desk, rows: int, leav
 def test_two_randomised_exports_at_once_add_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who ends second has not seen what the first cost when it began."""
     desk.write(limits={"epsilon": 1.5}, remedies=[RANDOMISE]).approve("randomise")
-    check = gate.Passed.check_again
+    check = gate.ExportPermission.check_again
     ended: list[int] = []
 
-    def another_ends(passed: gate.Passed) -> None:
+    def another_ends(passed: gate.ExportPermission) -> None:
         if not ended:
             ended.append(1)
             desk.export("first.csv", remedy="randomise")
         check(passed)
 
-    monkeypatch.setattr(gate.Passed, "check_again", another_ends)
+    monkeypatch.setattr(gate.ExportPermission, "check_again", another_ends)
     with pytest.raises(Stop, match="cost epsilon 1 already"):
         desk.export("second.csv", remedy="randomise")
     assert desk.files() == ["first.csv", "people.parquet", "tablewatch.yaml"]

@@ -15,7 +15,7 @@ import pytest
 from monitor.frame.problem import Stop
 from monitor.releasing import certificate, gate, treat
 from monitor.releasing import export as export_module
-from monitor.releasing.standing import Decision
+from monitor.releasing.standing import ReleaseDecision
 from monitor.treatment.output import check_not_read
 from store import ReleaseEventKind, StoredCounts
 from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
@@ -24,7 +24,7 @@ from tests.monitor.releasing.desk import COLUMNS, Desk, people, rows_of
 def _held(desk: Desk) -> str:
     with desk.decisions() as decisions:
         found = decisions.standing()
-        assert found.decision is Decision.HELD
+        assert found.decision is ReleaseDecision.HELD
         return found.said
 
 
@@ -94,7 +94,7 @@ def test_rows_in_another_order_are_the_same_table(desk: Desk) -> None:
 def test_a_table_that_changes_during_the_export_is_on_hold(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked at again once the file is proved, before the file gets its name."""
     desk.approve()
-    write = treat.write
+    write = treat.write_treated
 
     def writes_and_changes(*words: object) -> object:
         found = write(*words)  # type: ignore[arg-type] # as it was called
@@ -111,7 +111,7 @@ def test_a_table_that_changes_during_the_export_is_on_hold(desk: Desk, monkeypat
 def test_an_approval_that_is_taken_back_during_the_export_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever holds a release while it is written stops it."""
     desk.approve()
-    write = treat.write
+    write = treat.write_treated
 
     def writes_and_is_held(*words: object) -> object:
         with desk.decisions() as decisions:
@@ -342,16 +342,16 @@ def test_a_file_that_cannot_get_its_name_is_on_record(desk: Desk, monkeypatch: p
 def test_two_exports_at_once_cannot_miss_each_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who ends second was not compared with who ended first, and has to begin anew."""
     desk.write(person_key="id").approve()
-    check = gate.Passed.check_again
+    check = gate.ExportPermission.check_again
     ended: list[int] = []
 
-    def another_ends(passed: gate.Passed) -> None:
+    def another_ends(passed: gate.ExportPermission) -> None:
         if not ended:
             ended.append(1)
             desk.export("first.parquet")
         check(passed)
 
-    monkeypatch.setattr(gate.Passed, "check_again", another_ends)
+    monkeypatch.setattr(gate.ExportPermission, "check_again", another_ends)
     with pytest.raises(Stop, match="another export of 'people' ended"):
         desk.export("second.parquet")
     assert desk.files() == ["first.parquet", "people.parquet", "tablewatch.yaml"]

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.frame.problem import Stop
-from monitor.releasing.case import Case
+from monitor.releasing.case import ReleaseColumns
 from monitor.releasing.leaving import read_columns
 from monitor.releasing.plan import AS_IT_IS, find_plan, kinds_of
-from monitor.releasing.treat import prove, treat, write
+from monitor.releasing.treat import verify_release, treat, write_treated
 from remedies import Misfit, Refused
 from tests.monitor.releasing.desk import Desk
 
@@ -50,7 +50,7 @@ def _frame(values: list[Any], *, each: int) -> pd.DataFrame:
     )
 
 
-def _desk(desk: Desk, frame: pd.DataFrame, name: str = "odd", **release: Any) -> Case:
+def _desk(desk: Desk, frame: pd.DataFrame, name: str = "odd", **release: Any) -> ReleaseColumns:
     columns = {name: "quasi-identifier", "sex": "quasi-identifier", "ill": "sensitive"}
     remedies = [
         {"remedy": "generalise", "suppress": 0.5},
@@ -64,13 +64,13 @@ def _desk(desk: Desk, frame: pd.DataFrame, name: str = "odd", **release: Any) ->
         return decisions.case
 
 
-def _given_out(case: Case, remedy: str, draft: Path) -> bool:
+def _given_out(case: ReleaseColumns, remedy: str, draft: Path) -> bool:
     """Say whether a file came out and was proved."""
     plan = find_plan(case, remedy, kinds_of(case))
     try:
         treated = treat(case, plan, read_columns(case, plan.columns))
-        written = write(case, plan, treated, draft)
-        prove(case, plan, treated, draft, written, case.project.clock)
+        written = write_treated(case, plan, treated, draft)
+        verify_release(case, plan, treated, draft, written, case.project.clock)
     except (Misfit, Refused, Stop):
         return False
     return True
@@ -202,8 +202,8 @@ def test_closeness_is_judged_by_the_table_that_was_given_too(desk: Desk, end: st
     assert (reached["t"], reached["t_of_input"]) == (0, {"ill": 0.5})
 
 
-def _prove(case: Case, remedy: str, draft: Path) -> Any:
+def _prove(case: ReleaseColumns, remedy: str, draft: Path) -> Any:
     plan = find_plan(case, remedy, kinds_of(case))
     treated = treat(case, plan, read_columns(case, plan.columns))
-    written = write(case, plan, treated, draft)
-    return prove(case, plan, treated, draft, written, case.project.clock).reached
+    written = write_treated(case, plan, treated, draft)
+    return verify_release(case, plan, treated, draft, written, case.project.clock).reached

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from checks._counts import Release as Earlier
 from checks.risk._composition import intersect_all_signed, intersect_signed, left_over_signed
 from monitor.frame.problem import Stop
-from monitor.releasing.crowd import crowd_of
+from monitor.releasing.crowd import person_level_k
 from monitor.releasing.same_table import names_of
-from monitor.releasing.standing import Decision
+from monitor.releasing.standing import ReleaseDecision
 from store import Book, ReleaseEventKind, StoredCounts, StoreError
 from tests.monitor.releasing.desk import COLUMNS, Desk, people
 
@@ -85,19 +85,19 @@ def test_persons_of_a_class_are_counted_once(rows: Rows, k: int) -> None:
         person: min(len({who for who, other in rows if other == group}) for mine, group in rows if mine == person)
         for person, _ in rows
     }
-    found = crowd_of(persons, frame, k=k, linked=False)
+    found = person_level_k(persons, frame, k=k, linked=False)
     assert (found.least, found.exposed) == (min(among.values()), sum(one < k for one in among.values()))
     profiles: Mapping[int, frozenset[tuple[int, int]]] = {
         person: frozenset(Counter(group for mine, group in rows if mine == person).items()) for person in persons
     }
     alike = [sum(one == other for other in profiles.values()) for one in profiles.values()]
-    linked = crowd_of(persons, frame, k=k, linked=True)
+    linked = person_level_k(persons, frame, k=k, linked=True)
     assert (linked.least, linked.exposed) == (min(alike), sum(one < k for one in alike))
 
 
 def test_nulls_are_one_class_and_one_person() -> None:
     """Nobody knows whether rows without a person are of several."""
-    found = crowd_of(
+    found = person_level_k(
         pd.Series([None] * 6, dtype=object), pd.DataFrame({"a": [None] * 6, "b": [np.nan] * 6}), k=2, linked=False
     )
     assert (found.least, found.exposed) == (1, 1)
@@ -411,7 +411,7 @@ def test_without_a_person_key_the_second_export_is_held(desk: Desk) -> None:
     with pytest.raises(Stop, match=r"was exported once before, and without 'person_key' it cannot be checked"):
         desk.export("second.parquet")
     with desk.decisions() as decisions:
-        assert decisions.standing().decision is Decision.HELD
+        assert decisions.standing().decision is ReleaseDecision.HELD
 
 
 def test_an_export_without_a_person_key_cannot_be_compared_later(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.releasing.side_by_side import Crashed, side_by_side
+from monitor.releasing.side_by_side import ProcessCrashed, run_in_processes
 
 
 def _piece(what: str, folder: Path) -> str:
@@ -28,8 +28,8 @@ def test_a_crash_takes_nothing_else_down(tmp_path: Path, capfd: pytest.CaptureFi
     """Neither does a process that is killed; what a crash would print is not shown."""
     forkserver._forkserver._stop()  # type: ignore[attr-defined] # one started earlier prints elsewhere
     pieces = [(what, tmp_path) for what in ("crash", "fine", "killed", "fine too")]
-    found = dict(side_by_side(_piece, pieces, workers=2))
-    assert found == {0: Crashed(1), 1: "fine", 2: Crashed(-9), 3: "fine too"}
+    found = dict(run_in_processes(_piece, pieces, workers=2))
+    assert found == {0: ProcessCrashed(1), 1: "fine", 2: ProcessCrashed(-9), 3: "fine too"}
     assert "signal 9" in found[2].said  # type: ignore[union-attr] # a crash
     assert "without an answer" in found[0].said  # type: ignore[union-attr] # a crash
     assert "4711" not in "".join(capfd.readouterr())
@@ -38,7 +38,7 @@ def test_a_crash_takes_nothing_else_down(tmp_path: Path, capfd: pytest.CaptureFi
 def test_nothing_goes_on_once_nobody_asks(tmp_path: Path) -> None:
     """Whoever leaves, by Ctrl-C or otherwise, ends what still runs."""
     pieces = [("fine", tmp_path), ("endless", tmp_path)]
-    with closing(side_by_side(_piece, pieces, workers=2)) as ended:
+    with closing(run_in_processes(_piece, pieces, workers=2)) as ended:
         assert next(ended) == (0, "fine")
         while not (tmp_path / "endless").exists() or not (tmp_path / "endless").read_text():
             pass
@@ -49,7 +49,7 @@ def test_nothing_goes_on_once_nobody_asks(tmp_path: Path) -> None:
 def test_what_is_forked_has_one_thread_and_its_imports() -> None:
     """A thread would be missing in the copy; the environment and the signals of this process are as they were."""
     before = dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    ((_, seen),) = side_by_side(_seen, [()], workers=1)
+    ((_, seen),) = run_in_processes(_seen, [()], workers=1)
     assert seen == (1, True)
     assert (dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, ())) == before
 

@@ -7,20 +7,20 @@ from typing import Any
 
 from checks import Message, Severity
 from incidents import FoundBy, Lever, Resolution, Shares, State
-from monitor.figures.ranking import Advice, Step
-from monitor.reports.headline import headline
+from monitor.figures.ranking import Advice, AdviceStep
+from monitor.reports.headline import weekly_headline
 from monitor.reports.value import (
     BlindSpot,
-    Comparison,
+    ComparedFigure,
     Coverage,
     DayBar,
     Diagnosis,
     Figures,
     IncidentList,
-    Left,
+    ExcludedIncidents,
     Maintained,
     Method,
-    Row,
+    IncidentRow,
     Share,
     Spread,
     Standout,
@@ -37,7 +37,7 @@ NOW = datetime(2026, 11, 16, 0, 12, tzinfo=UTC)
 
 
 ADVICE = Advice(
-    step=Step.ADD_CHECK,
+    step=AdviceStep.ADD_CHECK,
     table="sales.orders",
     incident=41,
     check_id=None,
@@ -82,7 +82,7 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
     return Figures(**{**values, **more})
 
 
-def row(number: int, table: str, title: Message, **more: Any) -> Row:
+def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
     """Give an incident of the list."""
     values: dict[str, Any] = {
         "id": number,
@@ -106,10 +106,10 @@ def row(number: int, table: str, title: Message, **more: Any) -> Row:
         "began_before": False,
         "goes_on": False,
     }
-    return Row(**{**values, **more})
+    return IncidentRow(**{**values, **more})
 
 
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[IncidentRow, ...]:
     """Give five incidents, one of each sort."""
     nulls = Message(
         "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
@@ -176,7 +176,7 @@ def rows() -> tuple[Row, ...]:
 
 def report(**more: Any) -> WeeklyReport:
     """Give a full report: six incidents, less than last week, one blind table."""
-    comparison = Comparison(
+    comparison = ComparedFigure(
         figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000)
     )
     coverage = Coverage(
@@ -223,7 +223,7 @@ def report(**more: Any) -> WeeklyReport:
         "week": WEEK,
         "as_of": NOW,
         "currency": "JPY",
-        "headline": headline(comparison, currency="JPY", complete=True),
+        "headline": weekly_headline(comparison, currency="JPY", complete=True),
         "coverage": coverage,
         "figures": comparison,
         "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
@@ -294,7 +294,10 @@ def report(**more: Any) -> WeeklyReport:
         "tables_more": 0,
         "incidents": IncidentList(some, 23),
         "method": Method(
-            excluded=(Left(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE), Left(Resolution.EXPECTED, 1, 600 * MINUTE)),
+            excluded=(
+                ExcludedIncidents(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE),
+                ExcludedIncidents(Resolution.EXPECTED, 1, 600 * MINUTE),
+            ),
             maintenance=(
                 Maintained(
                     "warehouse upgrade", datetime(2026, 11, 14, 15, tzinfo=UTC), datetime(2026, 11, 14, 19, tzinfo=UTC)
@@ -313,13 +316,13 @@ def report(**more: Any) -> WeeklyReport:
 def quiet_report() -> WeeklyReport:
     """Give a week without any downtime."""
     nothing = figures(0, 0, 0, 0)
-    comparison = Comparison(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
+    comparison = ComparedFigure(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
     full = report()
     coverage = replace(
         full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
     )
     return report(
-        headline=headline(comparison, currency="JPY", complete=True),
+        headline=weekly_headline(comparison, currency="JPY", complete=True),
         coverage=coverage,
         figures=comparison,
         change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.reports import release_record
 from monitor.reports.render import as_html
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.monitor.reports import sample
 from tests.monitor.reports import test_release_pages as release_pages
 
@@ -89,7 +89,7 @@ def page_file(request, tmp_path_factory) -> Path:
     rows = tuple(sample.row(one.id, LONG, one.title, owner=LONG, cause=LONG) for one in report.incidents.rows)
     report = sample.report(incidents=type(report.incidents)(report.incidents.rows + rows, 3))
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
-    path.write_text(as_html(report, BabelVoice(request.param, "Asia/Tokyo")), encoding="utf-8")
+    path.write_text(as_html(report, Localizer(request.param, "Asia/Tokyo")), encoding="utf-8")
     return path
 
 
@@ -229,10 +229,10 @@ def test_accessible_names(see, page_file):
 @pytest.fixture(scope="module", params=["record", "comparison"])
 def release_file(request, tmp_path_factory) -> Path:
     """Write each page about a release, with names that are far too long."""
-    voice = BabelVoice("en", "Asia/Tokyo")
+    voice = Localizer("en", "Asia/Tokyo")
     if request.param == "record":
         found = release_pages.record(LONG, note=LONG * 3)
-        text = release_record.as_html(found, voice, project=LONG)
+        text = release_record.record_html(found, voice, project=LONG)
     else:
         text = release_pages.comparison_page(release_pages.comparison(LONG), voice, LONG)
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
@@ -255,7 +255,7 @@ def test_pages_about_releases_are_quiet_and_fit(see, release_file, width, scheme
 def test_marks_of_a_plot_lead_to_their_lines(see, tmp_path):
     """With the keyboard alone, and seen to be reached."""
     path = tmp_path / "comparison.html"
-    page = release_pages.comparison_page(release_pages.comparison(), BabelVoice("en", "Asia/Tokyo"), "survey")
+    page = release_pages.comparison_page(release_pages.comparison(), Localizer("en", "Asia/Tokyo"), "survey")
     path.write_text(page, encoding="utf-8")
     seen = see(path, scripts=True)
     seen.page.keyboard.press("Tab")

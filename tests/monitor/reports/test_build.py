@@ -29,7 +29,7 @@ from monitor.config import Config
 from monitor.figures.rates import is_priced, maintenance_of, pricing_of
 from monitor.reports.build import build_weekly, window_of
 from monitor.reports.evidence import Evidence
-from monitor.reports.value import Left, WeeklyReport
+from monitor.reports.value import ExcludedIncidents, WeeklyReport
 from monitor.reports.week import Week
 from monitor.reports.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
 
@@ -227,7 +227,7 @@ def test_not_counted():
     planned = {"tables": ["sales.orders"], "start": at(3).isoformat(), "end": at(5).isoformat(), "reason": "upgrade"}
     risky = incident(8, "crm.customers", episode(1, 2, 3), kind=Kind.DISCLOSURE)
     report = build((*SIX, risky), config={"maintenance": [planned]})
-    assert report.method.excluded == (Left(Resolution.FALSE_POSITIVE, 1, 2 * HOUR),)
+    assert report.method.excluded == (ExcludedIncidents(Resolution.FALSE_POSITIVE, 1, 2 * HOUR),)
     assert report.method.maintenance_us == 2 * HOUR
     assert [work.reason for work in report.method.maintenance] == ["upgrade"]
     assert report.method.disclosure == 1

@@ -7,7 +7,7 @@ import pytest
 from monitor.reports import render
 from monitor.reports.cards import with_cards
 from monitor.reports.render import as_html
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.monitor.reports import sample
 
 TABLE = """<table class="x"><thead><tr><td></td><th>A &amp; B</th><th>C</th></tr></thead>
@@ -44,9 +44,9 @@ def test_what_has_no_head_stays_as_it_is(text: str) -> None:
 def test_nothing_but_labels_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Taking labels and the class out again gives the page that was rendered, whatever others wrote into it."""
     report = sample.report(project='<td data-label="x">&lt;')
-    page = as_html(report, BabelVoice("ja", "Asia/Tokyo"))
+    page = as_html(report, Localizer("ja", "Asia/Tokyo"))
     monkeypatch.setattr(render, "with_cards", str)
-    plain = as_html(report, BabelVoice("ja", "Asia/Tokyo"))
+    plain = as_html(report, Localizer("ja", "Asia/Tokyo"))
     assert page != plain
     assert _without_labels(page) == _without_labels(plain)
     assert "&lt;td data-label" in page

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from checks import Status
-from monitor.look import look
+from monitor.look import run_checks
 from monitor.reports.build import build_weekly
 from monitor.reports.gather import gather
 from monitor.reports.render import as_html, as_markdown
 from monitor.reports.shape import SCHEMA, as_json, as_text
 from monitor.reports.week import Week
 from monitor.selector import select
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.monitor.shop import NOW, build_shop
 
 HOUR = 3_600_000_000
-ENGLISH = BabelVoice("en", "Asia/Tokyo")
+ENGLISH = Localizer("en", "Asia/Tokyo")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def week_of_shop(tmp_path_factory):
                 shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 12:00')")
             if hour == 6:
                 shop.sql("DELETE FROM orders WHERE customer = 'eve'")
-            look(project, selection, store=store)
+            run_checks(project, selection, store=store)
         shop.clock.advance(timedelta(days=3))
         now, week = shop.clock.now(), Week.containing(NOW, "Asia/Tokyo")
         with store.reading() as view:
@@ -52,7 +52,7 @@ def test_times_are_those_of_the_runs(week_of_shop):
     assert row.occurred_at == NOW + timedelta(hours=2)
     assert (row.table, row.owner, row.ttd_us, row.ttr_us) == ("orders", "The desk", HOUR, 3 * HOUR)
     assert row.title.render(ENGLISH) == "1 key occurs more than once (2 rows)"
-    assert row.title.render(BabelVoice("ja", "UTC")) == "1個のキーが重複しています\uff082行\uff09"
+    assert row.title.render(Localizer("ja", "UTC")) == "1個のキーが重複しています\uff082行\uff09"
 
 
 def test_results_are_counted(week_of_shop):
@@ -84,7 +84,7 @@ def test_measurements_that_are_gone(tmp_path):
     shop = build_shop(tmp_path)
     project = shop.project()
     with project.open_store() as store:
-        look(project, select([], project.config), store=store)
+        run_checks(project, select([], project.config), store=store)
         week, later = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(days=200)
         with store.reading() as view:
             report = build_weekly(gather(project, view, week, later), week)
@@ -97,7 +97,7 @@ def test_weeks_before_the_first_look(tmp_path):
     shop = build_shop(tmp_path)
     project = shop.project()
     with project.open_store() as store:
-        look(project, select([], project.config), store=store)
+        run_checks(project, select([], project.config), store=store)
         week = Week.containing(NOW, "Asia/Tokyo").back(30)
         with store.reading() as view:
             report = build_weekly(gather(project, view, week, NOW + timedelta(hours=1)), week)
@@ -120,13 +120,13 @@ def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
     project = shop.project()
     selection = select([], project.config)
     with project.open_store() as store:
-        look(project, selection, store=store)
+        run_checks(project, selection, store=store)
         shop.sql("ALTER TABLE orders RENAME TO elsewhere")
         shop.clock.advance(timedelta(weeks=1))
-        look(project, selection, store=store)
+        run_checks(project, selection, store=store)
         shop.sql("ALTER TABLE elsewhere RENAME TO orders")
         shop.clock.advance(timedelta(weeks=1))
-        look(project, selection, store=store)
+        run_checks(project, selection, store=store)
         week = Week.containing(shop.clock.now(), "Asia/Tokyo")
         with store.reading() as view:
             blind, after = (build_weekly(gather(project, view, one, week.end), one) for one in (week.back(1), week))
@@ -144,7 +144,7 @@ def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
     shop = build_shop(tmp_path)
     project = shop.project()
     with project.open_store() as store:
-        look(project, select([], project.config), store=store)
+        run_checks(project, select([], project.config), store=store)
         week, now = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(hours=9)
         with store.reading() as view:
             page = as_html(build_weekly(gather(project, view, week, now), week), ENGLISH)

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from monitor.reports.headline import headline, unknown_week
-from monitor.reports.value import Comparison, Figures
+from monitor.reports.headline import weekly_headline, unknown_week
+from monitor.reports.value import ComparedFigure, Figures
 from monitor.reports.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from tests.monitor.reports.sample import figures
 
-ENGLISH, JAPANESE = BabelVoice("en", "UTC"), BabelVoice("ja", "UTC")
+ENGLISH, JAPANESE = Localizer("en", "UTC"), Localizer("ja", "UTC")
 
 
 def say(
@@ -21,10 +21,10 @@ def say(
     *,
     complete: bool = True,
     since: datetime | None = None,
-    voice: BabelVoice = ENGLISH,
+    voice: Localizer = ENGLISH,
 ) -> str:
     """Say the headline of a week, with plain spaces."""
-    said = headline(Comparison(week, before, None), currency="JPY", complete=complete, since=since)
+    said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=complete, since=since)
     return said.render(voice).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -98,7 +98,7 @@ def test_quiet_weeks():
 def test_unknown_weeks():
     """A week of which nobody knows is not called quiet, and its sentence says why nobody knows."""
     since = datetime(2026, 10, 5, 15, 10, tzinfo=UTC)
-    tokyo = BabelVoice("en", "Asia/Tokyo")
+    tokyo = Localizer("en", "Asia/Tokyo")
     nothing_yet = "Nothing was watched yet: the first check ran on Oct 6, 2026."
     assert unknown_week(NOT_WATCHED, since).render(tokyo) == nothing_yet
     assert unknown_week(NOT_WATCHED, None).render(tokyo) == "Nothing was watched yet: no check has ever run."

@@ -13,18 +13,18 @@ import pytest
 
 from monitor.config import Limits, Release
 from monitor.figures.releases import ReleaseState
-from monitor.releasing.compare import ANSWERS, HOLDS, NOT_TRIED, REFUSED, Comparison, Tried
-from monitor.releasing.plan import Kind
-from monitor.releasing.record import Record
+from monitor.releasing.compare import ANSWERS, HOLDS, NOT_TRIED, REFUSED, ReleaseComparison, RemedyTrial
+from monitor.releasing.plan import RemedyKind
+from monitor.releasing.record import ReleaseRecord
 from monitor.releasing.standing import standing
 from monitor.reports import release_comparison, release_record
 from monitor.reports.certificate import Certificate, parameter
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reports.sample import NOW
 from tests.monitor.reports.test_render import HOSTILE, Outline
 
-VOICES = {locale: BabelVoice(locale, "Asia/Tokyo") for locale in ("en", "ja")}
+VOICES = {locale: Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja")}
 COLUMNS = {"id": "direct-identifier", "name": "direct-identifier", "age": "quasi-identifier", "pay": "sensitive"}
 LABEL = "40-49-as-a-label"
 
@@ -99,7 +99,7 @@ def event(kind: ReleaseEventKind, number: int, **told: Any) -> ReleaseEvent:
     return ReleaseEvent("survey", kind, recorded_at=NOW + timedelta(minutes=number), id=number, **values)
 
 
-def record(name: str = "survey", **told: Any) -> Record:
+def record(name: str = "survey", **told: Any) -> ReleaseRecord:
     """Give a record with an approval, three exports and a hold."""
     release = Release.model_validate({"table": "people", "columns": COLUMNS, "audience": "University"})
     facts = [
@@ -110,12 +110,12 @@ def record(name: str = "survey", **told: Any) -> Record:
         event(ReleaseEventKind.HELD, 5, **told),
     ]
     held = standing(facts, digest="d", expires_after=None, now=NOW)
-    return Record(name, ReleaseState(name, release, NOW, [], held), facts[::-1], NOW)
+    return ReleaseRecord(name, ReleaseState(name, release, NOW, [], held), facts[::-1], NOW)
 
 
-def page(found: Record, voice: BabelVoice) -> Outline:
+def page(found: ReleaseRecord, voice: Localizer) -> Outline:
     """Give the page of a record."""
-    return Outline(release_record.as_html(found, voice, project="shop"))
+    return Outline(release_record.record_html(found, voice, project="shop"))
 
 
 def test_the_record_tells_everything_that_was_kept():
@@ -147,7 +147,7 @@ def test_the_record_tells_everything_that_was_kept():
 
 def test_no_value_stands_on_the_page(voice):
     """Labels of values, which the mechanism of a randomised table names, are in the JSON form alone."""
-    assert LABEL not in release_record.as_html(record(), voice, project="shop")
+    assert LABEL not in release_record.record_html(record(), voice, project="shop")
 
 
 def test_the_json_form_has_the_certificates():
@@ -226,13 +226,13 @@ def test_parameters_are_said_in_a_line(value, said):
     assert parameter(value) == said
 
 
-def tried(name: str, status: str = HOLDS, **told: Any) -> Tried:
+def tried(name: str, status: str = HOLDS, **told: Any) -> RemedyTrial:
     """Give what came of a way."""
     values = {"reached": {"k": 5, "highest_risk": 0.2, "l": 2}, "suppressed": 3, "lost": {"age": 30.0}, **told}
-    return Tried(name, values.pop("kind", Kind.TABLE.value), status, **values)
+    return RemedyTrial(name, values.pop("kind", RemedyKind.TABLE.value), status, **values)
 
 
-def comparison(name: str = "mondrian") -> Comparison:
+def comparison(name: str = "mondrian") -> ReleaseComparison:
     """Give a comparison with one way of each sort."""
     change = {"vanished": 1, "appeared": 0, "figures": {name: {"mean": 0.016, "largest": "infinite"}}}
     ways = [
@@ -247,7 +247,7 @@ def comparison(name: str = "mondrian") -> Comparison:
         tried("code", NOT_TRIED, why="no column", reached={}, lost={}),
         tried(
             "randomise",
-            kind=Kind.RANDOMISED.value,
+            kind=RemedyKind.RANDOMISED.value,
             reached={},
             epsilon="1",
             changes={name: {"failure": name, "change": None}},
@@ -255,26 +255,26 @@ def comparison(name: str = "mondrian") -> Comparison:
         tried(
             "answers",
             ANSWERS,
-            kind=Kind.ANSWERS.value,
+            kind=RemedyKind.ANSWERS.value,
             reached={},
             lost={},
             epsilon="0.5",
             noise=[{"of": name, "within_95": 7}],
         ),
     ]
-    return Comparison(400, 9_000, ways, name, "loses least")
+    return ReleaseComparison(400, 9_000, ways, name, "loses least")
 
 
-def compared(voice: BabelVoice, found: Comparison | None = None, name: str = "survey") -> Outline:
+def compared(voice: Localizer, found: ReleaseComparison | None = None, name: str = "survey") -> Outline:
     """Give the page of a comparison, as it is built."""
     return Outline(comparison_page(found or comparison(), voice, name))
 
 
-def comparison_page(found: Comparison, voice: BabelVoice, name: str) -> str:
+def comparison_page(found: ReleaseComparison, voice: Localizer, name: str) -> str:
     """Give the page of a comparison."""
     release = Release(table="people", audience=name, limits=Limits(k=5))
     case: Any = SimpleNamespace(name=name, release=release)
-    return release_comparison.as_html(case, found, voice, project=name, as_of=NOW)
+    return release_comparison.comparison_html(case, found, voice, project=name, as_of=NOW)
 
 
 def test_ways_stand_side_by_side():
@@ -301,7 +301,7 @@ def test_ways_stand_side_by_side():
 def test_what_was_randomised_is_not_on_the_axis_of_k():
     """Randomised tables and answers have no groups that count, so the plot shows tables alone."""
     lines = [release_comparison.Line(number, one, best=False) for number, one in enumerate(comparison().tried, 1)]
-    tables = [one for one in lines if one.tried.kind == Kind.TABLE.value]
+    tables = [one for one in lines if one.tried.kind == RemedyKind.TABLE.value]
     plot = release_comparison.plot_of(tables, 5)
     assert plot is not None
     assert {way.name for mark in plot.marks for way in mark.ways} == {"as-it-is", "mondrian"}

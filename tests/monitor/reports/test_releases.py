@@ -9,20 +9,20 @@ import pytest
 from checks import Message, UnknownReason
 from incidents import NOT_RUN
 from monitor.config import Release
-from monitor.figures.releases import HeldBy, ReleaseState, ReleaseWord
+from monitor.figures.releases import HoldingCheck, ReleaseState, ReleaseWord
 from monitor.releasing.standing import standing
 from monitor.reports.build import window_of
 from monitor.reports.releases import SHOWN, export_row, releases_in, why
 from monitor.reports.render import as_html, as_markdown
 from monitor.reports.shape import as_json
 from monitor.reports.value import Releases
-from monitor.voice import BabelVoice
+from monitor.voice import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 from tests.monitor.reports import sample
 from tests.monitor.reports.test_render import HOSTILE, Outline
 
 AT = datetime(2026, 11, 12, 3, tzinfo=UTC)
-ENGLISH, JAPANESE = (BabelVoice(locale, "Asia/Tokyo") for locale in ("en", "ja"))
+ENGLISH, JAPANESE = (Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja"))
 RELEASE = Release(table="people")
 
 
@@ -52,21 +52,23 @@ def state(*events, held_by=(), name="survey", after=None, digest="d"):
         (state(event(), after=timedelta(days=3)), "the approval by privacy-desk has expired"),
         (state(event(), digest="other"), "its configuration has changed since privacy-desk approved it"),
         (state(), "every limit was evaluated, and holds"),
-        (state(held_by=[HeldBy("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
+        (state(held_by=[HoldingCheck("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
         (
-            state(held_by=[HeldBy("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]),
+            state(
+                held_by=[HoldingCheck("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]
+            ),
             "1,200 rows are alike (incident 7)",
         ),
-        (state(held_by=[HeldBy(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
-        (state(held_by=[HeldBy("people.k", "fail", AT)]), "people.k fails"),
-        (state(held_by=[HeldBy("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
-        (state(held_by=[HeldBy(None, "no-limits", None)]), "no limit is asked of it"),
-        (state(held_by=[HeldBy("people.k", str(NOT_RUN), AT)]), "people.k: it was not run"),
+        (state(held_by=[HoldingCheck(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
+        (state(held_by=[HoldingCheck("people.k", "fail", AT)]), "people.k fails"),
+        (state(held_by=[HoldingCheck("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
+        (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is asked of it"),
+        (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: it was not run"),
         (
-            state(held_by=[HeldBy("people.k", UnknownReason.TIMEOUT.value, AT)]),
+            state(held_by=[HoldingCheck("people.k", UnknownReason.TIMEOUT.value, AT)]),
             "people.k: the query took too long",
         ),
-        (state(held_by=[HeldBy("people.k", "eclipse", AT)]), "people.k: it could not be evaluated"),
+        (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: it could not be evaluated"),
     ],
 )
 def test_why_is_said(found, said):
@@ -83,7 +85,7 @@ def section(states=(), exports=()):
 
 def test_those_at_risk_come_first_and_the_rest_is_counted():
     """Held ones stand before expired ones, approved and clear ones follow."""
-    held = state(held_by=[HeldBy("people.k", "fail", AT)])
+    held = state(held_by=[HoldingCheck("people.k", "fail", AT)])
     found = section([state(), state(event()), state(event(), after=timedelta(days=3)), held, *[state()] * SHOWN])
     words = [row.word for row in found.rows]
     assert words[:3] == [ReleaseWord.HOLD, ReleaseWord.EXPIRED, ReleaseWord.APPROVED]

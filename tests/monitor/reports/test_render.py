@@ -11,11 +11,11 @@ from checks import Message, PlainEnglish
 from incidents import Lever
 from monitor.reports.render import SECTIONS, as_html, as_markdown, escape_markdown
 from monitor.reports.sentences import diagnosis_sentences, onset_range
-from monitor.reports.value import BlindSpot, Comparison, Diagnosis, IncidentList, Method
-from monitor.voice import BabelVoice
+from monitor.reports.value import BlindSpot, ComparedFigure, Diagnosis, IncidentList, Method
+from monitor.voice import Localizer
 from tests.monitor.reports import sample
 
-VOICES = {locale: BabelVoice(locale, "Asia/Tokyo") for locale in ("en", "ja")}
+VOICES = {locale: Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja")}
 HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)>&lt;b&gt;{{7*7}}{x}|`*_[a](javascript:alert(3))\n# https://evil.example"""
 VOID = {"meta", "link", "br", "rect", "img", "input", "hr"}
 
@@ -233,7 +233,7 @@ def test_no_price_no_column(voice):
     unpriced = replace(
         report,
         method=bare,
-        figures=Comparison(
+        figures=ComparedFigure(
             *(
                 replace(figures, cost=None, cost_by_table_hours=None)
                 for figures in (report.figures.week, report.figures.week, report.figures.week)
@@ -254,7 +254,7 @@ def test_no_price_no_column(voice):
 def test_nothing_to_compare_with(voice):
     """In the first week there are dashes, not zeros, beside the figures, and no explanation of a change."""
     report = sample.report()
-    first = replace(report, figures=Comparison(report.figures.week, None, None), change=None)
+    first = replace(report, figures=ComparedFigure(report.figures.week, None, None), change=None)
     page = Outline(as_html(first, voice))
     assert "\N{EN DASH}" in page.text
     assert "change" not in page.values("id")

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reports.risk_plot import HEIGHT, TOP, RiskPlot, Way, _box, _overlap, risk_plot
+from monitor.reports.risk_plot import HEIGHT, TOP, RiskPlot, PlottedRemedy, _box, _overlap, risk_plot
 
 WAYS = st.lists(
     st.builds(
-        Way,
+        PlottedRemedy,
         number=st.integers(1, 20),
         name=st.text("abcdefgh-", min_size=1, max_size=14),
         risk=st.floats(0.0001, 1),
@@ -20,13 +20,13 @@ WAYS = st.lists(
 )
 
 
-def way(number: int, risk: float, lost: float, *, holds: bool = True) -> Way:
+def way(number: int, risk: float, lost: float, *, holds: bool = True) -> PlottedRemedy:
     """Give a way."""
-    return Way(number, f"way-{number}", risk, lost, holds, best=False)
+    return PlottedRemedy(number, f"way-{number}", risk, lost, holds, best=False)
 
 
 @given(WAYS, st.none() | st.floats(0.001, 0.5))
-def test_every_way_has_a_mark_inside_of_the_plot(ways: list[Way], limit: float | None) -> None:
+def test_every_way_has_a_mark_inside_of_the_plot(ways: list[PlottedRemedy], limit: float | None) -> None:
     """None is left out, and none stands outside of the axes."""
     plot = risk_plot(ways, limit)
     assert sorted(id(one) for mark in plot.marks for one in mark.ways) == sorted(map(id, ways))
@@ -37,7 +37,7 @@ def test_every_way_has_a_mark_inside_of_the_plot(ways: list[Way], limit: float |
 
 
 @given(WAYS)
-def test_more_risk_is_higher_and_more_loss_further_right(ways: list[Way]) -> None:
+def test_more_risk_is_higher_and_more_loss_further_right(ways: list[PlottedRemedy]) -> None:
     """Marks of one way each keep the order of what they show."""
     single = [mark for mark in risk_plot(ways, 0.2).marks if len(mark.ways) == 1]
     for one in single:

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Message
-from monitor.reports.headline import headline
-from monitor.reports.value import Comparison
-from monitor.voice import BabelVoice, Money
+from monitor.reports.headline import weekly_headline
+from monitor.reports.value import ComparedFigure
+from monitor.voice import Localizer, Money
 from tests.monitor.reports.sample import figures
 from tests.templates.message_ids import texts_of_code, texts_of_templates
 
-VOICES = {language: BabelVoice(language, "Asia/Tokyo") for language in ("en", "ja")}
+VOICES = {language: Localizer(language, "Asia/Tokyo") for language in ("en", "ja")}
 FIGURES = {"count", "number", "ratio", "hours", "money", "duration", "tenths"}
 MINUTE = timedelta(minutes=1)
 
@@ -212,7 +212,7 @@ def test_the_headline_states_each_change_beside_its_figure(
     before = figures(5, 600, 0, 100_000)
     week = figures(5 + more, int(600 * hours), 0, int(100_000 * cost))
     voice = VOICES[language]
-    said = headline(Comparison(week, before, None), currency="JPY", complete=True).render(voice)
+    said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(voice)
     said = said.replace("\uff08", "(").replace("\uff09", ")").replace("\N{NO-BREAK SPACE}", " ")
     downtime = voice.format(timedelta(minutes=int(600 * hours)), "hours").replace("\N{NO-BREAK SPACE}", " ")
     changes = [part.partition(")")[0] for part in said.split("(")[1:]]

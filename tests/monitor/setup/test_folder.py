@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from monitor.setup.folder import Files, Folder
+from monitor.setup.folder import FolderFiles, Folder
 
 
 def _fill(folder: Path, *names: str) -> Folder:
@@ -42,7 +42,7 @@ def test_what_is_one_table_and_what_is_a_table_each(tmp_path: Path, names: list[
 
 def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:
     """Each pattern says where its files lie, in what the caller has escaped."""
-    assert list(_fill(tmp_path / "[x]", "a.csv").sources("[[]x]/")) == [Files("[[]x]/*.csv", "[x]")]
+    assert list(_fill(tmp_path / "[x]", "a.csv").sources("[[]x]/")) == [FolderFiles("[[]x]/*.csv", "[x]")]
 
 
 def test_a_folder_that_ends_like_a_database_is_none(tmp_path: Path) -> None:

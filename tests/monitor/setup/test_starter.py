@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from monitor.config import Config, load
 from monitor.config._substitute import Substitution
 from monitor.config._yaml import plain_data, read_yaml
-from monitor.setup.catalogue import Found, read_catalogue
-from monitor.setup.places import NoPlace, places_of
+from monitor.setup.catalogue import TableEntry, read_catalogue
+from monitor.setup.places import SourceNotFound, source_locations
 from monitor.setup.starter import _in_flow, _scalar, write_yaml
 from sources import SourceSpec
 
 
 def _yaml_for(source: str | None, folder: Path, working: Path) -> str:
-    tables = [(place, read_catalogue(place.spec)) for place in places_of(source, folder, working).found]
+    tables = [(place, read_catalogue(place.spec)) for place in source_locations(source, folder, working).found]
     return write_yaml(tables, project="p")
 
 
@@ -87,12 +87,12 @@ def test_paths_are_written_beside_the_configuration(tmp_path: Path) -> None:
 def test_files_of_the_folder_are_found(tmp_path: Path) -> None:
     """Without a word about the source, the data files of the folder are taken, or it is said that there are none."""
     for empty in (tmp_path, tmp_path / "not-there"):
-        with pytest.raises(NoPlace):
-            places_of(None, empty, empty)
+        with pytest.raises(SourceNotFound):
+            source_locations(None, empty, empty)
     _shop(tmp_path / "shop.db")
     _shop(tmp_path / "tablewatch.db")  # our own store
     _data(tmp_path, "a.csv")
-    found = [place.entry for place in places_of(None, tmp_path, Path("/elsewhere")).found]
+    found = [place.entry for place in source_locations(None, tmp_path, Path("/elsewhere")).found]
     assert found == [{"files": "*.csv"}, {"url": "sqlite:///shop.db"}]
 
 
@@ -128,8 +128,8 @@ def test_tables_of_one_name_in_two_sources_are_told_apart(tmp_path: Path) -> Non
 
 def test_a_password_is_not_written_down(tmp_path: Path) -> None:
     """The password of an address is left to an environment variable, and used only to read the catalogue now."""
-    (place,) = places_of("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).found
-    text = write_yaml([(place, [Found("orders")])], project="p")
+    (place,) = source_locations("postgresql://me:p%40ss@host/my_shop", tmp_path, tmp_path).found
+    text = write_yaml([(place, [TableEntry("orders")])], project="p")
     assert "p%40ss" not in text + repr(place)
     assert 'url: "postgresql://me:${MY_SHOP_PASSWORD}@host/my_shop"   # set MY_SHOP_PASSWORD before you start' in text
     assert place.spec.url == "postgresql://me:p%40ss@host/my_shop"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.config import load
-from monitor.setup.finding import Verdict
+from monitor.setup.finding import FindingStatus
 from monitor.setup.statistics import examine_statistics
 from tests.monitor.daemon.counted import COUNT, CountedPlant
 
@@ -34,7 +34,7 @@ def test_what_is_answered_is_well_and_says_how_long(plant):
     plant.create()
     plant.go(plant.work(), every=timedelta())
     ((verdict, message),) = _found(plant)
-    assert verdict is Verdict.OK
+    assert verdict is FindingStatus.OK
     assert message.startswith("2 standing statistics answered or waiting; ")
     assert message.endswith("orders/large, the first to run out of budget, has 1 answer left")
 
@@ -47,15 +47,15 @@ def test_what_is_not_answered_is_told(plant):
         plant.go(plant.work(once=True))
     slot = "2026-11-20 10:00Z"
     assert _found(plant) == [
-        (Verdict.WARNING, f"orders/hourly was not answered for {slot}"),
-        (Verdict.WARNING, f"orders/large was not answered for {slot}"),
+        (FindingStatus.WARNING, f"orders/hourly was not answered for {slot}"),
+        (FindingStatus.WARNING, f"orders/large was not answered for {slot}"),
     ]
     plant.go(plant.work())
     spent, well = _found(plant)
     assert spent == (
-        Verdict.WARNING, "orders/large is not answered any more: less is left of its budget than it costs",
+        FindingStatus.WARNING, "orders/large is not answered any more: less is left of its budget than it costs",
     )  # fmt: skip
-    assert well[0] is Verdict.OK
+    assert well[0] is FindingStatus.OK
 
 
 def test_without_statistics_nothing_is_said(plant):

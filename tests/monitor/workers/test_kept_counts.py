@@ -7,7 +7,7 @@ from dataclasses import replace
 from checks import Measurement
 from checks._counts import ClassChange
 from checks.k_anonymity import KAnonymityCheck
-from monitor.keeping import keep, with_keepers
+from monitor.keeping import stage_counts, with_count_states
 from monitor.workers import Found
 from store import open_store
 from tests.monitor.workers.conftest import job, target
@@ -22,14 +22,14 @@ def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path)
     asked = target(shop, "a", [("k", check)])
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         for number, counted in ((1, "all"), (2, "changes"), (3, "changes")):
-            (known,) = with_keepers([asked], store=store, key=lambda: KEY)
+            (known,) = with_count_states([asked], store=store, key=lambda: KEY)
             job_ = job(known, alone=number == 3)
             looked = next(event.looked for event in ear.run(job_) if isinstance(event, Found) and event.job == job_.id)
             answer = looked.measured[0].answer
             assert isinstance(answer, Measurement)
             assert isinstance(answer.kept, ClassChange)
             assert (answer.values["rows"], answer.values["counted"]) == (1 + number, counted)
-            kept = keep([looked], store)
+            kept = stage_counts([looked], store)
             assert {"size": 1, "classes": 1 + number} in kept.batch[0].measured[0].answer.tables["sizes"]
             with store.writing() as book:
                 kept.settle(book, kept.batch)
@@ -46,6 +46,6 @@ def test_the_key_is_not_told(shop):
 
 def with_keepers_key(asked):
     """Give a target that knows a key."""
-    from monitor.target import Keeper
+    from monitor.target import CountState
 
-    return replace(asked, keeper=Keeper(b"secret" * 4))
+    return replace(asked, keeper=CountState(b"secret" * 4))

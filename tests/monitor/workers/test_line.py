@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.workers import Job
-from monitor.workers.line import Line, Load
+from monitor.workers.line import AdmissionQueue, Load
 from monitor.workers.task import Task
 from sources import SourceSpec
 from tests.monitor.workers.conftest import target
@@ -27,7 +27,7 @@ def _ids(tasks):
 
 
 def _line(*sources, size=4, proven=()):
-    line = Line(size, {}, set(proven))
+    line = AdmissionQueue(size, {}, set(proven))
     for number, source in enumerate(sources):
         line.put(_task(number, source))
     return line

@@ -18,7 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Earlier, Measurement, Message, Outcome, Severity, Status, UnknownReason, Zones, unknown
-from monitor.workers.wire import MOST_BYTES, Answer, Channel, Seen, Unportable, framed, pack, read_frame, unpack
+from monitor.workers.wire import (
+    MOST_BYTES,
+    TableAnswer,
+    WorkerChannel,
+    TableProgress,
+    Unportable,
+    framed,
+    pack,
+    read_frame,
+    unpack,
+)
 
 NOW = datetime(2026, 11, 21, 6, tzinfo=UTC)
 PLAIN = [
@@ -43,7 +53,9 @@ def test_what_was_found_crosses():
         NOW, {"rows": 3, "sum": Decimal(1)}, {"q": [{"a": NOW}]}, {"id": "int64"}, zones=Zones("UTC")
     )
     outcome = unknown(UnknownReason.TIMEOUT, Message("no answer within {x:duration}", {"x": 3.5}), {"rows": 1})
-    seen = Seen(3, NOW, NOW, (Answer(measurement, 0.1, Earlier((timedelta(1),))), Answer(outcome, 0.0, None)), b"plan")
+    seen = TableProgress(
+        3, NOW, NOW, (TableAnswer(measurement, 0.1, Earlier((timedelta(1),))), TableAnswer(outcome, 0.0, None)), b"plan"
+    )
     assert unpack(pack(seen)) == seen
 
 
@@ -80,7 +92,7 @@ def test_what_is_too_large_is_refused():
 def ends():
     """Give both ends of a socket, ours as the daemon holds it."""
     ours, theirs = socket.socketpair()
-    channel = Channel(ours)
+    channel = WorkerChannel(ours)
     yield channel, theirs
     channel.close()
     theirs.close()
@@ -90,7 +102,7 @@ def ends():
 def test_messages_arrive_whole_however_they_are_cut(payloads, size):
     """Whatever pieces the bytes arrive in, the messages are the same."""
     ours, theirs = socket.socketpair()
-    channel, found = Channel(ours), []
+    channel, found = WorkerChannel(ours), []
     stream = b"".join(framed(payload) for payload in payloads)
     for start in range(0, len(stream), size):
         theirs.sendall(stream[start : start + size])

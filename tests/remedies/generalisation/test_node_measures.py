@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
-from remedies import Enough
+from remedies import StopRequest
 from remedies.generalisation import By, LDiversity, Recoding, utilities
 from remedies.generalisation._choices import choices
 from remedies.generalisation._frequencies import read_counts
@@ -54,7 +54,7 @@ def test_who_has_enough_has_what_was_measured() -> None:
     found = generalisations(frequencies, 2)
 
     def tell(_: float) -> None:
-        raise Enough
+        raise StopRequest
 
     some = choices(frequencies, found, 2, by=By.LOSS, every=True, criteria=[], progress=tell)
     assert (len(some.listed), some.holding, some.complete) == (1, 2, False)

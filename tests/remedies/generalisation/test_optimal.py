@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.risk import Hierarchy
-from remedies import Enough
+from remedies import StopRequest
 from remedies.generalisation import By, LDiversity, optimal
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, label_of
 
@@ -139,7 +139,7 @@ def test_the_best_so_far_is_given_to_who_has_enough(after):
 
     def tell(share: float) -> None:
         if share >= after:
-            raise Enough
+            raise StopRequest
 
     found = optimal(PATIENTS, PATIENTS_HIERARCHIES, 2, by="steps", progress=tell)
     assert not found.proved
