@@ -20,9 +20,9 @@ import duckdb
 from benchmarks._measure import Cost, measure, median, peak_mb, table
 from checks._catalog import load_catalog
 from monitor.clock import SystemClock
-from monitor.conclude import judge_only
-from monitor.looker import Plans, scan_source
-from monitor.target import Subject, Target
+from monitor.scan.recorder import judge_only
+from monitor.scan.results import Subject, Target
+from monitor.scan.scanner import Plans, scan_source
 from sources import SourceSpec
 
 ROWS = 10_000_000

@@ -18,9 +18,9 @@ import duckdb
 from benchmarks._measure import Cost, measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.look import run_checks
-from monitor.selector import select
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.config.selector import select
+from monitor.scan.run import run_checks
 from store import Store
 
 USUAL = ((10_000_000, 160_000), (10_000_000, 2_000_000))

@@ -10,8 +10,8 @@ from typing import Any
 from benchmarks._measure import Cost, measure, median, memory_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.engine import Engine
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.scan.run import Engine
 
 TABLES, ROWS, CYCLES, GX_TABLES = 1000, 100, 20, 1000
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)

@@ -12,8 +12,8 @@ import duckdb
 from benchmarks._measure import Cost, measure, median, peak_mb, table
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.engine import Engine
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.scan.run import Engine
 
 ROWS = 10_000_000
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)

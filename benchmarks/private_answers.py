@@ -79,8 +79,8 @@ def _by_hand(folder: Path, asked: str) -> None:
 
 
 def _answered(folder: Path, asked: str, unit: str, rows: str) -> None:
-    from monitor.private.ask import AnswerService
-    from monitor.private.data_set import DataSet
+    from monitor.answers.ask import AnswerService
+    from monitor.answers.data_set import DataSet
     from remedies.differential_privacy.answers import STATISTICS, Statistic
 
     by_sum = asked.startswith("sum")
@@ -112,7 +112,7 @@ def _charged(folder: Path) -> None:
 
 def _project(folder: Path, unit: str, rows: str):  # type: ignore[no-untyped-def] # noqa: ANN202 - two rooms' types
     from monitor.config import load
-    from monitor.wiring import Project
+    from monitor.config.project import Project
 
     config = folder / "tablewatch.yaml"
     for old in folder.glob("store.db*"):

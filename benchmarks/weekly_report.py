@@ -15,12 +15,11 @@ from typing import Any
 from benchmarks._measure import Cost, measure, median, table
 from incidents import to_us
 from monitor.config import load
-from monitor.reports.build import build_weekly
-from monitor.reports.gather import gather
-from monitor.reports.render import as_html
-from monitor.reports.week import Week
-from monitor.voice import Localizer
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.render import as_html
+from monitor.reporting.week import Week
+from monitor.terminal.localizer import Localizer
 from store import open_store
 
 INCIDENTS, TABLES, CHECKS, OWNERS, RUNS = 1_000_000, 1000, 5, 20, 5

@@ -10,11 +10,11 @@ from time import perf_counter
 from benchmarks._measure import Cost, median, table
 from benchmarks.many_tables import TABLES, build, config
 from monitor.clock import SystemClock
-from monitor.conclude import judge_only
 from monitor.config import load
-from monitor.engine import Engine
-from monitor.target import Target
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.scan.recorder import judge_only
+from monitor.scan.results import Target
+from monitor.scan.run import Engine
 from monitor.workers import Ended, Found, Job, Pool
 
 CYCLES, IN_A_JOB, WORKERS = 9, 20, 4

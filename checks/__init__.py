@@ -24,7 +24,7 @@ from checks._contract import (
     Zones,
     unknown,
 )
-from checks._message import Message, PlainEnglish, MessageFormatter, say_duration
+from checks._message import Message, MessageFormatter, PlainEnglish, say_duration
 from checks._names import did_you_mean
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Kind",
     "Measurement",
     "Message",
+    "MessageFormatter",
     "Misconfigured",
     "Occurrence",
     "OccurrenceMethod",
@@ -49,7 +50,6 @@ __all__ = [
     "Severity",
     "Status",
     "UnknownReason",
-    "MessageFormatter",
     "Wants",
     "Zones",
     "did_you_mean",

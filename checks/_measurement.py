@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from checks._counts import CountRequest, KeptAnswer
 from checks._outcome import Status
+from checks.classes.counts import CountRequest, KeptAnswer
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from checks._classes import ClassTables
+    from checks.classes.tables import ClassTables
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._gx_arguments import (
+from checks._judge import without_rows
+from checks._message import Message
+from checks.gx.arguments import (
     NAMES_ONLY,
     QUERY_ARGUMENT,
     ROW_COUNT,
@@ -28,8 +30,6 @@ from checks._gx_arguments import (
     safe_query,
     snake_case,
 )
-from checks._judge import without_rows
-from checks._message import Message
 
 _SQL_DIALECTS: Final = frozenset({"sqlite", "postgres"})
 

@@ -9,7 +9,6 @@ import ibis.expr.types as ir
 from annotated_types import Ge, Interval
 from pydantic import Field, model_validator
 
-from checks._classes import ClassTables, quasi_identifiers_of
 from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
@@ -25,10 +24,10 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._incremental import SIZES, SizesParameters
 from checks._message import Message
-from checks._population import NO_POPULATION, Population, PopulationColumns, PopulationName
-from checks._readings import (
+from checks.classes.incremental import SIZES, SizesParameters
+from checks.classes.population import NO_POPULATION, Population, PopulationColumns, PopulationName
+from checks.classes.readings import (
     MOST_MERGED,
     MOST_PATTERNS,
     MOST_VALUES,
@@ -38,6 +37,7 @@ from checks._readings import (
     sizes_without,
     values_of,
 )
+from checks.classes.tables import ClassTables, quasi_identifiers_of
 from checks.risk._k_anonymity import KAnonymity
 from checks.risk._presence import JournalistRisk
 from checks.risk._sizes import ClassSizes

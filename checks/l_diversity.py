@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Gt
 from pydantic import Field, model_validator
 
-from checks._classes import quasi_identifiers_of
 from checks._columns import QuasiIdentifiers, SensitiveColumns
 from checks._contract import (
     Check,
@@ -22,9 +21,10 @@ from checks._contract import (
     Status,
     Wants,
 )
-from checks._diversity import DiversityLimit, Variant, diversity_of, entropy_l
 from checks._message import Message
-from checks._sensitive import broken_in, sensitive_of, worst_of
+from checks.classes.diversity import DiversityLimit, Variant, diversity_of, entropy_l
+from checks.classes.sensitive import broken_in, sensitive_of, worst_of
+from checks.classes.tables import quasi_identifiers_of
 from checks.risk._l_diversity import ratio_of
 
 _DIVERSE: Final[Mapping[Variant, Message]] = {

@@ -24,9 +24,9 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._linkage import complete, linked_persons, linked_records
 from checks._message import Message
-from checks._shared_columns import SharedColumn, Tolerance, shared_column, unreadable
+from checks.classes.linkage import complete, linked_persons, linked_records
+from checks.classes.shared_columns import SharedColumn, Tolerance, shared_column, unreadable
 from checks.risk._linkage import Linkage
 
 _NOBODY: Final = Message("{table} has no row in which all shared columns are known: it tells an attacker nothing")

@@ -20,9 +20,9 @@ from checks._contract import (
     Wants,
     unknown,
 )
-from checks._incremental import SIZES, SizesParameters
 from checks._judge import without_rows
 from checks._message import Message
+from checks.classes.incremental import SIZES, SizesParameters
 from checks.risk._population import Estimate, PopulationModel, PopulationUniqueness, population_uniqueness
 from checks.risk._sizes import ClassSizes
 

@@ -9,7 +9,6 @@ import ibis.expr.types as ir
 from annotated_types import Interval
 from pydantic import Field
 
-from checks._classes import SIZE, ClassTables, quasi_identifiers_of
 from checks._columns import QuasiIdentifiers
 from checks._contract import (
     Check,
@@ -26,6 +25,7 @@ from checks._contract import (
     Wants,
 )
 from checks._message import Message
+from checks.classes.tables import SIZE, ClassTables, quasi_identifiers_of
 from checks.risk._subsets import Separation, level_of, refuse_too_many
 
 _NONE: Final = Message(

@@ -10,18 +10,6 @@ import ibis.expr.datatypes as dt
 from annotated_types import Interval, MinLen
 from pydantic import BeforeValidator, Field, model_validator
 
-from checks._classes import quasi_identifiers_of
-from checks._closeness import (
-    Distances,
-    Values,
-    closeness_of,
-    equally_far,
-    far_in,
-    not_in,
-    own_values,
-    strangers_among,
-    values_of,
-)
 from checks._columns import NUMBERS, ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit
 from checks._contract import (
     Check,
@@ -41,8 +29,20 @@ from checks._contract import (
 )
 from checks._message import Message
 from checks._names import did_you_mean
-from checks._ordered import not_in_order, orderly_far
-from checks._sensitive import broken_in, sensitive_of, worst_of
+from checks.classes.closeness import (
+    Distances,
+    Values,
+    closeness_of,
+    equally_far,
+    far_in,
+    not_in,
+    own_values,
+    strangers_among,
+    values_of,
+)
+from checks.classes.ordered_closeness import not_in_order, orderly_far
+from checks.classes.sensitive import broken_in, sensitive_of, worst_of
+from checks.classes.tables import quasi_identifiers_of
 from checks.risk._hierarchy import Hierarchy
 
 _CLOSE: Final = Message("in every group the values of {columns} are spread as in the table, to within {t:number}")

@@ -22,7 +22,7 @@ from docs.companies import companies
 from docs.hierarchies import examples
 from monitor.cli import build_command
 from monitor.commands import command_files
-from monitor.config._schema import json_schema
+from monitor.config.schema import json_schema
 from monitor.demo import build_demo, tell
 
 ROOT: Final = Path(__file__).parents[1]

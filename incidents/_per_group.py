@@ -14,7 +14,7 @@ from incidents._known import Ruler, by_table
 from incidents._measure import Bools
 from incidents._model import Resolution
 from incidents._per_incident import PerIncident
-from incidents._result import Downtime, OpenIncident, Part, Statistics, ExcludedCount
+from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
 from incidents._spans import Ints, Spans
 
 MAINTENANCE: Final = "maintenance"

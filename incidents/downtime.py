@@ -23,7 +23,7 @@ from incidents._measure import Maintenance, TimeMeasure
 from incidents._model import Incident
 from incidents._per_group import MAINTENANCE, per_group, table_time
 from incidents._per_incident import per_incident
-from incidents._result import Downtime, OpenIncident, Part, Statistics, ExcludedCount
+from incidents._result import Downtime, ExcludedCount, OpenIncident, Part, Statistics
 from incidents._spans import HOUR_US, OPEN_END, Ints, Spans, Window
 
 __all__ = [
@@ -31,13 +31,13 @@ __all__ = [
     "MAINTENANCE",
     "Downtime",
     "Durations",
+    "ExcludedCount",
     "Lever",
     "Maintenance",
     "OpenIncident",
     "Part",
     "Shares",
     "Statistics",
-    "ExcludedCount",
     "changes",
     "durations",
     "episode_durations",

@@ -15,13 +15,13 @@ import typer.core
 import typer.main
 
 from monitor.commands import command_files, load_command, sum_up_command
-from monitor.frame.bounds import problem_of
-from monitor.frame.console import StdoutLost, discard_stdout, guard_streams
-from monitor.frame.crash import crash_hook
-from monitor.frame.discreet import harden_process
-from monitor.frame.output import Format, Invocation, remember_config, remember_format
-from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.frame.version import version as installed_version
+from monitor.terminal.argument_bounds import problem_of
+from monitor.terminal.console import StdoutLost, discard_stdout, guard_streams
+from monitor.terminal.internal_error import crash_hook
+from monitor.terminal.output import Format, Invocation, remember_config, remember_format
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.process_hardening import harden_process
+from monitor.terminal.version import version as installed_version
 
 if TYPE_CHECKING:
     from store import StoreError

@@ -1,23 +1,21 @@
 """Repair: one file of this room is one remedy."""
 
 from remedies._contract import (
-    UtilityReport,
     Disposition,
-    StopRequest,
     Guarantee,
     Progress,
     Remedy,
     RemedyParameters,
     RowOrder,
+    StopRequest,
     Treatment,
+    UtilityReport,
     grouped_by,
 )
 from remedies._errors import Misfit, Refused, RemedyError
 
 __all__ = [
-    "UtilityReport",
     "Disposition",
-    "StopRequest",
     "Guarantee",
     "Misfit",
     "Progress",
@@ -26,6 +24,8 @@ __all__ = [
     "RemedyError",
     "RemedyParameters",
     "RowOrder",
+    "StopRequest",
     "Treatment",
+    "UtilityReport",
     "grouped_by",
 ]

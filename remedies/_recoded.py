@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checks import Json, did_you_mean
-from remedies._contract import UtilityReport, Guarantee, Progress, Treatment
+from remedies._contract import Guarantee, Progress, Treatment, UtilityReport
 from remedies._errors import Misfit
 from remedies._limits import Limited
 

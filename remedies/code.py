@@ -16,10 +16,10 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from checks import Json
 from checks._columns import ColumnName
 from remedies._bounds import in_type, is_number
-from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, Treatment
+from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport
 from remedies._errors import Misfit, Refused
 from remedies._recoded import check_columns
-from remedies._tally import CodedCells, Distinct, CodingCounts
+from remedies._tally import CodedCells, CodingCounts, Distinct
 from remedies.generalisation import coding, text_of
 from remedies.generalisation._spell import distinct_texts, scalars_of
 

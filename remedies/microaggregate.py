@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from checks import Json, did_you_mean
 from checks._columns import ColumnNames
 from checks._scalars import PositiveDuration
-from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, Treatment, grouped_by
+from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, Treatment, UtilityReport, grouped_by
 from remedies._errors import Misfit, Refused
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from checks import Json
 from checks._columns import ColumnName
-from remedies._contract import UtilityReport, Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment
+from remedies._contract import Guarantee, Progress, Remedy, RemedyParameters, RowOrder, Treatment, UtilityReport
 from remedies._errors import Refused
 from remedies.differential_privacy.answers._domain import Range
 

@@ -115,7 +115,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def _hash(*values: object) -> int:
-    """Hash values to 63 bits, which every process does alike; `checks._counting` adds the hashes of rows up."""
+    """Hash values to 63 bits, which every process does alike; `checks.classes.changes` adds the hashes of rows up."""
     text = "\0".join(f"{type(value).__name__[0]}{value!r}" for value in values)
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 

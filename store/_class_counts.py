@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import Select, delete, insert, literal_column, select, update
 
-from checks._class_pairs import SignaturePairs
-from checks._counts import ClassChange, KnownCounts, KnownPart, Unfit
+from checks.classes.counts import ClassChange, KnownCounts, KnownPart, Unfit
+from checks.classes.pairs import SignaturePairs
 from store._class_rows import ClassCountRow, ClassPartRow, ClassSizeRow, ClassStateRow
 from store._connected import Connected
 from store._given import any_of

@@ -19,7 +19,7 @@ from datetime import datetime
 from sqlalchemy import Column, UniqueConstraint
 from sqlmodel import Field
 
-from checks._counts import Mode
+from checks.classes.counts import Mode
 from store._columns import STRICT, Row, blob, flag, flags, key, line, one_of, only_where, time, whole, word
 from store._types import WHOLE, Whole
 

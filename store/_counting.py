@@ -16,8 +16,17 @@ from typing import Any, Final, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from checks._class_pairs import SignaturePairs
-from checks._counts import CLASS_VALUE, SIGNATURE, ClassChange, ClassCounts, KnownCounts, PartCounts, Release, Unfit
+from checks.classes.counts import (
+    CLASS_VALUE,
+    SIGNATURE,
+    ClassChange,
+    ClassCounts,
+    KnownCounts,
+    PartCounts,
+    Release,
+    Unfit,
+)
+from checks.classes.pairs import SignaturePairs
 from store._book import Book
 from store._class_counts import WHOLE_TABLE, Draft, Shard, Staged, part_rows
 from store._store import Store

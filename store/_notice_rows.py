@@ -9,7 +9,7 @@ from sqlmodel import Field
 
 from checks import Severity
 from store._columns import STRICT, Row, json, key, line, one_of, only_where, time, whole, word
-from store._notices import Changed, DeliveryState, Scope, MessageSubject
+from store._notices import Changed, DeliveryState, MessageSubject, Scope
 from store._types import WHOLE
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import delete, insert, literal_column, select, update
 
-from checks._counts import CLASS_VALUE, SIGNATURE, PersonPairs, Release
+from checks.classes.counts import CLASS_VALUE, SIGNATURE, PersonPairs, Release
 from store._class_rows import ReleasedRowRow, ReleasedValueRow, ReleaseRow
 from store._errors import StoreConflict
 from store._release_events import ReleaseEventBook, ReleaseEventView

@@ -33,7 +33,7 @@ _LONG: Final = (
     "store/test_laws.py",
     "store/test_class_counts.py",
     "store/test_contention.py",
-    "monitor/releasing/test_compare.py",
+    "monitor/releases/test_compare.py",
 )
 """Files that took longest when they were measured, but for those that marks tell of."""
 

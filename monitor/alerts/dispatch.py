@@ -22,12 +22,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from checks import Outcome, PlainEnglish
-from monitor import boundary
-from monitor.alerts import apprise_door, webhook
-from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.alerts.attempts import LONGEST_WAIT, Attempt, DeliveryFailed, DeliverySucceeded, next_try
+from monitor.alerts.channels import apprise_channel as apprise_door
+from monitor.alerts.channels import webhook
 from monitor.alerts.message import compose
-from monitor.alerts.retry import LONGEST_WAIT, next_try
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.scan import results as boundary
 from store import FailPoint, reached
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from checks import Message, Severity
 from incidents import Incident
-from monitor.alerts.group import BatchItem, Batch
-from monitor.alerts.suppress import Circumstances
-from monitor.alerts.wording import check_of, facts, alert_headline, is_over, title_of
-from monitor.frame.plain_text import visible
-from monitor.pages.incident import IncidentFigures, episode_as_json, incident_figures, incident_as_json
-from monitor.reports.filters import texts
-from monitor.voice import Localizer
-from monitor.wiring import Project
+from monitor.alerts.batch import Batch, BatchItem
+from monitor.alerts.hold import Circumstances
+from monitor.alerts.wording import alert_headline, check_of, facts, is_over, title_of
+from monitor.config.project import Project
+from monitor.reporting.filters import texts
+from monitor.summaries.incident import IncidentFigures, episode_as_json, incident_as_json, incident_figures
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.text_cleaning import visible
 
 SCHEMA: Final = "tablewatch.alert/1"
 LONGEST_TITLE: Final = 250

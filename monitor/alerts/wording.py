@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from checks import Kind, Message, MessageFormatter
 from incidents import Durations, Incident, State, to_us
+from monitor.alerts.batch import BatchItem
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.group import BatchItem
-from monitor.frame.plain_text import visible
-from monitor.pages.incident import IncidentFigures, is_downtime
-from monitor.reports.filters import say_title
-from monitor.reports.sentences import length, some
-from monitor.reports.words import RESOLUTIONS, SEVERITIES
-from monitor.voice import Money
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.reporting.filters import say_title
+from monitor.reporting.sentences import length, some
+from monitor.reporting.words import RESOLUTIONS, SEVERITIES
+from monitor.summaries.incident import IncidentFigures, is_downtime
+from monitor.terminal.localizer import Money
+from monitor.terminal.text_cleaning import visible
 
 LONGEST: Final = 200
 """Letters of a name or a title."""

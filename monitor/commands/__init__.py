@@ -7,8 +7,8 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
 
     import typer
 
-    from monitor.frame.output import Invocation
-    from monitor.frame.problem import ExitCode, Problem, Stop
+    from monitor.terminal.output import Invocation
+    from monitor.terminal.problem import ExitCode, Problem, Stop
 
     app = typer.Typer(help="Show how the tables are.")  # a group of commands has an `@app.callback()` too
 
@@ -18,7 +18,7 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
 
         Example: tablewatch status --domain sales
         \"\"\"
-        from monitor.wiring import ...  # the machinery is imported inside, so that `--help` stays quick
+        from monitor.config.project import ...  # the machinery is imported inside, so that `--help` stays quick
 
         invocation: Invocation = ctx.obj
         loaded = invocation.load()  # honours -c/--config; leaves with exit code 2 and all errors
@@ -26,12 +26,12 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
         invocation.emit(result_as_json, lambda console: console.print(...))  # one JSON value, or what a person sees
         raise Stop(ExitCode.FAILED)  # leave with a code; with `Problem(...)`s they are shown as errors
 
-Rules. At the top of a command file import only the standard library, `typer`, `monitor.clock` and, of `monitor.frame`,
+Rules. At the top of a command file import only the standard library, `typer`, `monitor.clock` and, of `monitor.terminal`,
 `output`, `problem` and `progress` (a test looks at what `--help` imports). `-c/--config` and `--format` are given
 to every command by the frame: do not declare them. A command with formats of its own declares `--format` itself, with
-`callback=remember_format` of `monitor.frame.output`, so that its errors too obey `--format json`. Each option has an
+`callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each option has an
 environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
-`invocation.note` or `monitor.frame.progress.progress`, which use stderr.
+`invocation.note` or `monitor.terminal.progress.progress`, which use stderr.
 
 `tablewatch --help` reads the first line of each file and imports none: the docstring begins with the command's name in
 backticks and a sentence; `rich_help_panel="..."` ("Watch", "Incidents and cost", "Set up") says where it is listed.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._words import not_read
-from monitor.frame.output import Invocation, count
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._options import not_read
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from checks._gx_suite import Imported
+    from checks.gx.suite import Imported
 
 _LARGEST = 20_000_000
 _ASK_WITHIN = timedelta(seconds=8)
@@ -33,7 +33,7 @@ def import_gx(
 
     Example: tablewatch import gx gx/expectations/orders.json --table sales.orders
     """
-    from checks._gx_suite import NotASuiteError, to_checks
+    from checks.gx.suite import NotASuiteError, to_checks
 
     invocation: Invocation = ctx.obj
     _say_unknown(table, invocation)
@@ -55,7 +55,7 @@ def import_gx(
 
 
 def _read(path: Path) -> Any:
-    from monitor.frame.given_file import read_text
+    from monitor.terminal.input_file import read_text
 
     try:
         return json.loads(
@@ -100,7 +100,7 @@ def _number(text: str) -> Any:
 
 def _say_unknown(table: str, invocation: Invocation) -> None:
     """Say that the table is not in the configuration: legitimate for one that is still to be written, else a typo."""
-    from monitor.desk.reported import unknown_table
+    from monitor.triage.create import unknown_table
 
     try:
         config = invocation.load().config
@@ -119,8 +119,8 @@ def _ask_great_expectations(imported: "Imported", invocation: Invocation) -> Non
     asked = [check for check in imported.checks if check["type"] == "expectation"]
     if not asked:
         return
-    from checks._gx import Declared, validate
-    from checks._gx_suite import Note
+    from checks.gx.suite import Note
+    from checks.gx.worker_door import Declared, validate
 
     try:
         answers = validate([Declared(check["expectation"], check["kwargs"]) for check in asked], within=_ASK_WITHIN)
@@ -145,6 +145,6 @@ def _say_notes(imported: "Imported", invocation: Invocation) -> None:
 def _print_yaml(console: "Console", values: Any) -> None:
     import yaml
 
-    from monitor.frame.console import print_plain
+    from monitor.terminal.console import print_plain
 
     print_plain(console, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._words import not_read, who
-from monitor.frame.output import Invocation, count
-from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.frame.progress import progress
+from monitor.commands._options import not_read, who
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.desk.intake import ImportCounts
-    from monitor.desk.ticket_changes import TicketComparison
-    from monitor.desk.tickets import TicketReader, Tickets
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.ticket_comparison import TicketComparison
+    from monitor.triage.ticket_import import ImportCounts
+    from monitor.triage.ticket_reader import TicketReader, Tickets
 
 _SHOWN = 20
 
@@ -105,12 +105,12 @@ def import_incidents(
 
     Example: tablewatch import incidents tickets.csv --map Dataset=table --map Opened=detected --map Key=id --dry-run
     """
-    from monitor.desk.intake import TicketImport
-    from monitor.desk.moments import TimeReader
-    from monitor.desk.refusals import explained
-    from monitor.desk.ticket_plan import TicketMapping, UnreadableTickets
-    from monitor.desk.tickets import TicketReader
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
+    from monitor.triage.ticket_import import TicketImport
+    from monitor.triage.ticket_mapping import TicketMapping, UnreadableTickets
+    from monitor.triage.ticket_reader import TicketReader
+    from monitor.triage.time_parsing import TimeReader
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -167,7 +167,7 @@ def _zone(project: "Project", named: str | None) -> str:
 
 
 def _read(reader: "TicketReader", file: Path) -> "Tickets":
-    from monitor.frame.given_file import check_regular
+    from monitor.terminal.input_file import check_regular
 
     check_regular(file)
     with file.open("rb") as raw:
@@ -262,8 +262,8 @@ def _say_difference(found: "TicketComparison", zone: str) -> str:
 
 
 def _say(value: "datetime | str | None", zone: str) -> str:
-    from monitor.desk.moments import format_time
-    from monitor.desk.reported import tidy
+    from monitor.triage.create import tidy
+    from monitor.triage.time_parsing import format_time
 
     if value is None:
         return "none"

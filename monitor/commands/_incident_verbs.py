@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from monitor.commands._words import ResolutionWord, who
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._options import ResolutionWord, who
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Incident
-    from monitor.desk.desk import IncidentDesk
-    from monitor.desk.moments import TypedTimes
-    from monitor.desk.sheet import IncidentDetail
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.desk import IncidentDesk, IncidentDetail
+    from monitor.triage.time_parsing import TypedTimes
 
 
 def read_number(text: str) -> int:
@@ -201,7 +200,7 @@ def merge(
 
     Example: tablewatch incident merge 42 41
     """
-    from monitor.desk.moments import format_hours
+    from monitor.triage.time_parsing import format_hours
 
     invocation: Invocation = ctx.obj
 
@@ -237,8 +236,8 @@ def root(
 @contextmanager
 def desk(project: "Project", by: str | None) -> "Iterator[IncidentDesk]":
     """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
-    from monitor.desk.desk import IncidentDesk
-    from monitor.desk.refusals import explained
+    from monitor.triage.desk import IncidentDesk
+    from monitor.triage.errors import explained
 
     actor = who(by)
     with project.open_store() as store, explained(project.config.timezone):
@@ -254,8 +253,8 @@ def present(
 ) -> None:
     """Show an incident: the whole sheet, or what happened last and what can be done now; as JSON always the whole."""
     from incidents.verbs import available
-    from monitor.pages.incident import sheet_as_json
-    from monitor.pages.incident_story import incident_headline, say_event, tell
+    from monitor.reporting.terminal_views.incident import incident_headline, say_event, tell
+    from monitor.summaries.incident import sheet_as_json
 
     def draw(console: "Console") -> None:
         if not whole:
@@ -270,8 +269,8 @@ def present(
 
 
 def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentDesk, TypedTimes], Incident]") -> None:
-    from monitor.desk.moments import TimeReader, TypedTimes
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -282,7 +281,7 @@ def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentDesk, Typ
 
 
 def _told(text: str, problem: str) -> str:
-    from monitor.desk.reported import tidy
+    from monitor.triage.create import tidy
 
     said = tidy(text)
     if not said:

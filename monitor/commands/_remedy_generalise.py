@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from monitor.commands._remedy_asked import Budget, By, Folder, Inline, GeneralisationOptions, Suppress, ask
-from monitor.commands._remedy_dropped import Drop, DropIdentifiers
-from monitor.commands._remedy_words import (
+from monitor.commands._remedy_options import (
     HIERARCHY_FILES,
     Closeness,
     Columns,
     Diversity,
+    Drop,
+    DropIdentifiers,
     Force,
     Given,
     K,
@@ -23,13 +23,25 @@ from monitor.commands._remedy_words import (
     told,
     with_uniqueness,
 )
-from monitor.commands._risk_verdict import names_in, number_in, pairs_in
-from monitor.frame.output import Invocation
+from monitor.commands._remedy_request import (
+    Budget,
+    By,
+    Folder,
+    GeneralisationOptions,
+    Inline,
+    Suppress,
+    ask,
+    parse_request,
+)
+from monitor.commands._risk_verdict import limits_in_words, names_in, number_in, pairs_in
+from monitor.terminal.output import Invocation
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from remedies import UtilityReport
+    from monitor.releases.treatment.generalise_table import RecodingRequest
+    from remedies import Progress, UtilityReport
+    from remedies.generalisation._choices import Choices
     from remedies.generalise import Generalise
 
 
@@ -71,12 +83,12 @@ def generalise(
     Example: tablewatch remedy generalise people.csv safe.csv -q age,zip --hierarchy age=5,10 --hierarchy zip=mask:1,2
     """
     from monitor.clock import SystemClock
-    from monitor.pages.generalisation import draw_doubts, draw_generalisation
-    from monitor.treatment.analysis import Analysis
-    from monitor.treatment.hierarchies import doubts_in
-    from monitor.treatment.output import OutputColumns, check_place
-    from monitor.treatment.recoded import generalise_table
-    from monitor.wiring import protected_files
+    from monitor.config.project import protected_files
+    from monitor.releases.treatment.analysis import Analysis
+    from monitor.releases.treatment.declared_hierarchies import doubts_in
+    from monitor.releases.treatment.generalise_table import generalise_table
+    from monitor.releases.treatment.output import OutputColumns, check_place
+    from monitor.reporting.terminal_views.generalisation import draw_doubts, draw_generalisation
 
     invocation: Invocation = ctx.obj
     files = (word.partition("=")[2].partition(":")[0] for word in hierarchy or ())
@@ -129,3 +141,133 @@ def _levels(bill: "UtilityReport") -> dict[str, int] | None:
     """Give the level of each column, as `--levels` takes them."""
     levels: Any = bill.figures["levels"]
     return None if levels is None else {name: one["level"] for name, one in levels.items()}
+
+
+def add_lattice(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(lattice)
+
+
+def lattice(
+    ctx: typer.Context,
+    given: Given,
+    quasi_identifiers: Columns = None,
+    k: K = None,
+    l: Diversity = None,
+    t: Closeness = None,
+    hierarchies: Folder = None,
+    hierarchy: Inline = None,
+    release: ReleaseName = None,
+    suppress: Suppress = "0",
+    by: By = None,
+    every: Annotated[bool, typer.Option("--all", help="All levels that hold, not the minimal ones alone.")] = False,
+    top: Annotated[int, typer.Option(min=1, help="How many are listed; JSON has them all.")] = 20,
+    budget: Budget = None,
+) -> None:
+    """List the levels at which each record is alike with k - 1 others, and what they lose; nothing is written.
+
+    Minimal ones: nothing below them holds. Choose, and give them to `generalise --levels`.
+
+    Example: tablewatch remedy lattice people.csv -q age,zip --hierarchies folder --k 5 --by discernibility
+    """
+    from monitor.releases.treatment.declared_hierarchies import doubts_in
+    from monitor.reporting.terminal_views.generalisation import draw_doubts, draw_lattice
+
+    invocation: Invocation = ctx.obj
+    said = GeneralisationOptions(
+        given,
+        quasi_identifiers,
+        release,
+        folder=hierarchies,
+        inline=hierarchy or (),
+        k=k,
+        diversity=l,
+        closeness=t,
+    )
+    question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
+    doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
+    choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
+    result = {
+        "schema": "tablewatch.lattice/1",
+        "ok": True,
+        "input": given,
+        "quasi_identifiers": list(choices.columns),
+        **choices.as_json(),
+        "warnings": doubts,
+    }
+
+    def draw(console: "Console") -> None:
+        draw_doubts(console, doubts)
+        draw_lattice(console, choices, most=top)
+
+    invocation.emit(result, draw)
+
+
+def _look(question: "RecodingRequest", *, every: bool, tell: "Progress") -> "Choices":
+    from monitor.releases.treatment.interrupt import stop_on_interrupt
+
+    remedy, frequencies = cast("Generalise", question.remedy), question.frequencies()
+    with stop_on_interrupt(tell, wanted=remedy.budget is not None) as heard:
+        return remedy.choices(frequencies, every=every, progress=heard)
+
+
+def add_suppress(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(suppress)
+
+
+def suppress(
+    ctx: typer.Context,
+    given: Given,
+    out: Out,
+    quasi_identifiers: Columns = None,
+    k: K = None,
+    l: Diversity = None,
+    t: Closeness = None,
+    cells: Annotated[
+        bool, typer.Option("--cells", help="Blank few cells, and leave out only the records that are left then.")
+    ] = False,
+    weights: Annotated[
+        str | None, typer.Option(metavar="A=2,...", help="How much a column's cell is worth, with --cells.")
+    ] = None,
+    release: ReleaseName = None,
+    drop: Drop = None,
+    drop_identifiers: DropIdentifiers = False,
+    keep_order: KeepOrder = False,
+    force: Force = False,
+) -> None:
+    """Leave out records, or cells, until each record is alike with k - 1 others; all else stays as it is.
+
+    The file is read again, and given out only if its groups keep every limit.
+
+    Example: tablewatch remedy suppress people.csv safe.csv -q age,zip --k 5 --cells
+    """
+    from monitor.clock import SystemClock
+    from monitor.config.project import protected_files
+    from monitor.releases.treatment.generalise_table import RecodingRequest, generalise_table
+    from monitor.releases.treatment.output import OutputColumns, check_place
+    from monitor.reporting.terminal_views.generalisation import draw_suppression
+    from remedies.suppress import Suppress
+
+    invocation: Invocation = ctx.obj
+    check_place(out, given=given, force=force, protected=protected_files(invocation))
+    said = GeneralisationOptions(
+        given,
+        quasi_identifiers,
+        release,
+        k=k,
+        diversity=l,
+        closeness=t,
+        drop=drop,
+        drop_identifiers=drop_identifiers,
+    )
+    meant = parse_request(said, invocation)
+    with limits_in_words(""):
+        worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
+        remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
+    question = RecodingRequest.of(meant.place, remedy, meant.every)
+    clock, leaving = SystemClock(), OutputColumns(out, meant.drop, order_of(kept=keep_order))
+    bill = told("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
+    result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
+    result = with_uniqueness(result, out, meant.every, invocation)
+    invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))

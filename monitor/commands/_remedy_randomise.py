@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._remedy_words import (
+from monitor.commands._remedy_options import (
     Force,
     Given,
     KeepOrder,
@@ -18,15 +18,16 @@ from monitor.commands._remedy_words import (
     with_uniqueness,
 )
 from monitor.commands._risk_verdict import limits_in_words, names_in, number_in
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.config import Release
-    from monitor.disclosure.place import TableRef
-    from monitor.treatment.randomised import RandomiseRequest
+    from monitor.releases.disclosure.table_ref import TableRef
+    from monitor.releases.treatment.randomise_table import RandomiseRequest
     from remedies import UtilityReport
     from remedies.randomise import Randomise
+
 
 Domains = Annotated[
     list[str] | None,
@@ -88,11 +89,11 @@ def randomise(
     Example: tablewatch remedy randomise people.csv safe.csv --domain sex=F,M --domain born=1930..2009:10 --epsilon 1
     --drop-rest
     """
-    from monitor.disclosure.place import table_ref_of
-    from monitor.pages.randomised import draw_randomisation
-    from monitor.treatment.output import check_not_read, check_place
-    from monitor.treatment.randomised import randomise_into
-    from monitor.wiring import protected_files
+    from monitor.config.project import protected_files
+    from monitor.releases.disclosure.table_ref import table_ref_of
+    from monitor.releases.treatment.output import check_not_read, check_place
+    from monitor.releases.treatment.randomise_table import randomise_into
+    from monitor.reporting.terminal_views.randomisation import draw_randomisation
 
     invocation: Invocation = ctx.obj
     check_place(out, given=given, force=force, protected=protected_files(invocation))
@@ -125,8 +126,14 @@ def _remedy(
     invocation: Invocation,
 ) -> "Randomise":
     """Put together what was said, and what the release says where nothing was said."""
-    from monitor.disclosure.place import project_of
-    from monitor.treatment.domains import declared_in, domains_for, labels_of, recipe_of, released_columns
+    from monitor.releases.disclosure.table_ref import project_of
+    from monitor.releases.treatment.declared_domains import (
+        declared_in,
+        domains_for,
+        labels_of,
+        recipe_of,
+        released_columns,
+    )
     from remedies.differential_privacy.answers import Range
     from remedies.randomise import Randomise
 
@@ -158,8 +165,8 @@ def _remedy(
 def _asked(
     place: "TableRef", remedy: "Randomise", release: "Release | None", *, drop: "Any", drop_rest: bool
 ) -> "RandomiseRequest":
-    from monitor.treatment.domains import recipe_of
-    from monitor.treatment.randomised import RandomiseRequest, blind, kept_columns
+    from monitor.releases.treatment.declared_domains import recipe_of
+    from monitor.releases.treatment.randomise_table import RandomiseRequest, blind, kept_columns
 
     recipe = recipe_of(release)
     if recipe is not None and not drop and not drop_rest:
@@ -180,7 +187,7 @@ def _retention(said: str | None) -> Any:
 
 def _result(given: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
     """Give the published shape: of the bill only what does not come from the table that was given."""
-    from monitor.treatment.randomised import ASIDE
+    from monitor.releases.treatment.randomise_table import ASIDE
 
     figures = bill.figures
     return {
@@ -197,3 +204,63 @@ def _result(given: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
         "seconds": figures["seconds"],
         "bill": {name: value for name, value in bill.as_json().items() if name not in ASIDE},
     }
+
+
+_METHODS = ("bayes", "inverse", "inverse-projected")
+
+
+def add_reconstruct(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(reconstruct)
+
+
+def reconstruct(
+    ctx: typer.Context,
+    given: Annotated[str, typer.Argument(metavar="FILE", help="The randomised table.")],
+    mechanism: Annotated[
+        Path, typer.Option(metavar="BILL", help="What 'remedy randomise' printed with --format json.")
+    ],
+    by: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Whose counts; by default all that were randomised.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="bayes (no cell below 0), inverse (without bias) or inverse-projected.")
+    ] = "bayes",
+    stop: Annotated[
+        str, typer.Option(metavar="RULE", help="When bayes ends: discrepancy, or a number of iterations.")
+    ] = "discrepancy",
+) -> None:
+    """Estimate what the counts of a table were before it was randomised. It costs no further epsilon.
+
+    Example: tablewatch remedy reconstruct safe.csv --mechanism bill.json --by sex,born
+    """
+    from monitor.releases.disclosure.table_ref import table_ref_of
+    from monitor.releases.treatment.randomise_table import blind
+    from monitor.releases.treatment.reconstruct_table import read_record, reconstruct_table
+    from monitor.reporting.terminal_views.randomisation import draw_reconstruction
+
+    invocation: Invocation = ctx.obj
+    rule: Any = int(stop) if stop.isascii() and stop.isdigit() else stop
+    if method not in _METHODS or not (rule == "discrepancy" or isinstance(rule, int)):
+        message = f"expected --method {', '.join(_METHODS)}, and --stop discrepancy or a number of iterations"
+        raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
+    record = read_record(mechanism)
+    place = blind(table_ref_of(given, invocation))
+    how: Any = method
+    done = told(
+        "reconstruct",
+        lambda _: reconstruct_table(place, record, names_in(by), method=how, stop=rule),
+    )
+    result = {
+        "schema": "tablewatch.reconstruction/1",
+        "ok": True,
+        "input": given,
+        "by": list(done.domains),
+        "records": record.rows,
+        "method": done.found.method.value,
+        "iterations": done.found.iterations,
+        "stopped": done.found.stopped.value,
+        "chi2": done.found.chi2,
+        "cells": list(done.cells()),
+    }
+    invocation.emit(result, lambda console: draw_reconstruction(console, done))

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from checks import Check, Outcome
-    from monitor.conclude import CheckResult
-    from monitor.disclosure.assess import RiskAssessment
-    from monitor.disclosure.place import TableRef
+    from monitor.releases.disclosure.assessment import RiskAssessment
+    from monitor.releases.disclosure.table_ref import TableRef
+    from monitor.scan.recorder import CheckResult
 
 
 def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
@@ -50,7 +50,7 @@ def conclude(
 
 def conclude_assessment(invocation: Invocation, found: "RiskAssessment") -> None:
     """Show what several checks found, and leave with the exit code of the worst."""
-    from monitor.pages.risk import draw_assessment
+    from monitor.reporting.terminal_views.risk import draw_assessment
 
     code = _code(found.results[0].outcome)
     unfit = dict.fromkeys(str(one.outcome.message) for one in found.results if _could_not_be_asked(one))

@@ -1,8 +1,25 @@
 """`tablewatch alert`: see who is told what, and try channels out. See `_alert_deciding` and `_alert_sending`."""
 
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
-from monitor.commands import _alert_deciding, _alert_sending
+from monitor.commands._options import SeverityWord
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from monitor.alerts.route import Routing
+    from monitor.config.project import Project
+    from monitor.reporting.model import WeeklyReport
+    from store import Delivery, Transition
+
 
 app = typer.Typer(help="See who is told what, and try channels out.", no_args_is_help=True, rich_help_panel="Watch")
 
@@ -12,5 +29,343 @@ def _group() -> None:
     """See who is told what, and try channels out."""
 
 
-_alert_deciding.add_decision_commands(app)
-_alert_sending.add_delivery_commands(app)
+def add_decision_commands(app: typer.Typer) -> None:
+    """Add the commands to the group."""
+    app.command()(route)
+    app.command()(log)
+
+
+def route(
+    ctx: typer.Context,
+    table: Annotated[str, typer.Option(help="The table, as it is called in the configuration.")],
+    severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
+    kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
+) -> None:
+    """Say which channels would hear of an incident on a table, and why: route by route.
+
+    Example: tablewatch alert route --table sales.orders --severity error
+    """
+    from checks import Kind, Severity, did_you_mean
+    from monitor.alerts.quiet_hours import held_until
+    from monitor.alerts.route import channels_for
+    from monitor.config.project import Project
+    from monitor.triage.create import unknown_table
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    config = project.config
+    stranger = unknown_table(table, config)
+    if stranger is not None:
+        raise Stop(ExitCode.USAGE, stranger)
+    if kind not in set(Kind):
+        said = f"--kind: '{kind}' is none of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
+        raise Stop(ExitCode.USAGE, Problem("usage", said))
+    routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind))
+    now = project.clock.now()
+    quiet: dict[str, str | None] = {}
+    for channel, reached in routing.channels.items():
+        ends = [
+            held_until(config.alerts.quiet_hours[name], Severity(severity), now, zone=config.timezone)
+            for name in reached.quiet
+        ]
+        until = min((one for one in ends if one is not None), default=None) if None not in ends else None
+        quiet[channel] = None if until is None else until.isoformat()
+    result = {
+        "schema": "tablewatch.alert-route/1",
+        "table": table,
+        "severity": severity.value,
+        "kind": kind,
+        "channels": [
+            {"channel": name, "by": list(one.by), "quiet_hours": list(one.quiet), "quiet_until": quiet[name]}
+            for name, one in routing.channels.items()
+        ],
+        "steps": [
+            {"name": step.name, "applies": step.applies, "why": step.why, "to": list(step.to)} for step in routing.steps
+        ],
+    }
+    invocation.emit(result, lambda console: _draw_routing(console, project, routing, quiet))
+
+
+def _draw_routing(
+    console: "Console", project: "Project", routing: "Routing", quiet: "Mapping[str, str | None]"
+) -> None:
+    from datetime import datetime
+
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_time
+
+    rows = []
+    for name, reached in routing.channels.items():
+        until = quiet[name]
+        hours = ", ".join(reached.quiet)
+        if until is not None:
+            hours += f", now until {format_time(datetime.fromisoformat(until), project.config.timezone)}"
+        rows.append((name, ", ".join(reached.by), hours or None))
+    if rows:
+        draw_table(console, ("~channel", "~by", "~quiet hours"), rows)
+    else:
+        console.print("no channel hears of it")
+    console.print()
+    steps = [(step.name, "yes" if step.applies else "no", step.why, ", ".join(step.to)) for step in routing.steps]
+    draw_table(console, ("route", "applies", "~why", "~to"), steps)
+
+
+def log(
+    ctx: typer.Context,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What changed, and was sent, since: 7d, 2026-11-01, or a time.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most so many, newest first.")] = 50,
+) -> None:
+    """Say who was told of each change of an incident, who was not and why, and what became of the messages.
+
+    Without --since: the last day.
+
+    Example: tablewatch alert log --since 7d
+    """
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    now = project.clock.now()
+    times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
+    begin = times.bound("--since", since) or now - timedelta(days=1)
+    with project.open_store() as store, explained(), store.reading() as view:
+        waiting = [one for one in view.waiting_transitions(limit + 1) if one.decision is None]
+        decided = [*waiting, *view.decisions(begin, limit + 1)]
+        deliveries = view.deliveries(begin, limit + 1)
+        disabled = view.disabled_channels()
+    decided.sort(key=lambda one: (one.recorded_at, one.id), reverse=True)
+    result = {
+        "schema": "tablewatch.alert-log/1",
+        "since": begin.isoformat(),
+        "decisions": [_decision_as_json(one) for one in decided[:limit]],
+        "deliveries": [_delivery_as_json(one) for one in deliveries[:limit]],
+        "disabled": [{"channel": name, "why": one.why, "at": one.at.isoformat()} for name, one in disabled.items()],
+        "more": len(decided) > limit or len(deliveries) > limit,
+    }
+    invocation.emit(result, lambda console: _draw_log(console, project, decided[:limit], deliveries[:limit]))
+    for name, one in disabled.items():
+        if not invocation.as_json:
+            invocation.note(f"note: {name} is disabled: {one.why}; 'tablewatch alert enable {name}' uses it again")
+    if result["more"] and not invocation.as_json:
+        invocation.note(f"note: there is more than {limit} of it; see --limit")
+
+
+def _decision_as_json(one: "Transition") -> dict[str, Any]:
+    decision = one.decision or {"why": None, "channels": {}}
+    return {
+        "incident": one.incident_id,
+        "table": one.table,
+        "change": one.change.value,
+        "at": one.recorded_at.isoformat(),
+        "settled_at": None if one.settled_at is None else one.settled_at.isoformat(),
+        "why": decision["why"],
+        "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
+    }
+
+
+def _delivery_as_json(one: "Delivery") -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "channel": one.channel,
+        "subject": one.subject.value,
+        "title": one.payload.get("title"),
+        "at": one.created_at.isoformat(),
+        "state": one.state.value,
+        "attempts": one.attempts,
+        "next_try_at": one.next_try_at.isoformat() if one.state.value == "waiting" else None,
+        "sent_at": None if one.sent_at is None else one.sent_at.isoformat(),
+        "error": one.error,
+    }
+
+
+def _draw_log(
+    console: "Console", project: "Project", decided: "Sequence[Transition]", deliveries: "Sequence[Delivery]"
+) -> None:
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_time
+
+    zone = project.config.timezone
+    if not decided and not deliveries:
+        console.print("nothing changed, and nothing was sent")
+        return
+    if decided:
+        rows = [row for one in decided for row in _decision_rows(one, zone)]
+        draw_table(console, ("when", ">#", "~table", "change", "~channel", "done", "~why"), rows)
+        console.print()
+    rows = [
+        (
+            format_time(one.created_at, zone)[4:],
+            one.channel,
+            one.state.value,
+            one.payload.get("title"),
+            one.id,
+            one.error,
+        )
+        for one in deliveries
+    ]
+    if rows:
+        draw_table(console, ("when", "channel", "state", "~message", "id", "~error"), rows)
+
+
+def _decision_rows(one: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
+    from monitor.triage.time_parsing import format_time
+
+    head = (format_time(one.recorded_at, zone)[4:], str(one.incident_id), one.table, one.change.value)
+    decision = one.decision
+    if decision is None:
+        yield (*head, None, "waits", "for more of its table (alerts.group_wait)")
+    elif not decision["channels"]:
+        yield (*head, None, "nothing", decision["why"])
+    else:
+        for name, record in decision["channels"].items():
+            yield (*head, name, record["action"], _say_record(record, zone))
+
+
+def _say_record(record: "Mapping[str, Any]", zone: str) -> str:
+    from datetime import datetime
+
+    from monitor.triage.time_parsing import format_time
+
+    what = record["reason"] if record["action"] in {"told", "held"} else record["why"]
+    if record["hold"] is None:
+        return str(what)
+    until = f" until {format_time(datetime.fromisoformat(record['until']), zone)}" if record["until"] else ""
+    before = "" if record["action"] == "held" else "held before: "
+    return f"{what}; {before}{record['hold']}{until}"
+
+
+class LikeWord(StrEnum):
+    """What a test looks like; the words of `monitor.alerts.trial_message.Like`."""
+
+    INCIDENT = "incident"
+    RESOLVED = "resolved"
+    REPORT = "report"
+
+
+def add_delivery_commands(app: typer.Typer) -> None:
+    """Add the commands to the group."""
+    app.command("test")(try_out)
+    app.command()(resend)
+    app.command()(enable)
+
+
+def try_out(
+    ctx: typer.Context,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
+    like: Annotated[LikeWord, typer.Option("--as", help="What the message looks like.")] = LikeWord.INCIDENT,
+) -> None:
+    """Send a message to a channel now, once, and say what came of it.
+
+    It is marked as a test, and nothing of it is kept. As a report it holds the figures of the last week that is over.
+
+    Example: tablewatch alert test data-team --as resolved
+    """
+    from monitor.alerts.attempts import DeliveryFailed
+    from monitor.alerts.dispatch import send
+    from monitor.alerts.trial_message import TrialMessageKind, trial_message
+    from monitor.config.project import Project
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    _require(channel, project.config.alerts.channels)
+    now = project.clock.now()
+    report = _last_report(project) if like is LikeWord.REPORT else None
+    message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
+    attempt = send(project, message)
+    if isinstance(attempt, DeliveryFailed):
+        said = f"channel '{channel}' did not get the message: {attempt.why}"
+        raise Stop(ExitCode.FAILED, Problem("alert.not_sent", said))
+    result = {"schema": "tablewatch.alert-test/1", "ok": True, "channel": channel, "id": message.id, "as": str(like)}
+    invocation.emit(result, lambda console: console.print(f"sent to {channel}: {message.payload['title']}"))
+
+
+def _last_report(project: "Project") -> "WeeklyReport":
+    from monitor.reporting.build import build_weekly, gather
+    from monitor.reporting.week import Week
+    from monitor.triage.errors import explained
+
+    now = project.clock.now()
+    week = Week.last_complete(now, project.config.timezone)
+    with project.open_store() as store, explained(), store.reading() as view:
+        return build_weekly(gather(project, view, week, now), week)
+
+
+def resend(
+    ctx: typer.Context,
+    message: Annotated[str, typer.Argument(metavar="ID", help="As `alert log` shows it: msg_...")],
+) -> None:
+    """Have a message sent again under its id, however far it was: given up, sent, or waiting for its next try.
+
+    The daemon sends it; without one, `tablewatch run --once` does.
+
+    Example: tablewatch alert resend msg_0f61c1ddbc8d4b5e8a3c7f10
+    """
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
+    from store import NotRecorded
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        try:
+            with store.writing() as book:
+                known = book.resend(message, book.clock(project.clock.now()))
+                is_disabled = known.channel in book.disabled_channels()
+        except NotRecorded as error:
+            raise Stop(ExitCode.NOTHING_SELECTED, Problem("alert.not_found", str(error))) from None
+    result = {"schema": "tablewatch.alert-resend/1", "ok": True, "channel": known.channel, "id": known.id}
+    invocation.emit(result, lambda console: console.print(f"{known.id} is to be sent to {known.channel} again"))
+    if is_disabled and not invocation.as_json:
+        invocation.note(f"note: {known.channel} is disabled; it waits until 'tablewatch alert enable {known.channel}'")
+
+
+def enable(
+    ctx: typer.Context,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="One of alerts.channels.")],
+) -> None:
+    """Use a channel again whose other end said that it is gone (410); what waits for it is sent.
+
+    It is told, once, of what lasts and of the end of what it knew; not of what began and ended meanwhile.
+
+    Example: tablewatch alert enable audit-hook
+    """
+    from monitor.alerts.notify import decide_again
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        with store.writing() as book:
+            now, before = book.clock(project.clock.now()), book.disabled_channels()
+            _require(channel, [*project.config.alerts.channels, *before])
+            book.enable_channel(channel)
+            book.hasten(channel, now)
+        decide_again(store, now)
+    was = before.get(channel)
+    result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
+    said = f"{channel} is used again" if was is not None else f"{channel} was not disabled"
+    invocation.emit(result, lambda console: console.print(said))
+
+
+def _require(channel: str, known: "Iterable[str]") -> None:
+    """Leave if a channel is not known.
+
+    Raises:
+        Stop: it is not.
+    """
+    from checks import did_you_mean
+
+    names = list(known)
+    if channel not in names:
+        hint = f"the channels are {', '.join(names)}" if names else "alerts.channels names none"
+        said = f"channel '{channel}' not found{did_you_mean(channel, names)}"
+        raise Stop(ExitCode.USAGE, Problem("alert.unknown_channel", said, hint=hint))
+
+
+add_decision_commands(app)
+add_delivery_commands(app)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._private_words import TableName, counter
+from monitor.commands._budget_options import TableName, counter
 from monitor.commands._risk_verdict import limits_in_words, names_in
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from monitor.commands._private_words import Counter
-    from monitor.private.data_set import DataSet
+    from monitor.answers.data_set import DataSet
+    from monitor.commands._budget_options import Counter
     from remedies.differential_privacy.answers import Statistic
 
 Epsilon = Annotated[
@@ -153,8 +153,8 @@ def list_(
 
     Example: tablewatch answer list customers
     """
-    from monitor.pages.answer import draw_answers
-    from monitor.private.data_set import DataSet
+    from monitor.answers.data_set import DataSet
+    from monitor.reporting.terminal_views.answers import draw_answers
     from remedies.differential_privacy._epsilon import text_of
 
     invocation: Invocation = ctx.obj
@@ -190,7 +190,7 @@ def _asked(epsilon: str | None, rho: str | None, where: list[str] | None) -> dic
 def _answer(
     invocation: Invocation, table: str, words: dict[str, Any], request_id: str | None, *, dry_run: bool
 ) -> None:
-    from monitor.private.data_set import DataSet
+    from monitor.answers.data_set import DataSet
     from remedies.differential_privacy.answers import STATISTICS
 
     with limits_in_words(""):
@@ -205,9 +205,9 @@ def _answer(
 
 def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic") -> None:
     """Say what a request would cost, and how large its noise would be: nothing of that depends on the table."""
-    from monitor.pages.answer import draw_plan
-    from monitor.private.ask import charge_of
-    from monitor.private.standing import ProtectedPeople, budget_status_json
+    from monitor.answers.ask import charge_of
+    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.reporting.terminal_views.answers import draw_plan
     from remedies.differential_privacy._epsilon import text_of
 
     charge = charge_of(data_set, statistic, "dry-run")
@@ -233,9 +233,9 @@ def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic:
 def _tell(
     invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic", request_id: str | None
 ) -> None:
-    from monitor.pages.answer import draw_answer
-    from monitor.private.ask import NotAnswered, AnswerService
-    from monitor.private.standing import ProtectedPeople, budget_status_json
+    from monitor.answers.ask import AnswerService, NotAnswered
+    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.reporting.terminal_views.answers import draw_answer
     from remedies.differential_privacy._epsilon import text_of
     from remedies.differential_privacy._ledger import Refusal
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from monitor.frame.output import Invocation, count
+from monitor.terminal.output import Invocation, count
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -24,8 +24,8 @@ def backup(
 
     Example: tablewatch backup tablewatch-backup.db
     """
-    from monitor.frame.written_file import check_target
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.terminal.output_file import check_target
     from store import backup as copy_store
 
     invocation: Invocation = ctx.obj

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._private_words import By, TableName, counter
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._budget_options import By, TableName, counter
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.commands._private_words import Counter
+    from monitor.commands._budget_options import Counter
     from remedies.differential_privacy._ledger import Standing
 
 Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
@@ -34,9 +34,9 @@ def create(ctx: typer.Context, table: TableName, by: By = None) -> None:
 
     Example: tablewatch budget create customers
     """
-    from monitor.private.ask import check_alone, check_columns
-    from monitor.private.data_set import DataSet
-    from monitor.setup.deep import unclear_domains
+    from monitor.answers.ask import check_alone, check_columns
+    from monitor.answers.data_set import DataSet
+    from monitor.doctor.config_checks import unclear_domains
     from sources import SourceError
 
     invocation: Invocation = ctx.obj
@@ -88,7 +88,7 @@ def change(
 
     Example: tablewatch budget change customers --total 12 --reason 'agreed with the ethics board, 2026-11-02'
     """
-    from monitor.private.data_set import DataSet
+    from monitor.answers.data_set import DataSet
     from remedies.differential_privacy import nano
 
     invocation: Invocation = ctx.obj
@@ -108,7 +108,7 @@ def verify(ctx: typer.Context) -> None:
 
     Example: tablewatch budget verify
     """
-    from monitor.pages.budget import draw_audit
+    from monitor.reporting.terminal_views.answers import draw_audit
 
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
@@ -140,8 +140,8 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
 
 
 def _present(invocation: Invocation, at: "Counter", found: "Sequence[Standing]") -> None:
-    from monitor.pages.budget import draw_budgets
-    from monitor.private.standing import ProtectedPeople, budget_status_json
+    from monitor.answers.budget_status import ProtectedPeople, budget_status_json
+    from monitor.reporting.terminal_views.answers import draw_budgets
 
     tables = {one.budget.data_set for one in found}
     groups = [one for one in ProtectedPeople.configured(at.project.config, at.ledger) if tables & set(one.tables)]

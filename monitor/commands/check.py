@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._words import SeverityWord
-from monitor.frame.console import out
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
-from monitor.frame.progress import progress
+from monitor.commands._options import SeverityWord
+from monitor.terminal.console import out
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,9 @@ def check(
     from contextlib import nullcontext
 
     from checks import Severity
-    from monitor.look import run_checks
-    from monitor.selector import select
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.config.selector import select
+    from monitor.scan.run import run_checks
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -60,7 +60,7 @@ def check(
         for line in report.lines(only_failed=only_failed):
             console.print(line)
         if show_rows and console.is_terminal:
-            from monitor.pages.shown_rows import shown_keys
+            from monitor.reporting.terminal_views.failing_rows import shown_keys
 
             for table in shown_keys(project, report.results, limit=show_rows):
                 console.print(table)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._pages import Force
-from monitor.frame.output import Invocation, count
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._output_pages import Force
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,7 @@ def check(ctx: typer.Context) -> None:
 
     Example: tablewatch config check -c tablewatch.yaml
     """
-    from monitor.setup.deep import NOT_CHECKED, deep_problems, unchecked_tables
+    from monitor.doctor.config_checks import NOT_CHECKED, deep_problems, unchecked_tables
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -64,7 +64,7 @@ def show(
 
     Example: tablewatch config show --defaults
     """
-    from monitor.frame.redact import Redactor
+    from monitor.terminal.redaction import Redactor
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -92,9 +92,9 @@ def schema(
 
     Example: tablewatch config schema --write .tablewatch/schema.json
     """
-    from monitor.config._schema import json_schema, schema_text
-    from monitor.frame.written_file import write_text
-    from monitor.wiring import protected_files
+    from monitor.config.project import protected_files
+    from monitor.config.schema import json_schema, schema_text
+    from monitor.terminal.output_file import write_text
 
     invocation: Invocation = ctx.obj
     if write is None:
@@ -111,7 +111,7 @@ def adopt_store(ctx: typer.Context) -> None:
 
     Example: tablewatch config adopt-store
     """
-    from monitor.wiring import Project
+    from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -150,6 +150,6 @@ def _lay_over(whole: Any, masked: Any) -> Any:
 def _print_yaml(console: "Console", values: Any) -> None:
     import yaml
 
-    from monitor.frame.console import print_plain
+    from monitor.terminal.console import print_plain
 
     print_plain(console, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.commands._risk_verdict import names_in
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,12 +58,12 @@ def compare(
     Example: tablewatch disclosure compare examples/movielens-users.csv --weight users --domain gender=F,M
     --domain 'age=<18,18-24,25-34,35-44,45-49,50-55,56+'
     """
-    from monitor.commands._private_words import refuse_analysts
-    from monitor.disclosure.counted import count_cells
-    from monitor.disclosure.place import table_ref_of, project_of
-    from monitor.pages.comparison import draw_comparison
-    from monitor.treatment.domains import declared_in, domains_for
-    from monitor.treatment.randomised import blind
+    from monitor.commands._budget_options import refuse_analysts
+    from monitor.releases.disclosure.cell_counts import count_cells
+    from monitor.releases.disclosure.table_ref import project_of, table_ref_of
+    from monitor.releases.treatment.declared_domains import declared_in, domains_for
+    from monitor.releases.treatment.randomise_table import blind
+    from monitor.reporting.terminal_views.disclosure_comparison import draw_comparison
     from remedies import Misfit
     from remedies.differential_privacy import compare as compare_counts
 
@@ -96,7 +96,7 @@ def _numbers(said: str) -> tuple[int, ...]:
 
 
 def _result(given: str, domains: "Mapping[str, Cells]", found: "Comparison") -> dict[str, Any]:
-    from monitor.disclosure.compared import comparison_json
+    from monitor.releases.disclosure.comparison_json import comparison_json
 
     named = {"schema": "tablewatch.disclosure-comparison/1", "ok": True, "table": given}
     return {**named, **comparison_json(found, domains)}

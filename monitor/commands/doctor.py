@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from monitor.clock import SystemClock
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from monitor.setup.finding import Finding
+    from monitor.doctor.finding import Finding
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -28,8 +28,8 @@ def doctor(ctx: typer.Context) -> None:
 
     Example: tablewatch doctor -c tablewatch.yaml
     """
-    from monitor.setup.diagnosis import examine
-    from monitor.setup.finding import FindingStatus
+    from monitor.doctor.diagnosis import examine
+    from monitor.doctor.finding import FindingStatus
 
     invocation: Invocation = ctx.obj
     findings = examine(invocation, SystemClock().now())

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from incidents import Window
-    from monitor.desk.moments import TypedTimes
+    from monitor.triage.time_parsing import TypedTimes
 
 
 class By(StrEnum):
@@ -57,11 +57,11 @@ def downtime(
     if ctx.invoked_subcommand is not None:
         return
     from incidents import to_us
-    from monitor.desk.moments import TimeReader, TypedTimes
-    from monitor.desk.refusals import explained
-    from monitor.figures.downtime import DAY, MOST_DAYS, measure_downtime
-    from monitor.pages.downtime import as_json, draw
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.reporting.terminal_views.downtime import as_json, draw
+    from monitor.summaries.downtime import DAY, MOST_DAYS, measure_downtime
+    from monitor.triage.errors import explained
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -129,7 +129,7 @@ def estimate(
 
     Example: tablewatch downtime estimate --tables 1000 --role engineer:2:4000:0.25 --role analyst:10:5000:0.2
     """
-    from monitor.figures.planning import PlanningFigure, Typed
+    from monitor.summaries.planning import PlanningFigure, Typed
 
     invocation: Invocation = ctx.obj
     if currency is None:
@@ -154,7 +154,7 @@ def _configured_currency(invocation: Invocation) -> str:
     Raises:
         Stop: a configuration was named and has errors.
     """
-    from monitor.disclosure.place import project_of
+    from monitor.releases.disclosure.table_ref import project_of
 
     try:
         project = project_of(invocation)

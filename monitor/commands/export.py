@@ -6,17 +6,17 @@ from urllib.parse import quote
 
 import typer
 
-from monitor.commands._pages import Force
-from monitor.frame.output import Invocation
-from monitor.frame.plain_text import json_text
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._output_pages import Force
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.text_cleaning import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from checks._gx_suite import Exported
+    from checks.gx.suite import Exported
     from monitor.config import Config, Loaded, Table
-    from monitor.frame.written_file import ProtectedFiles
+    from monitor.terminal.output_file import ProtectedFiles
 
 app = typer.Typer(help="Hand what is known to other tools.", no_args_is_help=True, rich_help_panel="Set up")
 
@@ -39,7 +39,7 @@ def gx(
 
     Example: tablewatch export gx --table sales.orders --out gx/expectations/orders.json
     """
-    from monitor.wiring import Project
+    from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
     loaded = invocation.load()
@@ -88,7 +88,7 @@ def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
 
 def _export(loaded: "Loaded", table: "Table", invocation: Invocation) -> "Exported":
     from checks import Zones
-    from checks._gx_suite import to_suite
+    from checks.gx.suite import to_suite
 
     source = loaded.config.sources[table.source]
     zones = Zones(source.timezone, table.timezones, calendar=loaded.config.timezone)
@@ -104,7 +104,7 @@ def _write(
     suites: "Mapping[str, dict[str, Any]]", out: Path, *, to_folder: bool, force: bool, protected: "ProtectedFiles"
 ) -> "Sequence[Path]":
     """Write a file for each suite; all places are checked before the first is written."""
-    from monitor.frame.written_file import check_target, write_text
+    from monitor.terminal.output_file import check_target, write_text
 
     if to_folder or out.is_dir():
         paths = {name: out / f"{quote(name, safe='')}.json" for name in suites}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from monitor.commands import _incident_verbs
-from monitor.commands._words import FoundByWord, ResolutionWord, SeverityWord, StateWord
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._options import FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incidents import Incident
-    from monitor.desk.reported import ReportedIncident
-    from monitor.pages.incident import IncidentFigures
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.summaries.incident import IncidentFigures
+    from monitor.triage.create import ReportedIncident
     from store import IncidentFilter
 
 _LONG_UNNOTICED_US: Final = 90 * 86_400_000_000
@@ -47,9 +47,9 @@ def list_(
 
     Example: tablewatch incident list --state open --state acknowledged --since 7d
     """
-    from monitor.desk.refusals import explained
-    from monitor.pages.incident import incident_figures, incident_as_json, iso
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.summaries.incident import incident_as_json, incident_figures, iso
+    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -82,7 +82,7 @@ def _filter(
     """Give the filter that the options ask for; None if it can fit nothing."""
     from checks import Severity, did_you_mean
     from incidents import State
-    from monitor.desk.moments import TimeReader, TypedTimes
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
     from store import IncidentFilter
 
     tables = tuple(words["table"] or ())
@@ -109,9 +109,9 @@ def _filter(
 def _draw(
     console: "Console", project: "Project", incidents: "Sequence[Incident]", figures: "Mapping[int, IncidentFigures]"
 ) -> None:
-    from monitor.desk.moments import format_hours, format_time
-    from monitor.frame.tables import draw_table
-    from monitor.pages.incident import is_downtime, title_of
+    from monitor.summaries.incident import is_downtime, title_of
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_hours, format_time
 
     if not incidents:
         console.print("no incidents")
@@ -137,9 +137,9 @@ def show(ctx: typer.Context, incident_id: _incident_verbs.Number) -> None:
 
     Example: tablewatch incident show 41
     """
-    from monitor.desk.refusals import explained
-    from monitor.desk.sheet import read_incident_detail
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.desk import read_incident_detail
+    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -180,7 +180,7 @@ def open_(
 
     Example: tablewatch incident open --table sales.orders --title 'amounts x100' --occurred 2026-11-11T10:10+09:00
     """
-    from monitor.wiring import Project
+    from monitor.config.project import Project
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -200,8 +200,8 @@ def open_(
 
 def _doubts(project: "Project", incident: "Incident", alike: "Sequence[int]") -> "Iterator[str]":
     """Yield what looks like a typing error in an incident that was just logged."""
-    from monitor.desk.moments import format_hours
-    from monitor.pages.incident import incident_figures
+    from monitor.summaries.incident import incident_figures
+    from monitor.triage.time_parsing import format_hours
 
     unnoticed = incident_figures(project, [incident])[incident.id].ttd_us
     if unnoticed > _LONG_UNNOTICED_US:
@@ -230,8 +230,8 @@ class _Form:
         """Give what was meant, or leave with what is wrong."""
         from checks import Severity
         from incidents import FoundBy, Resolution
-        from monitor.desk.moments import TimeReader, TypedTimes
-        from monitor.desk.reported import ReportedIncident, tidy, unknown_table
+        from monitor.triage.create import ReportedIncident, tidy, unknown_table
+        from monitor.triage.time_parsing import TimeReader, TypedTimes
 
         stranger = None if any_table else unknown_table(self.table, project.config)
         if stranger is not None:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.frame.output import Invocation, count
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.setup.catalogue import TableEntry
-    from monitor.setup.places import SourceLocation, SourceLocations
+    from monitor.suggest.catalogue import TableEntry
+    from monitor.suggest.sources import SourceLocation, SourceLocations
 
 app = typer.Typer(rich_help_panel="Set up")
 
@@ -31,7 +31,7 @@ def init(
 
     Example: tablewatch init --source sqlite:///shop.db
     """
-    from monitor.setup.starter import write_yaml
+    from monitor.suggest.starter import write_yaml
 
     invocation: Invocation = ctx.obj
     path, schema = folder / "tablewatch.yaml", folder / ".tablewatch" / "schema.json"
@@ -81,7 +81,7 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
 
 
 def _places(source: str | None, folder: Path) -> "SourceLocations":
-    from monitor.setup.places import SourceNotFound, source_locations
+    from monitor.suggest.sources import SourceNotFound, source_locations
 
     try:
         return source_locations(source, folder.resolve(), Path.cwd())
@@ -96,7 +96,7 @@ def _catalogues(
     places: "Sequence[SourceLocation]",
 ) -> "tuple[Sequence[tuple[SourceLocation, Sequence[TableEntry]]], Sequence[str]]":
     """Give the tables of each source that has some that can be read, and what cannot be read and why."""
-    from monitor.setup.catalogue import read_catalogue
+    from monitor.suggest.catalogue import read_catalogue
     from sources import SourceError
 
     tables, left_out = [], []
@@ -124,8 +124,8 @@ def _nothing(places: "Sequence[SourceLocation]", left_out: "Sequence[str]") -> S
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:
-    from monitor.config._schema import schema_text
-    from monitor.frame.written_file import ProtectedFiles, write_text
+    from monitor.config.schema import schema_text
+    from monitor.terminal.output_file import ProtectedFiles, write_text
 
     write_text(path, text, protected=ProtectedFiles(), force=force)  # the configuration is what is to be written
     if force or not schema.exists():

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
-    from monitor.private.local_reports import Respondents
+    from monitor.answers.local_reports import Respondents
 
 Epsilon = Annotated[str, typer.Option(metavar="1.0", help="What one report costs: at most nine places.")]
 DomainWords = Annotated[
@@ -74,9 +74,9 @@ def perturb(
 
     Example: tablewatch local perturb yes --domain yes,no --epsilon 1
     """
-    from monitor.frame.written_file import ProtectedFiles, check_target, write_text
-    from monitor.private.local_reports import end_of, in_random_order, written
-    from monitor.wiring import protected_files
+    from monitor.answers.local_reports import end_of, in_random_order, written
+    from monitor.config.project import protected_files
+    from monitor.terminal.output_file import ProtectedFiles, check_target, write_text
 
     invocation: Invocation = ctx.obj
     protected = ProtectedFiles() if out is None else protected_files(invocation).reading(values, domain_file)
@@ -128,8 +128,8 @@ def estimate(
 
     Example: tablewatch local estimate reports.jsonl --domain yes,no --epsilon 1
     """
-    from monitor.pages.local import draw_estimates
-    from monitor.private.local_reports import end_of, read_reports
+    from monitor.answers.local_reports import end_of, read_reports
+    from monitor.reporting.terminal_views.randomisation import draw_estimates
 
     invocation: Invocation = ctx.obj
     people = _people(domain, domain_file, domain_size, None)
@@ -168,8 +168,8 @@ def choose(
 
     Example: tablewatch local choose --domain-size 14 --epsilon 1
     """
-    from monitor.pages.local import draw_choice
-    from monitor.private.local_reports import compared
+    from monitor.answers.local_reports import compared
+    from monitor.reporting.terminal_views.randomisation import draw_choice
 
     invocation: Invocation = ctx.obj
     people = _people(domain, domain_file, domain_size, None)
@@ -194,8 +194,8 @@ def _people(words: str | None, file: Path | None, size: int | None, other: str |
     Raises:
         Stop: it is not declared, in several ways, or makes no sense.
     """
-    from monitor.private.local_reports import Respondents
-    from monitor.treatment.domains import declared_words, reason
+    from monitor.answers.local_reports import Respondents
+    from monitor.releases.treatment.declared_domains import declared_words, reason
 
     if sum(one is not None for one in (words, file, size)) != 1:
         message = "say once what a person can have: --domain A,B,C, --domain-file FILE or --domain-size D"
@@ -230,8 +230,8 @@ def _text(place: str) -> str:
     Raises:
         Stop: it cannot be read.
     """
-    from monitor.commands._words import not_read
-    from monitor.frame.given_file import read_text
+    from monitor.commands._options import not_read
+    from monitor.terminal.input_file import read_text
 
     try:
         return sys.stdin.read() if place == _STDIN else read_text(Path(place))

@@ -2,22 +2,106 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from monitor.commands import _release_record
-from monitor.commands._pages import Force, Page
-from monitor.commands._words import LocaleWord, who
-from monitor.frame.output import Invocation
-from monitor.frame.problem import Stop
+from monitor.commands._options import LocaleWord, who
+from monitor.commands._output_pages import Force, Page, format_for
+from monitor.terminal.output import Invocation, remember_format
+from monitor.terminal.problem import Stop
 
 if TYPE_CHECKING:
-    from monitor.releasing.case import ReleaseColumns
-    from monitor.releasing.compare import ReleaseComparison
-    from monitor.releasing.decide import ReleaseDecisions
-    from monitor.releasing.standing import ReleaseStanding
+    from monitor.releases.columns import ReleaseColumns
+    from monitor.releases.compare import ReleaseComparison
+    from monitor.releases.decisions import ReleaseDecisions
+    from monitor.releases.state import ReleaseStanding
+
+
+class RecordFormat(StrEnum):
+    """How a record is written."""
+
+    HTML = "html"
+    JSON = "json"
+
+
+_BY_SUFFIX: Final = {".html": RecordFormat.HTML, ".htm": RecordFormat.HTML, ".json": RecordFormat.JSON}
+
+Locale = Annotated[LocaleWord | None, typer.Option(help="The language.", show_default="the configuration's")]
+
+
+def add_record_commands(app: typer.Typer) -> None:
+    """Add the commands to the group."""
+    app.command(name="list")(list_releases)
+    app.command()(record)
+
+
+def list_releases(ctx: typer.Context) -> None:
+    """List all releases: how each stands and why, until when it is approved, and what was last given out.
+
+    Example: tablewatch release list
+    """
+    from monitor.config.project import Project
+    from monitor.releases.record import last_exports, states_now
+    from monitor.reporting.terminal_views.release import draw_list, list_as_json
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained(), store.reading() as view:
+        states, exports = states_now(project, view), last_exports(view)
+    result = list_as_json(states, exports, project.clock.now())
+    invocation.emit(result, lambda console: draw_list(console, states, exports))
+
+
+def record(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A release, also one that is no longer configured.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file: .html, .htm or .json.", show_default="standard output"),
+    ] = None,
+    locale: Locale = None,
+    output_format: Annotated[
+        RecordFormat | None,
+        typer.Option(
+            "--format",
+            help="How it is written.",
+            callback=remember_format,
+            show_default="by the ending of --out, else html",
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write what is on record of a release: every decision, and the certificate of every export, the newest first.
+
+    Example: tablewatch release record research-extract --out record.html
+    """
+    from monitor.config.project import Project
+    from monitor.releases.record import record_of
+    from monitor.reporting.release_record import record_html
+    from monitor.reporting.weekly_json import as_text
+    from monitor.terminal.localizer import Localizer
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
+    written = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
+    project = Project.of(invocation)
+    page = Page(out, force, project.protected_files, "release.out")
+    page.check()
+    with project.open_store() as store, explained(), store.reading() as view:
+        found = record_of(project, view, name)
+    redact = invocation.redactor
+    if written is RecordFormat.JSON:
+        text = as_text(redact.value(found.to_json()))
+    else:
+        voice = Localizer(locale or project.config.locale, project.config.timezone)
+        text = record_html(found, voice, project=project.config.project, redact=redact)
+    page.write(text, invocation)
+
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A release of the configuration.")]
 Remedy = Annotated[str, typer.Option(metavar="NAME", help="One of the release's remedies, or as-it-is.")]
@@ -44,8 +128,8 @@ def assess(ctx: typer.Context, name: Name) -> None:
 
     Example: tablewatch release assess research-extract
     """
-    from monitor.pages.release import draw_verdict
-    from monitor.releasing.assess import assess_release
+    from monitor.releases.assess import assess_release
+    from monitor.reporting.terminal_views.release import draw_verdict
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
@@ -67,7 +151,7 @@ def compare(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write it as a page too, with a plot of risk against loss."),
     ] = None,
-    locale: _release_record.Locale = None,
+    locale: Locale = None,
     force: Force = False,
     sample: Annotated[
         int | None,
@@ -81,13 +165,13 @@ def compare(
 
     Example: tablewatch release compare research-extract --html comparison.html
     """
-    from monitor.commands._private_words import refuse_analysts
-    from monitor.commands._remedy_words import note_compiling
-    from monitor.frame.progress import progress
-    from monitor.pages.release import draw_comparison
-    from monitor.releasing.compare import LABEL
-    from monitor.releasing.compare import compare as try_all
-    from monitor.releasing.plan import TreatmentPlan, kinds_of, plans_of
+    from monitor.commands._budget_options import refuse_analysts
+    from monitor.commands._remedy_options import note_compiling
+    from monitor.releases.compare import LABEL
+    from monitor.releases.compare import compare as try_all
+    from monitor.releases.plan import TreatmentPlan, kinds_of, plans_of
+    from monitor.reporting.terminal_views.release import draw_comparison
+    from monitor.terminal.progress import progress
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
@@ -158,10 +242,10 @@ def export(
 
     Example: tablewatch release export research-extract --remedy generalise --out extract.csv
     """
-    from monitor.commands._remedy_words import told
-    from monitor.pages.release import draw_exported
-    from monitor.releasing.export import export as export_release
-    from monitor.treatment.output import check_not_read, check_place
+    from monitor.commands._remedy_options import told
+    from monitor.releases.export import export as export_release
+    from monitor.releases.treatment.output import check_not_read, check_place
+    from monitor.reporting.terminal_views.release import draw_exported
 
     invocation: Invocation = ctx.obj
     actor = who(by)
@@ -180,14 +264,11 @@ def export(
     invocation.emit(result, lambda console: draw_exported(console, found, str(out)))
 
 
-_release_record.add_record_commands(app)
-
-
 def _write_comparison(
     invocation: Invocation, case: "ReleaseColumns", found: "ReleaseComparison", page: Page, locale: LocaleWord | None
 ) -> None:
-    from monitor.reports.release_comparison import comparison_html
-    from monitor.voice import Localizer
+    from monitor.reporting.release_comparison import comparison_html
+    from monitor.terminal.localizer import Localizer
 
     config = case.project.config
     text = comparison_html(
@@ -203,10 +284,10 @@ def _write_comparison(
 
 @contextmanager
 def _decisions(invocation: Invocation, name: str) -> "Iterator[ReleaseDecisions]":
-    from monitor.desk.refusals import explained
-    from monitor.releasing.case import ReleaseColumns
-    from monitor.releasing.decide import ReleaseDecisions
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.releases.columns import ReleaseColumns
+    from monitor.releases.decisions import ReleaseDecisions
+    from monitor.triage.errors import explained
 
     project = Project.of(invocation)
     with project.open_store() as store, explained():
@@ -226,3 +307,6 @@ def _present(invocation: Invocation, name: str, found: "ReleaseStanding") -> Non
         "said": found.said,
     }
     invocation.emit(result, lambda console: console.print(Text(f"{name}: {found.said}")))
+
+
+add_record_commands(app)

@@ -2,15 +2,7 @@
 
 import typer
 
-from monitor.commands import (
-    _remedy_code,
-    _remedy_generalise,
-    _remedy_lattice,
-    _remedy_microaggregate,
-    _remedy_randomise,
-    _remedy_reconstruct,
-    _remedy_suppress,
-)
+from monitor.commands import _remedy_generalise, _remedy_microaggregate, _remedy_randomise
 
 app = typer.Typer(
     help="Treat a table that is at risk: the file is read again, and kept only if it passes the limits asked for.",
@@ -28,9 +20,9 @@ def _group() -> None:
 
 
 _remedy_generalise.add_generalise(app)
-_remedy_lattice.add_lattice(app)
+_remedy_generalise.add_lattice(app)
 _remedy_microaggregate.add_microaggregate(app)
-_remedy_suppress.add_suppress(app)
-_remedy_code.add_code(app)
+_remedy_generalise.add_suppress(app)
+_remedy_microaggregate.add_code(app)
 _remedy_randomise.add_randomise(app)
-_remedy_reconstruct.add_reconstruct(app)
+_remedy_randomise.add_reconstruct(app)

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.commands._pages import Force, Page, format_for
-from monitor.commands._words import LocaleWord
-from monitor.frame.output import Invocation, remember_format
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._options import LocaleWord
+from monitor.commands._output_pages import Force, Page, format_for
+from monitor.terminal.output import Invocation, remember_format
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from monitor.reports.value import WeeklyReport
-    from monitor.reports.week import Week
-    from monitor.voice import Localizer
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.reporting.model import WeeklyReport
+    from monitor.reporting.week import Week
+    from monitor.terminal.localizer import Localizer
 
 
 class ReportFormat(StrEnum):
@@ -70,8 +70,8 @@ def weekly(
 
     Example: tablewatch report weekly --week 2026-W46 --locale ja --out report.html
     """
-    from monitor.voice import Localizer
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.terminal.localizer import Localizer
 
     invocation: Invocation = ctx.obj
     wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
@@ -87,7 +87,7 @@ def weekly(
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
-    from monitor.reports.week import Week, WeekError
+    from monitor.reporting.week import Week, WeekError
 
     zone = project.config.timezone
     if name is None:
@@ -103,16 +103,16 @@ def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
 
 
 def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
-    from monitor.desk.refusals import explained
-    from monitor.reports.build import build_weekly
-    from monitor.reports.gather import gather
+    from monitor.reporting.build import build_weekly, gather
+    from monitor.triage.errors import explained
 
     with project.open_store() as store, explained(), store.reading() as view:
         return build_weekly(gather(project, view, week, now), week)
 
 
 def _said(report: "WeeklyReport", voice: "Localizer", written: ReportFormat, invocation: Invocation) -> str:
-    from monitor.reports import render, shape
+    from monitor.reporting import render
+    from monitor.reporting import weekly_json as shape
 
     redact = invocation.redactor
     match written:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.clock import SystemClock
-from monitor.frame.output import Invocation, count
+from monitor.terminal.output import Invocation, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from monitor.wiring import Project
+    from monitor.config.project import Project
     from store import Restored
 
 app = typer.Typer(rich_help_panel="Set up")
@@ -32,7 +32,7 @@ def restore(
 
     Example: tablewatch restore tablewatch-backup.db
     """
-    from monitor.wiring import Project
+    from monitor.config.project import Project
     from store import restore as bring_back
 
     invocation: Invocation = ctx.obj

@@ -14,13 +14,13 @@ from monitor.commands._risk_verdict import (
     number_in,
     pairs_in,
 )
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from monitor.disclosure.place import TableRef
+    from monitor.releases.disclosure.table_ref import TableRef
 
 
 class _TableByDefault(typer.core.TyperGroup):
@@ -114,8 +114,8 @@ def table(
     """
     from checks import ColumnClass
     from monitor.clock import SystemClock
-    from monitor.disclosure.assess import RiskRequest, assess_risk, columns_meant
-    from monitor.disclosure.place import perhaps_beside
+    from monitor.releases.disclosure.assessment import RiskRequest, assess_risk, columns_meant
+    from monitor.releases.disclosure.table_ref import perhaps_beside
 
     invocation: Invocation = ctx.obj
     if population is None and (population_columns is not None or max_presence is not None):
@@ -156,8 +156,8 @@ def subsets(
 
     Example: tablewatch risk subsets people.csv --quasi-identifiers birth_year,postcode,sex --known 2
     """
-    from monitor.disclosure.place import table_ref_of
-    from monitor.pages.risk import draw_sets
+    from monitor.releases.disclosure.table_ref import table_ref_of
+    from monitor.reporting.terminal_views.risk import draw_sets
 
     invocation: Invocation = ctx.obj
     place = table_ref_of(name, invocation)
@@ -184,8 +184,8 @@ def linkage(
 
     Example: tablewatch risk linkage hospital.csv voters.csv --on birth_date,postcode,sex
     """
-    from monitor.disclosure.place import beside
-    from monitor.pages.risk import draw_linkage
+    from monitor.releases.disclosure.table_ref import beside
+    from monitor.reporting.terminal_views.risk import draw_linkage
 
     invocation: Invocation = ctx.obj
     shared = pairs_in(on)
@@ -210,9 +210,9 @@ def suggest(
     """
     from checks import Status
     from monitor.clock import SystemClock
-    from monitor.disclosure.place import table_ref_of
-    from monitor.disclosure.suggest import Columns as Counted
-    from monitor.pages.risk import draw_columns
+    from monitor.releases.disclosure.column_suggestions import Columns as Counted
+    from monitor.releases.disclosure.table_ref import table_ref_of
+    from monitor.reporting.terminal_views.risk import draw_columns
 
     invocation: Invocation = ctx.obj
     place = table_ref_of(name, invocation)
@@ -239,9 +239,9 @@ def remember(
 
     Example: tablewatch risk remember crm.customers --as spring-extract
     """
-    from monitor.desk.refusals import explained
-    from monitor.releases import ReleaseNotStored, remember_release
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.releases.remember import ReleaseNotStored, remember_release
+    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -280,7 +280,7 @@ def _known(place: "TableRef", name: str, said: str | None) -> tuple[str, ...]:
         Stop: there is none.
     """
     from checks import ColumnClass
-    from monitor.disclosure.assess import columns_meant
+    from monitor.releases.disclosure.assessment import columns_meant
 
     found = columns_meant(place, names_in(said), ColumnClass.QUASI_IDENTIFIER)
     if not found:

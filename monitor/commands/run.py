@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Mapping
 
     from checks import Status
-    from monitor.wiring import Project
+    from monitor.config.project import Project
     from store import Store
 
 START_PATIENCE_S = 60.0
@@ -42,12 +42,12 @@ def run(
     from functools import partial
     from pathlib import Path
 
+    from monitor.answers.series import AnswerSeries
     from monitor.config import find
+    from monitor.config.project import Project
     from monitor.daemon.daemon import Daemon
     from monitor.daemon.journal import keep_journal
     from monitor.daemon.metrics import AddressRefused
-    from monitor.private.series import AnswerSeries
-    from monitor.wiring import Project
     from store import StoreError, StoreHeld, daemon_lock
 
     invocation: Invocation = ctx.obj

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.commands._words import who
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Problem, Stop
+from monitor.commands._options import who
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.wiring import Project
+    from monitor.config.project import Project
     from store import Scope, Silence
 
 app = typer.Typer(help="Hear nothing of tables for a while.", no_args_is_help=True, rich_help_panel="Watch")
@@ -45,10 +45,10 @@ def add(
     """
     from datetime import timedelta
 
-    from monitor.desk.moments import TimeReader, TypedTimes
-    from monitor.desk.refusals import explained
-    from monitor.desk.reported import tidy
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.create import tidy
+    from monitor.triage.errors import explained
+    from monitor.triage.time_parsing import TimeReader, TypedTimes
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -79,8 +79,8 @@ def list_(
 
     Example: tablewatch silence list
     """
-    from monitor.desk.refusals import explained
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -100,10 +100,10 @@ def end(
 
     Example: tablewatch silence end 3
     """
-    from monitor.alerts.announce import decide_again
+    from monitor.alerts.notify import decide_again
     from monitor.commands._incident_verbs import read_number
-    from monitor.desk.refusals import explained
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.triage.errors import explained
     from store import NotRecorded
 
     invocation: Invocation = ctx.obj
@@ -129,7 +129,7 @@ def _scope(
         Stop: nothing or several things were named, or one that is not configured.
     """
     from checks import did_you_mean
-    from monitor.desk.reported import unknown_table
+    from monitor.triage.create import unknown_table
     from store import Scope
 
     if [table is not None, domain is not None, everything].count(True) != 1:
@@ -173,8 +173,8 @@ def _is_active(silence: "Silence", now: "datetime") -> bool:
 
 
 def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]", now: "datetime") -> None:
-    from monitor.desk.moments import format_time
-    from monitor.frame.tables import draw_table
+    from monitor.terminal.tables import draw_table
+    from monitor.triage.time_parsing import format_time
 
     if not silences:
         console.print("no silences")

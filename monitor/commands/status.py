@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from monitor.frame.output import Invocation, count
-from monitor.frame.problem import Stop, envelope
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import Stop, envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from monitor.figures.daemons import Watchfulness
-    from monitor.figures.health import TableState
-    from monitor.figures.releases import ReleaseState
-    from monitor.figures.statistics import StatisticState
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.health import TableState
+    from monitor.summaries.releases import ReleaseState
+    from monitor.summaries.scheduled_queries import StatisticState
 
 _ALL = 40
 """Up to so many tables, the healthy ones are listed too."""
@@ -35,12 +35,12 @@ def status(ctx: typer.Context) -> None:
 
     Example: tablewatch status
     """
-    from monitor.desk.refusals import explained
-    from monitor.figures.daemons import Watchfulness
-    from monitor.figures.health import states_of
-    from monitor.figures.releases import releases_of
-    from monitor.figures.statistics import statistics_of
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.health import states_of
+    from monitor.summaries.releases import releases_of
+    from monitor.summaries.scheduled_queries import statistics_of
+    from monitor.triage.errors import explained
     from store import lock_holder
 
     invocation: Invocation = ctx.obj
@@ -82,9 +82,9 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
     from pathlib import Path
 
     from monitor.config import ConfigError, find, load_readable
-    from monitor.figures.daemons import Watchfulness
-    from monitor.figures.health import states_in_store
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.summaries.daemons import Watchfulness
+    from monitor.summaries.health import states_in_store
     from store import StoreError, lock_holder, open_store, store_file
 
     try:
@@ -138,7 +138,7 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
 def _summary(
     project: "Project", store: str, states: "Sequence[TableState]", watchfulness: "Watchfulness"
 ) -> dict[str, Any]:
-    from monitor.figures.health import TableHealth
+    from monitor.summaries.health import TableHealth
 
     now = project.clock.now()
     counted = Counter(state.health for state in states)
@@ -159,7 +159,7 @@ def _summary(
 
 
 def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
-    from monitor.figures.catalogue import state_as_json
+    from monitor.summaries.catalogue import state_as_json
 
     table = state.table
     words = {"table": table.name, "domain": table.domain, "owner": state.owner, "tier": table.tier}
@@ -168,9 +168,9 @@ def _as_json(state: "TableState", now: "datetime") -> dict[str, Any]:
 
 def _draw(console: "Console", project: "Project", states: "Sequence[TableState]", now: "datetime") -> None:
     from checks import Status, say_duration
-    from monitor.figures.catalogue import worst_first
-    from monitor.figures.health import TableHealth
-    from monitor.frame.tables import draw_table
+    from monitor.summaries.catalogue import worst_first
+    from monitor.summaries.health import TableHealth
+    from monitor.terminal.tables import draw_table
 
     counted = Counter(state.health for state in states)
     said = ", ".join(f"{counted[health]} {health.value}" for health in TableHealth if counted[health])
@@ -201,7 +201,7 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
     from rich.text import Text
 
     from checks import say_duration
-    from monitor.frame.tables import draw_table
+    from monitor.terminal.tables import draw_table
 
     rows = [
         (
@@ -219,7 +219,7 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
 
 
 def _draw_statistics(console: "Console", statistics: "Sequence[StatisticState]") -> None:
-    from monitor.frame.tables import draw_table
+    from monitor.terminal.tables import draw_table
 
     def said(moment: "datetime | None") -> str | None:
         return None if moment is None else f"{moment:%Y-%m-%d %H:%MZ}"

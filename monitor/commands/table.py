@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from monitor.frame.output import Invocation
-from monitor.frame.problem import ExitCode, Stop
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Stop
 
 app = typer.Typer(help="See the catalogue of watched tables.", no_args_is_help=True, rich_help_panel="Watch")
 
@@ -27,12 +27,12 @@ def list_(
     Example: tablewatch table list domain:sales
     """
     from incidents import to_us
-    from monitor.desk.refusals import explained
-    from monitor.figures.catalogue import losses_of, no_loss, table_as_json
-    from monitor.figures.health import states_of
-    from monitor.pages.catalogue import draw_list
-    from monitor.selector import select
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.config.selector import select
+    from monitor.reporting.terminal_views.catalogue import draw_list
+    from monitor.summaries.catalogue import losses_of, no_loss, table_as_json
+    from monitor.summaries.health import states_of
+    from monitor.triage.errors import explained
 
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
@@ -63,12 +63,12 @@ def show(
     Example: tablewatch table show sales.orders
     """
     from incidents import Spans
-    from monitor.desk.refusals import explained
-    from monitor.desk.reported import unknown_table
-    from monitor.figures.catalogue import losses_of, no_loss, sheet_as_json
-    from monitor.figures.health import states_of
-    from monitor.pages.catalogue import draw_sheet
-    from monitor.wiring import Project
+    from monitor.config.project import Project
+    from monitor.reporting.terminal_views.catalogue import draw_sheet
+    from monitor.summaries.catalogue import losses_of, no_loss, sheet_as_json
+    from monitor.summaries.health import states_of
+    from monitor.triage.create import unknown_table
+    from monitor.triage.errors import explained
     from store import IncidentFilter
 
     invocation: Invocation = ctx.obj

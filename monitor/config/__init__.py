@@ -1,11 +1,11 @@
 """The configuration: what a person writes in `tablewatch.yaml`, read, checked and typed."""
 
-from monitor.config._alerts import Alerts, Channel, Match, QuietHours, Route, Webhook
-from monitor.config._budgets import Budget
 from monitor.config._errors import ConfigError
 from monitor.config._files import files_of, find, patterns_of
-from monitor.config._load import Loaded, load, load_readable
-from monitor.config._model import (
+from monitor.config.alerts_model import Alerts, Channel, Match, QuietHours, Route, Webhook
+from monitor.config.budgets_model import Budget
+from monitor.config.load import Loaded, load, load_readable
+from monitor.config.model import (
     BusinessHours,
     Config,
     Cost,
@@ -23,8 +23,8 @@ from monitor.config._model import (
     Table,
     WeeklyReportPlan,
 )
-from monitor.config._release import Limits, Recipe, Release
-from monitor.config._scalars import Schedule, Weekdays
+from monitor.config.release_model import Limits, Recipe, Release
+from monitor.config.scalars import Schedule, Weekdays
 
 __all__ = [
     "Alerts",

@@ -5,8 +5,8 @@ ConfigError     the configuration cannot be used; holds every problem, and what 
 
 from collections.abc import Sequence
 
-from monitor.frame.problem import Problem, sum_up
-from monitor.frame.redact import Redactor
+from monitor.terminal.problem import Problem, sum_up
+from monitor.terminal.redaction import Redactor
 
 
 class ConfigError(Exception):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config._checks import child, entries, items, text
-from monitor.config._messages import nearest, problem_at, suggest, word_errors
-from monitor.config._yaml import Node, plain_data
-from monitor.frame.problem import Problem
+from monitor.config.checks import child, entries, items, text
+from monitor.config.messages import nearest, problem_at, suggest, word_errors
+from monitor.config.yaml_nodes import Node, plain_data
+from monitor.terminal.problem import Problem
 
 if TYPE_CHECKING:
     from remedies.generalisation import HierarchySpec

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor.config._checks import BuiltChecks, child, entries, items, text
-from monitor.config._messages import problem_at, suggest
-from monitor.config._yaml import Node
-from monitor.frame.problem import Problem
-from monitor.private.series import AnswerSeries
+from monitor.answers.series import AnswerSeries
+from monitor.config.checks import BuiltChecks, child, entries, items, text
+from monitor.config.messages import problem_at, suggest
+from monitor.config.yaml_nodes import Node
+from monitor.terminal.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

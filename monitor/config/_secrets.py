@@ -1,14 +1,14 @@
 """Find the secrets that stand in the configuration itself: keys of signatures, and addresses that are as good as one.
 
 Whoever knows the address of a chat's webhook or of a heartbeat may use it, wherever in it the token stands. Passwords
-in the URLs of sources and of the store are masked by `monitor.frame.redact`, by their shape.
+in the URLs of sources and of the store are masked by `monitor.terminal.redaction`, by their shape.
 """
 
 from collections.abc import Iterator
 
-from monitor.config._checks import child, entries
-from monitor.config._yaml import Node
-from monitor.frame.redact import MASK
+from monitor.config.checks import child, entries
+from monitor.config.yaml_nodes import Node
+from monitor.terminal.redaction import MASK
 
 _TOKEN_LETTERS = 8
 """A path of an address that is shorter is no token; hunting `/hook` through all texts would destroy them."""

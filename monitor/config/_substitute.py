@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks import did_you_mean
-from monitor.config._yaml import Node, resolve
-from monitor.frame.given_file import read_bytes
-from monitor.frame.problem import Problem
-from monitor.frame.redact import MASK
+from monitor.config.yaml_nodes import Node, resolve
+from monitor.terminal.input_file import read_bytes
+from monitor.terminal.problem import Problem
+from monitor.terminal.redaction import MASK
 from sources import path_in_url
 
 UNFILLED = frozenset({"config.substitution", "config.missing_variable", "config.missing_file"})

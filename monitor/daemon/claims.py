@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
+from monitor.answers.series import AnswerSeries
 from monitor.clock import Clock
+from monitor.config.project import Project
 from monitor.daemon.journal import LOG
-from monitor.daemon.slots import Timetable
-from monitor.private.series import AnswerSeries
-from monitor.wiring import Project
+from monitor.daemon.timetable import Timetable
 from store import Book, FailPoint, Lease, Scheduled, Skip, SlotState, Store, reached
 
 LEASE: Final = timedelta(seconds=40)

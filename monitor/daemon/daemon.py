@@ -16,17 +16,16 @@ from types import FrameType
 from typing import Final
 
 from checks import Status
-from monitor.daemon.besides import BackgroundJobs, PeriodicJob
+from monitor.config.project import Project
+from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
+from monitor.daemon.config_reload import ConfigWatch, Reloader, check_ids
 from monitor.daemon.journal import LOG
+from monitor.daemon.liveness import ping, tell_systemd
 from monitor.daemon.metrics import serve
+from monitor.daemon.notifier import Notifier
 from monitor.daemon.observer import Observer
 from monitor.daemon.presence import Presence
-from monitor.daemon.reloader import Reloader, check_ids
-from monitor.daemon.signs import ping, tell_systemd
-from monitor.daemon.speak import Notifier
-from monitor.daemon.watch import ConfigWatch
-from monitor.daemon.work import Me, Work
-from monitor.wiring import Project
+from monitor.daemon.work_loop import Me, Work
 from monitor.workers import Pool
 from store import DaemonLock, Store, StoreBusy, StoreError, StoreUnavailable
 

@@ -16,8 +16,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from incidents import Incident
-from monitor.conclude import CheckResult
-from monitor.frame.plain_text import visible
+from monitor.scan.recorder import CheckResult
+from monitor.terminal.text_cleaning import visible
 from monitor.workers import PoolState
 from store import DeliveryState
 

@@ -1,20 +1,20 @@
 """Follow what the work finds: figures for Prometheus, news for the journal, and what operators should know."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from checks import Status
-from incidents import State
-from monitor.alerts.notices import OperationalEvent
+from checks import Status, UnknownReason
+from incidents import Incident, State
+from monitor.alerts.operational import OperationalEvent
 from monitor.clock import Clock
-from monitor.conclude import CheckResult
 from monitor.daemon.journal import LOG
 from monitor.daemon.metrics import Metrics, Picture
-from monitor.daemon.news import ChangeLog
-from monitor.daemon.reach import SourceAvailability
-from monitor.daemon.work import Work
-from monitor.frame.version import version
+from monitor.daemon.source_availability import SourceAvailability
+from monitor.daemon.work_loop import Work
+from monitor.scan.recorder import CheckResult
+from monitor.terminal.version import version
 from monitor.workers import Pool
 from store import IncidentFilter, Store, StoreError
 
@@ -86,3 +86,45 @@ class Observer:
                 )
         except StoreError:
             return None
+
+
+@dataclass
+class ChangeLog:
+    """What was said last of each check."""
+
+    _incidents: dict[str, int] = field(default_factory=dict)
+    _silent: dict[str, UnknownReason] = field(default_factory=dict)
+
+    def begin(self, lasting: Iterable[Incident], silent: Mapping[str, UnknownReason]) -> None:
+        """Take what is known from before the start: it is no news."""
+        self._incidents = {one.check_id: one.id for one in lasting if one.check_id is not None}
+        self._silent = dict(silent)
+
+    def take(self, results: Sequence[CheckResult]) -> Iterator[str]:
+        """Give a line for each thing that changed."""
+        for one in results:
+            yield from self._of_incident(one)
+            yield from self._of_silence(one)
+
+    def _of_incident(self, one: CheckResult) -> Iterator[str]:
+        before = self._incidents.get(one.check_id)
+        if one.incident == before:
+            return
+        if before is not None:
+            yield f"incident #{before} ended: {one.check_id}"
+            del self._incidents[one.check_id]
+        if one.incident is not None:
+            yield f"incident #{one.incident} opened: {one.check_id}, {one.check.severity.value}"
+            self._incidents[one.check_id] = one.incident
+
+    def _of_silence(self, one: CheckResult) -> Iterator[str]:
+        reason = one.outcome.reason if one.outcome.status is Status.UNKNOWN else None
+        before = self._silent.get(one.check_id)
+        if reason is before:
+            return
+        if reason is None:
+            del self._silent[one.check_id]
+            yield f"check {one.check_id} can be evaluated again"
+        else:
+            self._silent[one.check_id] = reason
+            yield f"check {one.check_id} cannot be evaluated: {reason.value}"

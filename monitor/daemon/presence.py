@@ -6,8 +6,8 @@ import socket
 from dataclasses import replace
 
 from monitor.clock import Clock
-from monitor.daemon.work import SIGN_OF_LIFE
-from monitor.frame.version import version
+from monitor.daemon.work_loop import SIGN_OF_LIFE
+from monitor.terminal.version import version
 from store import Daemon as Row
 from store import Store
 

@@ -15,11 +15,11 @@ import duckdb
 
 from incidents import Incident
 from monitor.config import load
+from monitor.config.project import Project
 from monitor.demo import _plan as plan
 from monitor.demo._replay import Replay
 from monitor.demo._shop import Shop
-from monitor.frame.written_file import COMPANIONS, ProtectedFiles, reason, write_text
-from monitor.wiring import Project
+from monitor.terminal.output_file import COMPANIONS, ProtectedFiles, reason, write_text
 from store import IncidentFilter
 
 ZONE = "Asia/Tokyo"

@@ -13,10 +13,10 @@ from functools import partial
 from incidents import Resolution, verbs
 from incidents.verbs import Ending, Report
 from monitor.clock import SimulatedClock
+from monitor.config.project import Project
 from monitor.demo import _plan as plan
 from monitor.demo._shop import Shop
-from monitor.engine import Engine
-from monitor.wiring import Project
+from monitor.scan.run import Engine
 from store import Store
 
 PERSON = "finance"

@@ -11,19 +11,18 @@ from checks import Message, PlainEnglish, say_duration
 from incidents import Incident, Window, to_us
 from monitor.demo import _plan as plan
 from monitor.demo._build import Demo
-from monitor.desk.refusals import explained
-from monitor.figures.downtime import DowntimeFigures, measure_downtime
-from monitor.figures.releases import ReleaseState
-from monitor.frame.tables import draw_table
-from monitor.frame.written_file import write_text
-from monitor.pages.downtime import as_json as downtime_as_json
-from monitor.pages.incident import incident_figures
-from monitor.releasing.record import states_now
-from monitor.reports import render
-from monitor.reports.build import build_weekly
-from monitor.reports.gather import gather
-from monitor.reports.week import Week
-from monitor.voice import Localizer
+from monitor.releases.record import states_now
+from monitor.reporting import render
+from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.terminal_views.downtime import as_json as downtime_as_json
+from monitor.reporting.week import Week
+from monitor.summaries.downtime import DowntimeFigures, measure_downtime
+from monitor.summaries.incident import incident_figures
+from monitor.summaries.releases import ReleaseState
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.output_file import write_text
+from monitor.terminal.tables import draw_table
+from monitor.triage.errors import explained
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from checks._catalog import load_catalog
-from checks._parent_death import adopt_orphans, die_with_parent, outlive_parent
-from monitor.workers.sessions import kill_session
+from checks.gx.parent_death import adopt_orphans, die_with_parent, outlive_parent
+from monitor.workers.process_control import kill_session
 
 _LONGEST_NAP_S: Final = 1.0
 _PRELOAD: Final = (

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from monitor.looked import TableResult
-from monitor.target import Target
+from monitor.scan.results import TableResult, Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,16 @@ from types import TracebackType
 from typing import Final, Self
 
 from checks import Outcome, UnknownReason
-from monitor.boundary import run_guarded
 from monitor.clock import Clock, SystemClock
-from monitor.workers.crew import WorkerProcesses
+from monitor.scan.results import run_guarded
+from monitor.workers.admission_queue import SILENCE, AdmissionQueue, Load
 from monitor.workers.job import Event, Job
-from monitor.workers.kept_plans import KeptPlans
-from monitor.workers.limits import SILENCE
-from monitor.workers.line import AdmissionQueue, Load
-from monitor.workers.member import WorkerState, Phase
-from monitor.workers.memory import allowed_memory, memory_of
+from monitor.workers.messages import Begun, Done, Stuck, TableProgress, Unportable, Word, packed_job, unpack
+from monitor.workers.plan_cache import KeptPlans
+from monitor.workers.process_control import allowed_memory, memory_of
 from monitor.workers.task import Task
-from monitor.workers.wire import Begun, Done, TableProgress, Stuck, Unportable, Word, packed_job, unpack
+from monitor.workers.worker_processes import WorkerProcesses
+from monitor.workers.worker_state import Phase, WorkerState
 
 _LONGEST_TURN_S: Final = 5.0
 """At most so much of a turn counts as time in which the workers were watched."""

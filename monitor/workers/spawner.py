@@ -16,7 +16,7 @@ from subprocess import DEVNULL, Popen
 from tempfile import gettempdir
 from typing import ClassVar, Final, TypeAlias
 
-from monitor.workers.wire import WorkerChannel
+from monitor.workers.messages import WorkerChannel
 
 ALONE: Final = {
     "OPENBLAS_NUM_THREADS": "1",

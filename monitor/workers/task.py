@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.looked import TableResult, CheckMeasurement, unscanned, timed_out
-from monitor.target import Target
+from monitor.scan.results import CheckMeasurement, TableResult, Target, timed_out, unscanned
 from monitor.workers.job import Began, Died, Ended, Event, Found, Job, Overdue
-from monitor.workers.wire import TableProgress
+from monitor.workers.messages import TableProgress
 
 _MOST_TRIES: Final = 3
 """How often a job is given to a worker when the worker ends for a reason that is not the job's."""

@@ -10,24 +10,23 @@ from threading import Lock
 from typing import Final
 
 from checks import Message, Outcome, UnknownReason, unknown
-from monitor.boundary import run_guarded
 from monitor.clock import SystemClock
-from monitor.looker import Plans, scan_source
-from monitor.planner import TablePlan
-from monitor.target import Subject, Target
-from monitor.workers.memory import memory_of
-from monitor.workers.wire import (
+from monitor.scan.planner import TablePlan
+from monitor.scan.results import Subject, Target, run_guarded
+from monitor.scan.scanner import Plans, scan_source
+from monitor.workers.messages import (
     MOST_BYTES,
-    TableAnswer,
     Begun,
     Done,
-    TableProgress,
     Stuck,
+    TableAnswer,
+    TableProgress,
     Word,
     framed,
     pack,
     read_frame,
 )
+from monitor.workers.process_control import memory_of
 from sources import reporting_stuck
 
 _SENDING: Final = Lock()

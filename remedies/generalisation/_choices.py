@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks import Json
-from remedies._contract import StopRequest, Progress
+from remedies._contract import Progress, StopRequest
 from remedies.generalisation._criteria import Criterion
 from remedies.generalisation._frequencies import Frequencies
 from remedies.generalisation._incognito import Generalisations, Search

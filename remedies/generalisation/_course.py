@@ -2,7 +2,7 @@
 
 from time import perf_counter
 
-from remedies._contract import StopRequest, Progress
+from remedies._contract import Progress, StopRequest
 
 
 class Course:

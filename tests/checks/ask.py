@@ -20,13 +20,13 @@ import ibis
 import ibis.expr.types as ir
 
 from checks import Check, ClassQuestion, ColumnClass, Context, Measurement, Outcome, Past, Status, Wants, Zones
-from checks._classes import ClassTables, sizes_of
 from checks._clocks import latest_local_time
-from checks._counts import ClassCountRequest, PersonRequest
-from checks._incremental import SIZES
 from checks._judge import judge
 from checks._statement import select_sql
 from checks._where import predicate_sql
+from checks.classes.counts import ClassCountRequest, PersonRequest
+from checks.classes.incremental import SIZES
+from checks.classes.tables import ClassTables, sizes_of
 from sources._moments import register
 from sources._postgres_columns import table_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks._calendar import Calendar
 from checks._scalars import Weekdays
-from monitor.config._scalars import Schedule
+from monitor.config.scalars import Schedule
 
 NEW_YORK = ZoneInfo("America/New_York")  # back on 2026-11-01, forward on 2026-03-08
 HOUR = timedelta(hours=1)

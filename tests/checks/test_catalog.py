@@ -12,7 +12,7 @@ from checks import CheckParameters, Context, Kind, Measurement, Misconfigured, S
 from checks._catalog import CatalogError, load_catalog
 from checks._judge import judge
 from checks._scalars import SchemaOfText
-from monitor.config._yaml import plain_data, read_yaml
+from monitor.config.yaml_nodes import plain_data, read_yaml
 from tests.checks.ask import NOW, Question, Rows, place
 
 HOUSE = Path(__file__).resolve().parents[2]

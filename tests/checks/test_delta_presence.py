@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from checks import ClassQuestion, ColumnClass, Kind, Misconfigured, Status, UnknownReason
-from checks._classes import ClassTables
-from checks._population import Population
+from checks.classes.population import Population
+from checks.classes.tables import ClassTables
 from checks.delta_presence import DeltaPresence
 from checks.risk import JournalistRisk, delta_presence, journalist_risk
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place

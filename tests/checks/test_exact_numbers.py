@@ -20,7 +20,7 @@ from checks.metric import Metric
 from checks.range import Range
 from checks.reconcile import Against, Reconcile
 from checks.volume import Volume
-from monitor.voice import Localizer
+from monitor.terminal.localizer import Localizer
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
 
 BIG = "99999999999999.99"

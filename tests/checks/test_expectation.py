@@ -14,12 +14,12 @@ import pytest
 from pydantic import ValidationError
 
 from checks import Context, Frame, Measurement, Misconfigured, Status, UnknownReason
-from checks._gx import Declared, GxRequest, close, evaluate, validate
 from checks._judge import judge
 from checks.expectation import Expectation
+from checks.gx.worker_door import Declared, GxRequest, close, evaluate, validate
 from checks.not_null import NotNull
 from sources import SourceSpec, open_source
-from tests.checks.gx_tables import NOW, Tables, no_clock, sqlite_tables
+from tests.checks.gx.tables import NOW, Tables, no_clock, sqlite_tables
 
 _ROWS = """
 create table "Mixed T" (id integer, email text, "select" integer, "it's" real);

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from checks import ClassQuestion
-from checks._classes import ClassTables
-from checks._population import Population
+from checks.classes.population import Population
+from checks.classes.tables import ClassTables
 from checks.delta_presence import DeltaPresence
 from checks.linkage import LinkageCheck
 from checks.risk import JournalistRisk, delta_presence, journalist_risk, linkage, t_closeness

@@ -10,7 +10,7 @@ from checks.primary_key import PrimaryKey
 from checks.range import Range
 from checks.unique import Unique
 from checks.volume import Volume
-from monitor.voice import Localizer
+from monitor.terminal.localizer import Localizer
 from tests.checks.ask import ENGINES, Rows, ask, place
 
 NAN = float("nan")

@@ -4,9 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from checks import ColumnClass, Measurement, Misconfigured, Status, UnknownReason
-from checks._counts import PersonRequest, PersonPairs, Release
 from checks._judge import judge
-from checks._releases import compared
+from checks.classes.counts import PersonPairs, PersonRequest, Release
+from checks.classes.releases import compared
 from checks.re_release import ReReleaseCheck
 from checks.risk._signatures import Signer
 from tests.checks.ask import NOW, Question, Rows, ask, place

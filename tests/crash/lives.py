@@ -19,16 +19,16 @@ from typing import Any, Final
 
 from monitor.cli import main
 from monitor.clock import Clock, SystemClock
-from monitor.conclude import CheckResult
 from monitor.config import load
+from monitor.config.project import Project
 from monitor.daemon import daemon as daemon_module
-from monitor.daemon.besides import BackgroundJobs, PeriodicJob
+from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
 from monitor.daemon.daemon import Daemon
 from monitor.daemon.journal import keep_journal
 from monitor.daemon.observer import Observer
-from monitor.daemon.reporting import report_if_due
-from monitor.looker import scan_source
-from monitor.wiring import Project
+from monitor.daemon.weekly_report import report_if_due
+from monitor.scan.recorder import CheckResult
+from monitor.scan.scanner import scan_source
 from monitor.workers import Event
 from store import backup, daemon_lock, open_store, restore
 from tests.crash.acknowledging import acknowledge

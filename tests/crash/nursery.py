@@ -23,7 +23,7 @@ PATIENCE_S: Final = 60.0
 _PRELOAD: Final = (
     "ibis.backends.sqlite",
     "sources.sqlite",
-    "monitor.alerts.announce",
+    "monitor.alerts.notify",
     "monitor.daemon.daemon",
     "monitor.daemon.journal",
     "monitor.config",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.private import ask
+from monitor.answers import ask
 from store import FailPoint, open_store
 from tests.monitor.commands.terminal import Terminal
 

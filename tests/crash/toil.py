@@ -11,15 +11,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from monitor.alerts.announce import notify
-from monitor.alerts.attempt import DeliverySucceeded
+from monitor.alerts.attempts import DeliverySucceeded
 from monitor.alerts.dispatch import dispatch
-from monitor.alerts.notices import OperationalEvent
+from monitor.alerts.notify import notify
+from monitor.alerts.operational import OperationalEvent
 from monitor.clock import SimulatedClock
-from monitor.conclude import CheckResult
 from monitor.config import load
-from monitor.daemon.work import Me, Work
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.daemon.work_loop import Me, Work
+from monitor.scan.recorder import CheckResult
 from store import Delivery, Store, StoreBusy, StoreError, StoreUnavailable, daemon_lock, open_store
 from tests.crash.acknowledging import acknowledge
 from tests.monitor.daemon.plant import PlacedPool

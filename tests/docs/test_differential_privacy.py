@@ -12,7 +12,7 @@ import pytest
 
 from docs.refresh import ROOT
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 _PAGE = (ROOT / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)

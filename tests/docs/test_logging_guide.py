@@ -10,7 +10,7 @@ import pytest
 import time_machine
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "logging-incidents.md"
 

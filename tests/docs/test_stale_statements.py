@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config import _model, _release
+from monitor.config import model as _model
+from monitor.config import release_model as _release
 
 HOUSE = Path(__file__).resolve().parents[2]
 PAGES = sorted((HOUSE / "docs").glob("*.md"))

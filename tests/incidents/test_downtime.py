@@ -10,6 +10,7 @@ from checks import Severity
 from incidents import (
     OPEN_END,
     Downtime,
+    ExcludedCount,
     Incident,
     Lever,
     Maintenance,
@@ -20,7 +21,6 @@ from incidents import (
     Shares,
     Spans,
     Statistics,
-    ExcludedCount,
     Window,
     apply,
     changes,

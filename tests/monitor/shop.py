@@ -9,7 +9,7 @@ from typing import Any
 
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.wiring import Project
+from monitor.config.project import Project
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 

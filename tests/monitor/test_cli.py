@@ -13,7 +13,7 @@ import pytest
 import monitor
 from monitor.cli import _PANELS, run
 from monitor.commands import command_files, load_command, sum_up_command
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 _HOUSE = Path(monitor.__file__).parents[1]
 _HEAVY = frozenset(
@@ -62,7 +62,7 @@ _ASK_FOR_HELP = """
 import json, sys
 from monitor.cli import run
 from monitor.commands import command_files
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 for words in (["--help"], *([name, "--help"] for name in command_files())):
     code = run(words, Invocation())
     print(json.dumps([words, code, sorted({name.partition(".")[0] for name in sys.modules})]), file=sys.stderr)

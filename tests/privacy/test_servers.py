@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from monitor.conclude import record_results
 from monitor.config import load
-from monitor.looker import scan_source
-from monitor.pages.pass_report import PassReport
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.reporting.terminal_views.pass_report import PassReport
+from monitor.scan.recorder import record_results
+from monitor.scan.scanner import scan_source
 from store import open_store
 from tests.privacy.cases import CASES
 from tests.privacy.place import LAST_WEEK, NOW, Place

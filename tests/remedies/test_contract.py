@@ -132,7 +132,7 @@ def _differing(before: "pd.Series[Any]", after: "pd.Series[Any]") -> int:
 
 def test_the_verifier_is_independent_code() -> None:
     """What judges a file imports nothing of what treats tables."""
-    from monitor.releasing import verdict
+    from monitor.releases import verdict
 
     tree = ast.parse(inspect.getsource(verdict))
     named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -5,9 +5,9 @@ import pytest
 
 from checks import Context
 from checks._catalog import load_catalog
-from checks._classes import ClassTables
 from checks._judge import judge
 from checks._measurement import Measurement
+from checks.classes.tables import ClassTables
 from checks.risk import Hierarchy, k_anonymity, l_diversity, t_closeness
 from sources import SourceSpec, open_source
 from tests.checks.ask import NOW

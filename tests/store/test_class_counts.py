@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checks._class_pairs import SignaturePairs
-from checks._counts import ClassChange, Mode, PartCounts, PersonPairs, Release, Unfit
+from checks.classes.counts import ClassChange, Mode, PartCounts, PersonPairs, Release, Unfit
+from checks.classes.pairs import SignaturePairs
 from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, signature_key
 from store._class_counts import Draft
 from store._counting import BITS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from store import Book, Delivery, DeliveryState, NotRecorded, Store, StoreConflict, MessageSubject
+from store import Book, Delivery, DeliveryState, MessageSubject, NotRecorded, Store, StoreConflict
 from tests.store.made import AT, HOUR
 
 MINUTE = timedelta(minutes=1)

@@ -22,7 +22,7 @@ from incidents import (
     RootNamed,
     Snoozed,
 )
-from store import Book, Changed, History, Lasting, Store, StoreConflict, StoreError, LastNotification, Transition
+from store import Book, Changed, History, Lasting, LastNotification, Store, StoreConflict, StoreError, Transition
 from tests.store.made import AT, HOUR, episode, opened
 
 LATER = AT + 99 * HOUR

@@ -13,13 +13,13 @@ from store import (
     Book,
     Claim,
     Delivery,
+    LastNotification,
     Lease,
+    MessageSubject,
     Scheduled,
     Skip,
     SkipReason,
     Store,
-    MessageSubject,
-    LastNotification,
     open_store,
 )
 from tests.store.made import AT, HOUR, opened

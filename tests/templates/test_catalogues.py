@@ -9,12 +9,12 @@ import pytest
 from babel.messages import Catalog, Message
 from babel.messages.pofile import read_po
 
-from monitor.voice import Localizer, catalogue
+from monitor.terminal.localizer import Localizer, catalogue
 from tests.templates.message_ids import HOUSE, ROOMS, Text, makes_message, texts_of_code, texts_of_templates
 
 PASSED_ON = {
-    "monitor/reports/filters.py": "says the texts of the templates, which are found there",
-    "checks/_gx.py": "says why there is no verdict, which opens no incident and so is in no report",
+    "monitor/reporting/filters.py": "says the texts of the templates, which are found there",
+    "checks/gx/worker_door.py": "says why there is no verdict, which opens no incident and so is in no report",
 }
 """Files that make a message of a text they were given."""
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from checks import Kind, Severity
 from incidents import FoundBy, Opened, Reopened, Resolution, Resolved
-from monitor.alerts.announce import notify, decide_again
+from monitor.alerts.notify import decide_again, notify
 from store import Scope
 from tests.monitor.alerts.made import NOW, at, episode, project
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from checks import Kind, OccurrenceMethod, Severity
 from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
-from monitor.alerts.hearing import Audience
+from monitor.alerts.audience import Audience
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.wiring import Project
+from monitor.config.project import Project
 
 NOW = datetime(2026, 11, 20, 3, 0, tzinfo=UTC)
 """Noon in Tokyo."""

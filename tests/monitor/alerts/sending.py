@@ -8,8 +8,8 @@ from typing import Any
 
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.wiring import Project
-from store import Delivery, Store, MessageSubject
+from monitor.config.project import Project
+from store import Delivery, MessageSubject, Store
 
 NOW = datetime(2026, 11, 16, 3, tzinfo=UTC)
 """Monday noon in Tokyo."""

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from monitor.alerts.attempt import Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.alerts.attempts import SCHEDULE, Attempt, DeliveryFailed, DeliverySucceeded
+from monitor.alerts.channels.webhook import Network, body_of
 from monitor.alerts.dispatch import AT_ONCE, LEASE, LEFT_AFTER, LONGEST_REST, Dispatched, Dispatcher, dispatch, send
-from monitor.alerts.retry import SCHEDULE
-from monitor.alerts.webhook import Network, body_of
 from monitor.clock import SimulatedClock
-from monitor.wiring import Project
+from monitor.config.project import Project
 from store import Delivery, DeliveryState
 from tests.monitor.alerts.receivers import Handler, Receiver, Request, answering, listening
 from tests.monitor.alerts.sending import NOW, add, found, message, project_of, webhook
@@ -276,7 +275,7 @@ def test_a_sender_that_stumbles_is_a_failure_like_others(tmp_path: Path, monkeyp
     def stumbling(*_: object, **__: object) -> Attempt:
         raise KeyError("token=secret")
 
-    monkeypatch.setattr("monitor.alerts.webhook.deliver", stumbling)
+    monkeypatch.setattr("monitor.alerts.channels.webhook.deliver", stumbling)
     project = speaking_to(tmp_path, {"hook": "http://127.0.0.1:9/"})
     with project.open_store() as store:
         add(store, message(1))

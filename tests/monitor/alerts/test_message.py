@@ -8,10 +8,10 @@ import pytest
 
 from checks import Kind, Severity
 from incidents import Resolution
+from monitor.alerts.batch import Batch, BatchItem
 from monitor.alerts.decide import NotificationReason
-from monitor.alerts.group import BatchItem, Batch
+from monitor.alerts.hold import Circumstances
 from monitor.alerts.message import LONGEST_TEXT, LONGEST_TITLE, MessageComposer, compose
-from monitor.alerts.suppress import Circumstances
 from monitor.alerts.wording import plain
 from tests.monitor.alerts.made import NOW, at, episode, incident, over, project, waiting
 

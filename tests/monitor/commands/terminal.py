@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)  # 18:00 in Tokyo
 

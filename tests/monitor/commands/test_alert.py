@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.alerts.announce import notify
+from monitor.alerts.notify import notify
 from monitor.clock import SimulatedClock
 from monitor.config import load
-from monitor.wiring import Project
+from monitor.config.project import Project
 from tests.monitor.commands.terminal import NOW, Terminal
 
 ALERTS = """

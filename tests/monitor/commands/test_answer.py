@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from monitor.frame.problem import ExitCode
-from monitor.private import ask
+from monitor.answers import ask
+from monitor.terminal.problem import ExitCode
 from tests.monitor.commands.protected import protect
 from tests.monitor.commands.terminal import Terminal
 

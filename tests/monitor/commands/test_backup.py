@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from monitor.frame.problem import ExitCode
+from monitor.terminal.problem import ExitCode
 from store import daemon_lock
 from tests.monitor.commands.terminal import NOW, Terminal
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from monitor.frame.problem import ExitCode
+from monitor.terminal.problem import ExitCode
 from tests.monitor.commands.protected import protect
 from tests.monitor.commands.terminal import Terminal
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 _SECRET = "hunter2-and-more"  # noqa: S105 - the test's own secret
 _CONFIG = """\

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 USERS = Path(__file__).resolve().parents[3] / "examples" / "movielens-users.csv"
 DOMAINS = ("--domain", "gender=F,M", "--domain", "age=<18,18-24,25-34,35-44,45-49,50-55,56+")

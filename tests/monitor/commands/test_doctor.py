@@ -12,8 +12,7 @@ from packaging.requirements import Requirement
 
 from monitor.cli import run
 from monitor.config import load
-from monitor.frame.output import Invocation
-from monitor.setup.diagnosis import (
+from monitor.doctor.diagnosis import (
     _dependencies,
     _python,
     _rooms,
@@ -22,7 +21,8 @@ from monitor.setup.diagnosis import (
     examine_sources,
     examine_store,
 )
-from monitor.setup.finding import Finding, FindingStatus
+from monitor.doctor.finding import Finding, FindingStatus
+from monitor.terminal.output import Invocation
 from store import open_store
 
 _NOW = datetime(2226, 11, 9, 9, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 
 from monitor.cli import run
 from monitor.commands.downtime import By
-from monitor.figures.grouping import GROUPINGS
-from monitor.frame.output import Invocation
+from monitor.summaries.grouping import GROUPINGS
+from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import NOW, Terminal
 
 # FIGURES.md section 1: occurred, detected, resolved; C is not yet known at the end of January, D is still open

@@ -17,7 +17,7 @@ import pytest
 
 from monitor.cli import _build_root, run
 from monitor.commands import command_files
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import CONFIG, Terminal
 
 _MORE = """\

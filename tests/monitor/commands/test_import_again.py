@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.desk.reported import ReportedIncident, ticket_fingerprint
+from monitor.triage.create import ReportedIncident, ticket_fingerprint
 from store import History, open_store
 from tests.monitor.commands.terminal import NOW, Terminal
 

@@ -8,7 +8,7 @@ import yaml
 
 from checks._catalog import load_catalog
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 _NOT_NULL = {"type": "expect_column_values_to_not_be_null", "kwargs": {"column": "email"}}
 _OTHER_TABLE = {"type": "expect_table_row_count_to_equal_other_table", "kwargs": {"other_table_name": "u"}}

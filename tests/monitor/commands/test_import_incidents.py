@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.config import load
-from monitor.desk.moments import TimeReader
-from monitor.desk.ticket_plan import TicketMapping
-from monitor.desk.tickets import TicketReader
+from monitor.triage.ticket_mapping import TicketMapping
+from monitor.triage.ticket_reader import TicketReader
+from monitor.triage.time_parsing import TimeReader
 from tests.monitor.commands.terminal import CONFIG, NOW, Terminal
 
 MAPS = (

@@ -7,7 +7,7 @@ import pytest
 
 from checks import Severity
 from incidents import FoundBy, Resolution, State
-from monitor.commands._words import FoundByWord, ResolutionWord, SeverityWord, StateWord
+from monitor.commands._options import FoundByWord, ResolutionWord, SeverityWord, StateWord
 from tests.monitor.commands.terminal import NOW, Terminal
 
 OPEN = ("incident", "open", "--table", "orders", "--title", "amounts x100")

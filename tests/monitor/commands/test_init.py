@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 
 @pytest.fixture

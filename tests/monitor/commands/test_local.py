@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from remedies.differential_privacy import _bytes, oracles
 
 SEXES = ("--domain", "F,M,unknown")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.frame.problem import ExitCode
+from monitor.terminal.problem import ExitCode
 from tests.monitor.commands.terminal import Terminal
 
 _NONE = "version: 1\nproject: p\nsources: {shop: {url: 'sqlite:///shop.sqlite'}}\n"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
-from tests.monitor.releasing.desk import Desk, people
+from monitor.terminal.output import Invocation
+from tests.monitor.releases.desk import Desk, people
 
 AGAIN = ("--by", "desk", "--note", "looked at")
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from remedies import _compiled
 
 CONFIG = """\

@@ -16,7 +16,7 @@ import pytest
 
 from checks.risk import t_closeness
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from remedies.generalisation import read_hierarchy
 from remedies.generalisation._course import Course
 

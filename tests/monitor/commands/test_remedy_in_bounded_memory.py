@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 COLUMNS = ("--columns", "age,income,height")
 PEOPLE = 30_000

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from remedies.generalisation._course import Course
 from remedies.generalisation._node_measures import NodeMeasures
 from tests.monitor.commands.test_remedy_generalise import COLUMNS, HIERARCHIES, people

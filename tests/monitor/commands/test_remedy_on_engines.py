@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 Engine: TypeAlias = Callable[[Rows], str]

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 
 PEOPLE = 600
 SEX = ("--domain", "sex=F,M", "--epsilon", "1")

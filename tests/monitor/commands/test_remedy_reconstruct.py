@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from remedies.differential_privacy import _bytes
 
 DOMAINS = ("--domain", "sex=F,M", "--domain", "born=1930..2009:20")

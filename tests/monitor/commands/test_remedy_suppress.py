@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from tests.monitor.commands.test_remedy_generalise import CONFIG, people
 
 

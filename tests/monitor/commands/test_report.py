@@ -6,8 +6,8 @@ import pytest
 
 from monitor.cli import run
 from monitor.clock import SystemClock
-from monitor.frame.output import Invocation
-from monitor.reports.week import Week
+from monitor.reporting.week import Week
+from monitor.terminal.output import Invocation
 
 CONFIG = """\
 version: 1

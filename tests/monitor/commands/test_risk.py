@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.cli import run
-from monitor.frame.output import Invocation
+from monitor.terminal.output import Invocation
 from tests.monitor.commands.terminal import Terminal
 
 PEOPLE = (

@@ -8,7 +8,7 @@ import pytest
 from checks import Kind, Severity
 from incidents.verbs import Report, report
 from monitor.config import load
-from monitor.wiring import Project
+from monitor.config.project import Project
 from store import Daemon, History
 from tests.monitor.commands.terminal import NOW, Terminal
 

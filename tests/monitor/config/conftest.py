@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from monitor.config import ConfigError, Loaded, load
-from monitor.frame.problem import Problem
+from monitor.terminal.problem import Problem
 
 SMALL = """\
 version: 1

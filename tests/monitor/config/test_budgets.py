@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from monitor.config import Config, ConfigError, load
-from monitor.config._schema import json_schema
+from monitor.config.schema import json_schema
 
 _TEXT = """
 version: 1

@@ -7,8 +7,8 @@ import pytest
 
 from monitor.cli import run
 from monitor.config import ConfigError, load
-from monitor.config._messages import limited_suggestions, nearest, suggest
-from monitor.frame.output import Invocation
+from monitor.config.messages import limited_suggestions, nearest, suggest
+from monitor.terminal.output import Invocation
 
 _HEAD = "version: 1\nproject: p\nsources: {s: {files: '*.csv'}}\n"
 _MANY = 3000
@@ -34,7 +34,7 @@ def test_every_problem_is_found_and_the_first_are_shown(
         compared.append(len(list(known)))
         return ""
 
-    monkeypatch.setattr("monitor.config._messages.did_you_mean", counted)
+    monkeypatch.setattr("monitor.config.messages.did_you_mean", counted)
     monkeypatch.setattr("monitor.config._substitute.did_you_mean", counted)
     file = tmp_path / "tablewatch.yaml"
     file.write_text(_HEAD + text, encoding="utf-8")

@@ -20,7 +20,7 @@ from monitor.config import (
     Storage,
     Table,
 )
-from monitor.config._section import Section
+from monitor.config.scalars import Section
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from checks._catalog import load_catalog
-from monitor.config._schema import json_schema, schema_text
+from monitor.config.schema import json_schema, schema_text
 
 
 @pytest.fixture(scope="module")

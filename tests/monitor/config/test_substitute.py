@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config._messages import find_node
 from monitor.config._substitute import Substitution
-from monitor.config._yaml import Node, plain_data, read_yaml
+from monitor.config.messages import find_node
+from monitor.config.yaml_nodes import Node, plain_data, read_yaml
 
 NOTHING: Mapping[str, str] = {}
 

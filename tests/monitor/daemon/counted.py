@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from datetime import timedelta
 
-from monitor.private.data_set import DataSet
+from monitor.answers.data_set import DataSet
 from remedies.differential_privacy._epsilon import NANO
 from tests.monitor.daemon.plant import Plant
 from tests.monitor.shop import NOW

@@ -8,14 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from checks import Message, UnknownReason, unknown
-from monitor.alerts.notices import OperationalEvent
+from monitor.alerts.operational import OperationalEvent
 from monitor.clock import SimulatedClock
-from monitor.conclude import CheckResult
 from monitor.config import load
-from monitor.daemon.work import Me, Work
-from monitor.looked import unscanned
-from monitor.looker import scan_source
-from monitor.wiring import Project
+from monitor.config.project import Project
+from monitor.daemon.work_loop import Me, Work
+from monitor.scan.recorder import CheckResult
+from monitor.scan.results import unscanned
+from monitor.scan.scanner import scan_source
 from monitor.workers import Died, Ended, Event, Found, Job, Overdue, PoolState
 from store import open_store
 from tests.monitor.shop import NOW

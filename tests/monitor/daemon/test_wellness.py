@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.daemon.besides import BackgroundJobs
+from monitor.daemon.background_jobs import BackgroundJobs
 from monitor.daemon.daemon import Daemon
 from monitor.workers import PoolState
 from tests.monitor.daemon.plant import PlacedPool, Plant

@@ -16,8 +16,8 @@ from incidents import FoundBy, State
 from monitor.cli import run
 from monitor.commands.demo import _program
 from monitor.demo import FAULTS, DemoError, build_demo, newest_start, tell
-from monitor.figures.releases import ReleaseWord
-from monitor.frame.output import Invocation
+from monitor.summaries.releases import ReleaseWord
+from monitor.terminal.output import Invocation
 
 NOW = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
 

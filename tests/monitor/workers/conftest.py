@@ -15,7 +15,7 @@ import pytest
 from checks.not_null import NotNull
 from checks.volume import Volume
 from monitor.clock import SystemClock
-from monitor.target import Subject, Target
+from monitor.scan.results import Subject, Target
 from monitor.workers import Ended, Event, Job, Pool
 from sources import SourceSpec
 

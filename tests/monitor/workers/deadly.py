@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NoReturn
 
 from checks import CheckParameters, Context, Earlier, Measurement, Message, Misconfigured, Outcome, Status, Wants
-from monitor.workers.wire import MOST_BYTES
+from monitor.workers.messages import MOST_BYTES
 
 
 def _hang_in_c(_: str) -> NoReturn:

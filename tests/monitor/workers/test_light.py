@@ -8,7 +8,15 @@ import pytest
 
 from tests.monitor.workers.conftest import HOUSE
 
-_HEAVY = {"duckdb", "pandas", "pyarrow", "great_expectations", "monitor.planner", "monitor.measure", "checks._gx"}
+_HEAVY = {
+    "duckdb",
+    "pandas",
+    "pyarrow",
+    "great_expectations",
+    "monitor.scan.planner",
+    "monitor.scan.measure",
+    "checks.gx.worker_door",
+}
 _LOADS_NO_ENGINE = "import sys, {module}; print(*sys.modules, sep='\\n')"
 
 
@@ -29,7 +37,7 @@ def test_the_pool_loads_no_engine():
     assert not _imported("monitor.workers") & (_HEAVY | {"ibis", "numpy", "sqlglot", "store", "sqlmodel"})
 
 
-@pytest.mark.parametrize("module", ["monitor.conclude", "monitor.retire", "monitor.daemon.daemon"])
+@pytest.mark.parametrize("module", ["monitor.scan.recorder", "monitor.scan.recorder", "monitor.daemon.daemon"])
 def test_the_daemon_loads_no_engine(module):
     """Judging, remembering and announcing need no engine either."""
     assert not _imported(module) & _HEAVY

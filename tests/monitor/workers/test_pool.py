@@ -309,7 +309,7 @@ def test_a_forkserver_that_cannot_be_started_is_trouble_that_passes(make_pool, s
             raise failures.pop()
         return Spawner()
 
-    monkeypatch.setattr("monitor.workers.crew.Spawner", start)
+    monkeypatch.setattr("monitor.workers.worker_processes.Spawner", start)
     ear = make_pool()
     assert "cannot be started" in ear.pool.state.trouble
     ear.run(job(target(shop, "a")))

@@ -66,7 +66,7 @@ def _crash(report: Any) -> NoReturn:
 
 def _plant() -> None:
     from checks._catalog import load_catalog
-    from monitor.pages.pass_report import PassReport
+    from monitor.reporting.terminal_views.pass_report import PassReport
     from sources._engine import EngineSource
 
     kinds: list[Any] = [*load_catalog().values()]

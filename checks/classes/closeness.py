@@ -1,0 +1,179 @@
+"""Ask, inside the engine, how far the sensitive values of the equivalence classes are from those of everybody.
+
+Everybody is all rows, or those of a reference table: a distance takes the `Values` of that distribution.
+
+No class is crossed with all values: each distance is put together from the values that a class has. Sums are whole
+numbers until one division at the end, so that engines agree to the last digits; products of two counts of rows must fit
+into 64 bits, which they do up to three thousand million rows.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+
+from checks.classes.sensitive import bad_classes
+from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
+from checks.risk._hierarchy import Hierarchy
+from checks.risk._t_closeness import T_SLACK
+
+_NULL: Final = -1
+"""The node of NULL."""
+Answer: TypeAlias = Callable[[ClassTables], ir.Table]
+Distances: TypeAlias = Callable[[ClassTables, str], ir.Table]
+"""Gives a row for each class: `size`, and how `far` it is, 0 to 1."""
+Values: TypeAlias = Callable[[ClassTables, str], ir.Table]
+"""Gives a row for each value of a column: `value`, and in how many rows of the global distribution it is (`total`)."""
+
+
+def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) -> Answer:
+    """Answer how close a sensitive column is, in one row: `rows`, `classes`, `t`, and what `bad_classes` counts.
+
+    The limits are named as Python writes them. Of a table without rows, all but the number of classes are NULL.
+    """
+
+    def answer(tables: ClassTables) -> ir.Table:
+        classes = distances(tables, sensitive)
+        return classes.aggregate(
+            rows=classes[SIZE].sum().cast("int64"),
+            classes=classes.count(),
+            t=classes["far"].max(),
+            **bad_classes(classes, {repr(limit): classes["far"] > limit + T_SLACK for limit in limits}),
+        )
+
+    return answer
+
+
+def own_values(tables: ClassTables, sensitive: str) -> ir.Table:
+    """Give the values of all rows, and in how many of them each is."""
+    pairs = tables.pairs(sensitive)
+    return pairs.group_by(VALUE).aggregate(total=pairs[COPIES].sum().cast("int64"))
+
+
+def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
+    """Give the values of a reference table's column, and in how many of its rows; 0 for one that only this table has.
+
+    `kind`: in which type the values of both tables are compared.
+    """
+
+    def values(tables: ClassTables, sensitive: str) -> ir.Table:
+        own, everybody = tables.pairs(sensitive), reference.select(value=reference[column].cast(kind))
+        mine = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
+        theirs = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
+        both = mine.union(theirs)
+        return both.group_by(VALUE).aggregate(total=both["total"].sum().cast("int64"))
+
+    return values
+
+
+def equally_far(values: Values) -> Distances:
+    """Give the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
+
+    def distances(tables: ClassTables, sensitive: str) -> ir.Table:
+        placed = sized(tables, with_facts(tables.pairs(sensitive), values(tables, sensitive)))
+        surplus = placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))
+        return _distance(tables, surplus, steps=1)
+
+    return distances
+
+
+def far_in(hierarchy: Hierarchy, values: Values) -> Distances:
+    """Give the distance of each class along a hierarchy: at each level that of its nodes, divided by their number."""
+
+    def distances(tables: ClassTables, sensitive: str) -> ir.Table:
+        known = _with_nodes(values(tables, sensitive), hierarchy)
+        placed = sized(tables, with_facts(tables.pairs(sensitive), known))
+        moved = [placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))]
+        for level in range(1, hierarchy.partitions):
+            grouped = placed.group_by([*tables.keys, f"node{level}"]).aggregate(
+                size=placed[SIZE].max(),
+                rows=placed["rows"].max(),
+                copies=placed[COPIES].sum().cast("int64"),
+                total=placed[f"total{level}"].max(),
+            )
+            surplus = _surplus(grouped, grouped["copies"], grouped["total"])
+            moved.append(grouped.select(*tables.keys, SIZE, "rows", moved=surplus))
+        united = moved[0] if len(moved) == 1 else ibis.union(*moved, distinct=False)
+        return _distance(tables, united, steps=hierarchy.partitions)
+
+    return distances
+
+
+def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.BooleanValue], values: Values) -> Answer:
+    """Answer how many values of a column a distance does not know: `strangers`."""
+
+    def answer(tables: ClassTables) -> ir.Table:
+        found = values(tables, sensitive)
+        return found.aggregate(strangers=found.count(where=is_strange(found[VALUE])))
+
+    return answer
+
+
+def not_in(hierarchy: Hierarchy) -> Callable[[ir.Column], ir.BooleanValue]:
+    """Say of a value whether a hierarchy does not know it; NULL is known to each."""
+    return lambda column: column.notnull() & column.cast("string").notin(hierarchy.values)
+
+
+def sized(tables: ClassTables, pairs: ir.Table) -> ir.Table:
+    """Give the pairs, with the `size` of their class."""
+    return pairs.mutate(size=pairs[COPIES].sum().over(group_by=list(tables.keys)).cast("int64"))
+
+
+def with_facts(pairs: ir.Table, values: ir.Table) -> ir.Table:
+    """Give the pairs with what is known of their value: all columns of `values` but the value, and `rows` of all.
+
+    NULL has a row in `values` like any other value; engines join it slowly or not at all, so it comes from a table of
+    one row. SQLite joins by scanning, however many rows there are, unless it sees groups on both sides: values are
+    grouped once more, and pairs must not come out of a window.
+    """
+    facts = [name for name in values.columns if name != VALUE]
+    of_null = {f"null_{name}": values[name].max(where=values[VALUE].isnull()) for name in facts}
+    one = values.aggregate(rows=values["total"].sum().cast("int64"), **of_null)
+    renamed = values.group_by(known=VALUE).aggregate(**{name: values[name].max() for name in facts})
+    joined = pairs.left_join(renamed, pairs[VALUE] == renamed["known"]).cross_join(one)
+    found = {name: joined[name].coalesce(joined[f"null_{name}"]) for name in facts}
+    return joined.select(*pairs.columns, "rows", **found)
+
+
+def _surplus(table: ir.Table, copies: ir.IntegerValue, total: ir.IntegerValue) -> ir.IntegerValue:
+    """Give max(p - q, 0) in units of 1/(size x rows)."""
+    return ibis.greatest(copies * table["rows"] - table[SIZE] * total, 0).cast("int64")
+
+
+def _distance(tables: ClassTables, surplus: ir.Table, *, steps: int) -> ir.Table:
+    """Give how far each class is: its surplus, divided by the number of steps between a value and the root."""
+    classes = surplus.group_by(list(tables.keys)).aggregate(
+        size=surplus[SIZE].max(), rows=surplus["rows"].max(), moved=surplus["moved"].sum().cast("int64")
+    )
+    whole = (classes[SIZE] * classes["rows"]).cast("float64") * steps
+    return classes.select(SIZE, far=classes["moved"].cast("float64") / whole.nullif(0))
+
+
+def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
+    """Say of each value its node at each level above (`node1`, ...) and in how many rows that is (`total1`, ...).
+
+    NULL has a node of its own at each level. What the hierarchy does not know has none. Three steps, whatever the
+    number of levels: SQLite reads no more than a dozen or so selects within each other.
+    """
+    nodes, levels = hierarchy.nodes(), range(1, hierarchy.partitions)
+    if not levels:
+        return values
+    first = nodes[1].tolist()
+    text = values[VALUE].cast("string")
+    known = values.mutate(node1=values[VALUE].isnull().ifelse(_NULL, _parents(text, hierarchy.values, first)))
+    parents = {f"node{level}": _parents(known["node1"], first, nodes[level].tolist()) for level in levels if level > 1}
+    above = {name: (known["node1"] == _NULL).ifelse(_NULL, parent) for name, parent in parents.items()}
+    placed = known.mutate(**above) if above else known
+    totals = {f"total{level}": placed["total"].sum().over(group_by=placed[f"node{level}"]) for level in levels}
+    return placed.mutate(**{name: total.cast("int64") for name, total in totals.items()})
+
+
+def _parents(child: ir.Column, children: Iterable[str | int], parents: Iterable[int]) -> ir.IntegerValue:
+    """Give the parent of each child, NULL of what is none of them.
+
+    One comparison a branch: DuckDB plans an IN for each parent as a join, which takes it minutes.
+    """
+    known = dict(zip(children, parents, strict=True))
+    return child.cases(*((lower, ibis.literal(upper, "int64")) for lower, upper in known.items())).cast("int64")

@@ -1,0 +1,217 @@
+"""Counts of equivalence classes that outlive a pass: what a check asks for, what a look finds, what a store must offer.
+
+    check ──wants──> KeptClasses ──look (knows KnownCounts)──> ClassChange ──store applies──> sizes ──> judge
+
+A look groups and hashes what changed since the counts were made, and hands on signatures with counts. Nothing here
+holds a value of a table: parts of a table and classes are named by signatures, and how far a look came is sealed.
+
+Counts lie in parts. The counts of a part can be replaced; what belongs to no part can only be added to:
+
+    append      a part of the rows that have the newest value of the watermark, since more of these may come
+    partition   a part for each value of the column
+    changes     no part: differences are added
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol, TypeAlias
+
+from checks.classes.pairs import SignaturePairs
+
+SIGNATURE: Final = 16
+"""Bytes of a signature."""
+
+CLASS_VALUE: Final = 3 * SIGNATURE
+"""Bytes of a sensitive value of a class: the signatures of column, class and value."""
+
+MOST_CLASSES: Final = 4_000_000
+"""A table with more counts than this is counted as a whole each time, by its own engine."""
+
+
+_NONE: Final = SignaturePairs()
+
+
+class Mode(StrEnum):
+    """By what a look knows what changed."""
+
+    APPEND = "append"
+    PARTITION = "partition"
+    CHANGES = "changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How counts are kept: by `column` (the watermark, the partition, or the sequence of the table of changes)."""
+
+    mode: Mode
+    column: str
+    table: str | None = None
+    """The table of changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCountRequest:
+    """A wish: the sizes of the classes of these quasi-identifiers, from counts that are kept."""
+
+    quasi_identifiers: tuple[str, ...]
+    keeping: Keeping
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRequest:
+    """A wish: how the class of each person compares with its classes in earlier releases of the table."""
+
+    quasi_identifiers: tuple[str, ...]
+    person: tuple[str, ...]
+
+
+CountRequest: TypeAlias = ClassCountRequest | PersonRequest
+
+
+class Recount(StrEnum):
+    """Why all of a table was counted, though counts are kept."""
+
+    FIRST = "first"
+    """Nothing was kept: it is the first time, or the last counts were given up."""
+    ASKED_OTHERWISE = "asked-otherwise"
+    """Columns, their types, the filter, the way of keeping or the key are others."""
+    ROWS_DIFFER = "rows-differ"
+    """Rows went, or came where none can come: the count of rows is not the one that was kept."""
+    NULL_WATERMARK = "null-watermark"
+    """Rows without a watermark: nobody knows when they came."""
+    MANY_CLASSES = "many-classes"
+    """There are more classes than are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartCounts:
+    """The counts of a part, in place of what was kept of it; no pairs: it has gone.
+
+    `name`: a signature. `fingerprint`: keyed, changes with every change of its rows that counts; empty where nobody
+    can tell.
+    """
+
+    name: bytes
+    rows: int
+    fingerprint: bytes
+    pairs: SignaturePairs
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPart:
+    """What is kept of a part beside its counts."""
+
+    rows: int
+    fingerprint: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCounts:
+    """What a look must know of the counts that are kept.
+
+    `state` and `version` say which counts these are. `digest`: of all that was asked. `token`: sealed, how far the look
+    came. `rows`: of the table, as far as it came.
+    """
+
+    state: int
+    version: int
+    digest: bytes
+    token: bytes
+    rows: int
+    parts: Mapping[bytes, KnownPart]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassChange:
+    """What a look found: differences to the counts in `base`, or all counts where that is None.
+
+    `added` belongs to no part. The other fields as in `KnownCounts`, after the change. `why`: why all were counted.
+    """
+
+    base: KnownCounts | None
+    digest: bytes
+    mode: Mode
+    token: bytes
+    rows: int
+    added: SignaturePairs = _NONE
+    parts: Sequence[PartCounts] = ()
+    why: Recount | None = None
+
+    def totals(self) -> SignaturePairs:
+        """Give the counts of all parts together, where all were counted."""
+        return SignaturePairs.added(self.added, *(part.pairs for part in self.parts))
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Give how many classes there are of each size, (size, classes), where all were counted."""
+        return self.totals().sizes()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPairs:
+    """The classes of persons: a signature of the person and one of its class, 16 bytes each, per row.
+
+    `digest`: by what persons are told apart. `unnamed`: rows without a person. `values`: which sensitive values each
+    class has: signatures of the column, of the class and of the value, 48 bytes for each; None where none were kept.
+    """
+
+    digest: bytes
+    people: bytes
+    classes: bytes
+    unnamed: int
+    values: bytes | None = None
+
+    @property
+    def rows(self) -> int:
+        """Count the rows that have a person."""
+        return len(self.people) // SIGNATURE
+
+
+KeptAnswer: TypeAlias = ClassChange | PersonPairs
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An earlier release of a table, as it is remembered: its name, when it was given away, and whom it held."""
+
+    name: str
+    released_at: datetime
+    pairs: PersonPairs
+
+
+class Unfit(StrEnum):
+    """Why a change was not applied."""
+
+    OVERTAKEN = "overtaken"
+    """The counts it is a change of are no longer those that are kept: somebody else was faster."""
+    BELOW_ZERO = "below-zero"
+    """A class would have fewer than no rows: the changes are not those of this table. The counts are given up."""
+
+
+class Applied(Protocol):
+    """A change that is written and does not hold yet."""
+
+    @property
+    def sizes(self) -> Sequence[tuple[int, int]]:
+        """How many classes there are of each size, with it: (size, classes)."""
+
+
+class ClassCounts(Protocol):
+    """What may be asked of class counts and releases that outlive a pass; the store keeps them.
+
+    A change is applied in two steps, so that no writer is in anybody's way for long: `stage_counts` writes it, in as
+    many short transactions as it takes, and then it holds from the moment at which it is settled, in the transaction
+    that remembers the result. Until then, and after a crash, the old counts hold.
+    """
+
+    def known_counts(self, subjects: Iterable[str]) -> Mapping[str, KnownCounts]:
+        """Give what is kept, by subject; a subject is the id of a check."""
+
+    def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Applied | Unfit]:
+        """Write changes, by subject."""
+
+    def releases(self, subject: str) -> Sequence[Release]:
+        """Give the earlier releases that are remembered under a subject, the oldest first."""

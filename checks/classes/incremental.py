@@ -1,0 +1,101 @@
+"""What a person writes to have class counts kept from run to run, and what a check of class sizes then wants."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from checks._contract import CheckParameters, Context, Json, Measurement, Wants
+from checks.classes.counts import ClassCountRequest, Keeping, Mode
+from checks.classes.tables import quasi_identifiers_of, sizes_question
+
+SIZES = "sizes"
+"""Under this name the sizes of the classes come back, however they were counted."""
+
+
+class _Incremental(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ByAppend(_Incremental):
+    """Rows only come: those whose watermark is at least the last one are added."""
+
+    mode: Literal["append"]
+    watermark: str = Field(description="A column of times or whole numbers that grows with every row that arrives.")
+
+    @property
+    def keeping(self) -> Keeping:
+        """Say it as it is asked for."""
+        return Keeping(Mode.APPEND, self.watermark)
+
+
+class ByPartition(_Incremental):
+    """Partitions change or go as a whole: the counts of those that changed are replaced."""
+
+    mode: Literal["partition"]
+    column: str = Field(description="The column whose value says to which partition a row belongs.")
+
+    @property
+    def keeping(self) -> Keeping:
+        """Say it as it is asked for."""
+        return Keeping(Mode.PARTITION, self.column)
+
+
+class ByChanges(_Incremental):
+    """Another table of the source tells each change: `op`, and `before_` and `after_` each quasi-identifier."""
+
+    mode: Literal["changes"]
+    table: str = Field(description="The table of changes, one of the configured tables of the same source.")
+    sequence: str = Field("sequence", description="Its column of whole numbers that grow with every change.")
+
+    @property
+    def keeping(self) -> Keeping:
+        """Say it as it is asked for."""
+        return Keeping(Mode.CHANGES, self.sequence, self.table)
+
+
+Incremental: TypeAlias = Annotated[ByAppend | ByPartition | ByChanges, Field(discriminator="mode")]
+
+
+class SizesParameters(CheckParameters):
+    """The parameters of checks that follow from the sizes of classes alone, which can be kept from run to run."""
+
+    incremental: Incremental | None = Field(
+        None, description="Keep the counts, and count only what changed: by append, partition or changes."
+    )
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Name the table of changes."""
+        return (self.incremental.table,) if isinstance(self.incremental, ByChanges) else ()
+
+    @property
+    def keeps(self) -> bool:
+        """Say whether counts are kept."""
+        return self.incremental is not None
+
+    @model_validator(mode="after")
+    def _changes_are_of_all_rows(self) -> Self:
+        if isinstance(self.incremental, ByChanges) and self.where is not None:
+            raise ValueError("'incremental' by changes takes no 'where': changes are told of all rows")
+        return self
+
+    def wanted_sizes(self, context: Context, quasi_identifiers: tuple[str, ...]) -> Wants:
+        """Ask how many classes there are of each size.
+
+        Raises:
+            Misconfigured: there is no quasi-identifier, or the table has no such column.
+        """
+        if self.incremental is not None:
+            return Wants(
+                kept=ClassCountRequest(quasi_identifiers_of(context, quasi_identifiers), self.incremental.keeping)
+            )
+        return Wants(classes={SIZES: sizes_question(context, quasi_identifiers)})
+
+    def counting(self, measurement: Measurement) -> Mapping[str, Json]:
+        """Say how the classes were counted, where counts are kept; nothing else."""
+        if self.incremental is None:
+            return {}
+        why: Any = measurement.values.get("recount")
+        counted = measurement.values.get("counted", "all")
+        return {"counted": counted, "recounted_because": None if why is None else str(why)}

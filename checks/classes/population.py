@@ -1,0 +1,112 @@
+"""Find the classes of a table in a population table, inside the engine.
+
+Classes of both are put one under the other and grouped again: so NULL equals NULL on every engine, where a join on "not
+distinct from" would compare every class with every other on some.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Self, TypeAlias
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+from annotated_types import MinLen
+from pydantic import Field
+
+from checks._columns import ColumnName, common_kind
+from checks._contract import Context, Misconfigured
+from checks._message import Message
+from checks._names import did_you_mean
+from checks.classes.tables import SIZE, ClassTables
+
+NO_POPULATION: Final = Message(
+    "at least {outside:count} rows are not in {table}: it is no population of this table",
+    one="at least {outside:count} row is not in {table}: it is no population of this table",
+    counted="outside",
+)
+PopulationName: TypeAlias = Annotated[str, MinLen(1)]
+PopulationColumns: TypeAlias = Annotated[
+    Mapping[ColumnName, ColumnName],
+    Field(description="Quasi-identifier: its name in the population table, where the two differ."),
+]
+
+_ROWS: Final = "rows"
+_POPULATION: Final = "population"
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """A population table, and what the quasi-identifiers of the watched table are called there.
+
+    `sizes` and `presence` answer questions about classes; bound to a population, they are what a `ClassQuestion` takes.
+    """
+
+    table: ir.Table
+    names: Mapping[str, str]
+    kinds: Mapping[str, dt.DataType]
+    """In which type the values of both tables are compared, by quasi-identifier."""
+
+    @classmethod
+    def of(cls, context: Context, name: str, quasi_identifiers: Sequence[str], names: Mapping[str, str]) -> Self:
+        """Give the population that a check refers to by `name`.
+
+        `names`: quasi-identifier -> its column in the population, where the two differ.
+
+        Raises:
+            Misconfigured: a column is not there, or is of another kind than its quasi-identifier; or `names` has one
+                that is no quasi-identifier.
+        """
+        strange = sorted(set(names) - set(quasi_identifiers))
+        if strange:
+            raise Misconfigured(f"'{strange[0]}' is no quasi-identifier{did_you_mean(strange[0], quasi_identifiers)}")
+        theirs = {own: names.get(own, own) for own in quasi_identifiers}
+        must = "a quasi-identifier and its column in the population are of one kind"
+        kinds = {own: common_kind(context, own, column, of=name, must=must) for own, column in theirs.items()}
+        return cls(context.references[name], theirs, kinds)
+
+    def counts(self, tables: ClassTables) -> ir.Table:
+        """Give a row for each class of either table: its keys, its `rows` here and its `population`, 0 for none."""
+        keys = {name: tables.key(name) for name in self.names}
+        classes, none = tables.classes, ibis.literal(0, type="int64")
+        own = {key: classes[key].cast(self.kinds[name]) for name, key in keys.items()}
+        here = classes.select(**own, rows=classes[SIZE].cast("int64"), population=none)
+        theirs = {key: self.table[self.names[name]].cast(self.kinds[name]) for name, key in keys.items()}
+        people = self.table.select(**theirs)
+        there = people.group_by(list(keys.values())).aggregate(rows=none, population=people.count())
+        both = ibis.union(here, there)
+        sums = {name: both[name].sum().cast("int64") for name in (_ROWS, _POPULATION)}
+        return both.group_by(list(keys.values())).aggregate(**sums)
+
+    def sizes(self, tables: ClassTables) -> ir.Table:
+        """Answer how many of the table's classes are of each size in the population.
+
+        Columns: `population_size` (F, 0 for a class that the population has not); `rows` and `classes` of that F; and
+        `outside`, the rows that cannot be of the population, at least (f - F where that is more than 0). F, rows and
+        outside are what `checks.risk.JournalistRisk.of` takes.
+        """
+        counts = self.counts(tables)
+        here = counts.filter(counts[_ROWS] > 0)
+        return here.group_by(population_size=here[_POPULATION]).aggregate(
+            rows=here[_ROWS].sum().cast("int64"), classes=here.count(), outside=_outside(here).sum().cast("int64")
+        )
+
+    def presence(self, tables: ClassTables) -> ir.Table:
+        """Answer, in one row, with the fields of `checks.risk.Presence`; a sum over no class is NULL."""
+        counts = self.counts(tables)
+        covered = counts[_POPULATION] > 0
+        share = counts[_ROWS].cast("float64") / counts[_POPULATION].nullif(0).cast("float64")
+        return counts.aggregate(
+            rows=counts[_ROWS].sum().cast("int64"),
+            population_rows=counts[_POPULATION].sum().cast("int64"),
+            classes=counts.count(where=counts[_ROWS] > 0),
+            population_classes=counts.count(where=covered),
+            outside=_outside(counts).sum().cast("int64"),
+            delta_min=share.min(),
+            delta_max=share.max(),
+        )
+
+
+def _outside(counts: ir.Table) -> ir.IntegerColumn:
+    beyond = counts[_ROWS] - counts[_POPULATION]
+    return (beyond > 0).ifelse(beyond, 0)

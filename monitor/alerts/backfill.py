@@ -1,0 +1,44 @@
+"""Find what lasts and was never told to a channel that is to hear of it: its route came later, or its way was lost.
+
+Such a change is decided on once more, like any other. What was imported has no change that anybody had to hear of, so
+it stays silent until there is one; what quiet hours dropped stays dropped.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.decision_record import was_dropped
+from monitor.alerts.route import channels_for
+from monitor.config import Config
+from store import Lasting, LastNotification, Transition, View
+
+
+def backfill(config: Config, view: View, told: Iterable[LastNotification], *, limit: int) -> Sequence[int]:
+    """Give the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
+
+    `told` is what channels were last told of incidents that last.
+    """
+    knows = {(one.incident_id, one.channel) for one in told if one.reason != NotificationReason.RESOLVED}
+    unheard: dict[int, list[str]] = {}
+    routes: dict[object, Sequence[str]] = {}
+    for one in view.lasting():
+        channels = routes.get(one[1:])
+        if channels is None:
+            channels = routes[one[1:]] = _channels(config, one)
+        missing = [channel for channel in channels if (one.incident_id, channel) not in knows]
+        if missing:
+            unheard[one.incident_id] = missing
+    last = view.last_transitions(unheard)
+    return [last[one].id for one, channels in unheard.items() if one in last and _is_missed(last[one], channels)][
+        :limit
+    ]
+
+
+def _channels(config: Config, one: Lasting) -> Sequence[str]:
+    return list(channels_for(one.table, config, severity=one.severity, kind=one.kind).channels)
+
+
+def _is_missed(last: Transition, channels: Sequence[str]) -> bool:
+    if last.settled_at is None:
+        return False  # it waits to be decided on anyhow
+    return any(not was_dropped(last.decision, channel) for channel in channels)

@@ -1,0 +1,171 @@
+"""The only door to apprise, which is imported when the first message goes through it.
+
+apprise speaks to chats, pagers and mail servers. It answers yes or no and writes what went wrong, addresses and all, to
+its log: the log is kept inside, and of it only the status of an HTTP answer is read. Nothing of apprise's own machinery
+is used beyond one attempt: no retries, no redirects, no files, no pool of threads.
+"""
+
+import logging
+import re
+import threading
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from monitor.alerts.attempts import Attempt, DeliveryFailed, DeliverySucceeded
+
+if TYPE_CHECKING:
+    import apprise
+
+PATIENCE: Final = 15.0
+"""Seconds that a single read or write may take, where the URL does not say (`cto`, `rto`)."""
+MAIL_LETTERS: Final = 32_768
+"""A service that takes less is a chat, also when it understands some HTML."""
+ID_HEADER: Final = "X-Tablewatch-Id"
+"""What a mail, or a POST of the generic kinds, carries the delivery's id in."""
+_TAKES_HEADERS: Final = frozenset({"mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms"})
+_IMPORTING: Final = threading.Lock()
+_STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that goes with a message, where the service takes files."""
+
+    name: str
+    mime: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What is said: plain text for chats and pagers, a page for mail, and what goes with it."""
+
+    title: str
+    text: str
+    html: str | None = None
+    attachments: Sequence[Attachment] = ()
+
+
+def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
+    """Send a message once, through whatever service the URL names."""
+    apprise = _apprise()
+    service = _service(url)
+    if service is None:
+        return DeliveryFailed("its apprise URL cannot be understood; see the services at the apprise project")
+    if url.partition("://")[0].lower() in _TAKES_HEADERS:
+        service.headers = {**service.headers, ID_HEADER: message_id}
+    door = apprise.Apprise(asset=service.asset)
+    door.add(service)
+    page = mail.html if _reads_pages(service) else None
+    result = door.notify(
+        title=_one_line(mail.title),
+        body=mail.text if page is None else page,
+        body_format=apprise.NotifyFormat.TEXT if page is None else apprise.NotifyFormat.HTML,
+        attach=_attached(mail.attachments) if mail.attachments and service.attachment_support else None,
+    )
+    return (
+        DeliverySucceeded()
+        if result
+        else DeliveryFailed(_why(entry.message for one in result.results for entry in one.logs()))
+    )
+
+
+def understands(url: str) -> bool:
+    """Say whether a URL names a service that apprise knows."""
+    return _service(url) is not None
+
+
+def _apprise() -> Any:
+    """Import apprise, its services too, and keep its log inside; threads that come together wait for one of them."""
+    with _IMPORTING:
+        return _imported()
+
+
+@cache
+def _imported() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # one of its libraries asks for imghdr
+        import apprise
+
+        for name in ("apprise", "urllib3"):  # they name addresses; apprise still collects its own for each attempt
+            log = logging.getLogger(name)
+            log.addHandler(logging.NullHandler())
+            log.propagate = False
+        apprise.Apprise.instantiate("json://localhost")  # the first one loads them all
+    return apprise
+
+
+def _service(url: str) -> Any:
+    apprise = _apprise()
+    asset = apprise.AppriseAsset(
+        app_id="Tablewatch",
+        app_desc="Tablewatch",
+        app_url="",
+        storage_mode="memory",
+        http_redirects=False,
+        default_service_retry=0,
+        service_timeout=0,  # the dispatcher watches the time; a pool of threads would keep the process from ending
+        async_mode=False,
+        pgp_autogen=False,
+        pem_autogen=False,
+    )
+    service = apprise.Apprise.instantiate(url, asset=asset)
+    if service is not None:
+        _be_patient(service)
+    return service
+
+
+def _be_patient(service: Any) -> None:
+    """Wait longer than apprise's four seconds, in which many a mail server has not even said hello."""
+    from apprise import URLBase
+
+    for name in ("socket_connect_timeout", "socket_read_timeout"):
+        if getattr(service, name) == getattr(URLBase, name):
+            setattr(service, name, PATIENCE)
+
+
+def _reads_pages(service: Any) -> bool:
+    """Say whether it is mail: HTML by its own choice, with files, and long."""
+    from apprise import NotifyFormat
+
+    chosen = (
+        service.resolve_format(NotifyFormat.HTML) is NotifyFormat.HTML and _formats(service)[0] is NotifyFormat.HTML
+    )
+    return bool(chosen and service.attachment_support and service.body_maxlen >= MAIL_LETTERS)
+
+
+def _formats(service: Any) -> Sequence["apprise.NotifyFormat"]:
+    formats = service.notify_format
+    return tuple(formats) if isinstance(formats, tuple | list) else (formats,)
+
+
+def _attached(attachments: Sequence[Attachment]) -> Any:
+    from apprise import AppriseAttachment
+    from apprise.attachment.memory import AttachMemory
+
+    made = AppriseAttachment()
+    for one in attachments:
+        file: Any = AttachMemory  # it has no types
+        made.add(file(content=one.text, name=one.name, mimetype=one.mime))
+    return made
+
+
+def _one_line(title: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in title).split())
+
+
+def _why(entries: Iterable[str]) -> str:
+    """Find the status of an HTTP answer; nothing else of what apprise says is safe to repeat."""
+    for entry in entries:
+        status = _STATUS.search(entry)
+        if status is not None:
+            return f"the service answered {status[1]}"
+    return "the service could not be reached, or did not take it"
+
+
+def attachments_of(payload: Mapping[str, Any]) -> Sequence[Attachment]:
+    """Give the files of a stored payload."""
+    return [Attachment(one["name"], one["mime"], one["text"]) for one in payload.get("attachments", ())]

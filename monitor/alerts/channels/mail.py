@@ -1,0 +1,59 @@
+"""Write the weekly report as mail: a body that every mail program shows, and the whole report as a file with it.
+
+Mail programs drop SVG, pictures in the page and style sheets, and Gmail cuts a body off at about 102 KB: the body is
+made of tables with inline styles, says all that matters without a chart, and is kept under 90 KB by showing fewer rows.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from monitor.config import Channel
+from monitor.reporting import render
+from monitor.reporting import weekly_json as shape
+from monitor.reporting.model import WeeklyReport
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.redaction import Redactor
+
+MOST_BYTES: Final = 90_000
+"""A body is shorter than this, in bytes of UTF-8."""
+_ROWS: Final = (30, 20, 10, 5, 0)
+_LONGEST: Final = 200
+"""Letters of a name or a title in the body; the attached report has all of them."""
+
+
+def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
+    """Give what a report's message holds beside its title and text: for people a page and the file, for a webhook JSON.
+
+    The file comes as `attachments`: a sequence of `{name, mime, text}`. Everything is made now, so that a message that
+    is sent again says the same.
+    """
+    if channel.webhook is not None:
+        return {"report": redactor.value(shape.as_json(report, voice))}
+    page = render.as_html(report, voice, redact=redactor)
+    name = f"tablewatch-{report.week}-{voice.language}.html"
+    return {
+        "html": body_of(report, voice, redact=redactor),
+        "attachments": [{"name": name, "mime": "text/html", "text": page}],
+    }
+
+
+def body_of(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+    """Give the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
+    body = ""
+    for rows in _ROWS:
+        body = _body(report, voice, redact, rows)
+        if len(body.encode()) < MOST_BYTES:
+            break
+    return body
+
+
+def _body(report: WeeklyReport, voice: Localizer, redact: Callable[[str], str], rows: int) -> str:
+    environment = render.environment(voice, report.currency, render.masking(redact))
+    environment.filters["short"] = _short
+    dates = voice.format((report.week.monday, report.week.sunday), "dates")
+    template = environment.get_template("mail/weekly.html.j2")
+    return template.render(report=report, language=voice.language, dates=dates, rows=rows)
+
+
+def _short(text: str, most: int = _LONGEST) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

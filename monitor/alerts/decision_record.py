@@ -1,0 +1,107 @@
+"""What was decided for one channel about one change, as the log shows it and the store keeps it (JSON)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.hold import Hold, HoldReason
+
+
+class DecisionAction(StrEnum):
+    """What was done."""
+
+    TOLD = "told"
+    HELD = "held"
+    """Not now: it is decided again."""
+    DROPPED = "dropped"
+    """Never: quiet hours that drop what happens in them."""
+    NOTHING = "nothing"
+    """There was nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRecord:
+    """A decision for one channel.
+
+    `reason` is what there was to tell, `why` in a few words, `by` how the channel is reached. `held_by`, `hold` and
+    `until` say what held it back, also after it did. `owed`: it is told afterwards even if it is over by then.
+    `delivery` is the message.
+    """
+
+    action: DecisionAction
+    reason: NotificationReason
+    why: str
+    by: tuple[str, ...] = ()
+    held_by: HoldReason | None = None
+    hold: str | None = None
+    until: datetime | None = None
+    owed: bool = False
+    delivery: str | None = None
+
+    @classmethod
+    def read(cls, decision: Mapping[str, Any] | None, channel: str) -> Self | None:
+        """Give what was decided for a channel before; None if nothing was."""
+        plain = (decision or {}).get("channels", {}).get(channel)
+        if plain is None:
+            return None
+        return cls(
+            action=DecisionAction(plain["action"]),
+            reason=NotificationReason(plain["reason"]),
+            why=plain["why"],
+            by=tuple(plain["by"]),
+            held_by=None if plain["held_by"] is None else HoldReason(plain["held_by"]),
+            hold=plain["hold"],
+            until=None if plain["until"] is None else datetime.fromisoformat(plain["until"]),
+            owed=plain["owed"],
+            delivery=plain["delivery"],
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain values."""
+        return {
+            "action": self.action.value,
+            "reason": self.reason.value,
+            "why": self.why,
+            "by": list(self.by),
+            "held_by": None if self.held_by is None else self.held_by.value,
+            "hold": self.hold,
+            "until": None if self.until is None else self.until.isoformat(),
+            "owed": self.owed,
+            "delivery": self.delivery,
+        }
+
+    def held(self, hold: Hold) -> "DecisionRecord":
+        """Give the same decision, but not now."""
+        return replace(
+            self,
+            action=DecisionAction.HELD,
+            held_by=hold.by,
+            hold=hold.why,
+            until=hold.until,
+            owed=self.owed or hold.by.owes,
+        )
+
+    def after(self, before: "DecisionRecord | None") -> "DecisionRecord":
+        """Give what stays of an earlier decision and this one: what was told stays told, what held it back is kept."""
+        if before is None:
+            return self
+        if before.action in {DecisionAction.TOLD, DecisionAction.DROPPED} and self.action is not DecisionAction.TOLD:
+            return before
+        if self.held_by is None and before.held_by is not None:
+            kept = replace(self, held_by=before.held_by, hold=before.hold, until=before.until)
+            return replace(kept, owed=self.owed or before.owed)
+        return replace(self, owed=self.owed or before.owed)
+
+
+def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
+    """Say whether quiet hours dropped a change for a channel."""
+    record = DecisionRecord.read(decision, channel)
+    return record is not None and record.action is DecisionAction.DROPPED
+
+
+def as_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
+    """Give the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
+    return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

@@ -1,0 +1,53 @@
+"""Look around incidents: at silences, at what is wrong up- and downstream, and at who hears of that."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from incidents import Incident, State
+from monitor.alerts.audience import Audience
+from monitor.alerts.decide import believed
+from monitor.alerts.decision_record import was_dropped
+from monitor.alerts.hold import LONGEST_SETTLING, Circumstances, Lineage
+from monitor.config import Config
+from store import DeliveryState, Disabled, IncidentFilter, LastNotification, View
+
+_LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
+
+
+def circumstances_of(
+    config: Config, view: View, incidents: Iterable[Incident], *, disabled: Mapping[str, Disabled], now: datetime
+) -> Circumstances:
+    """Give what holds alerts about these incidents back now. `disabled` are the channels that are not used."""
+    tables = {one.table for one in incidents}
+    lineage = Lineage.of(config)
+    above = {table for one in tables for table in lineage.ancestors(one)}
+    related = tuple(sorted(above.union(*(lineage.descendants(one) for one in tables))))
+    around: list[Incident] = []
+    if related and config.alerts.mute_downstream:
+        around = view.incidents(IncidentFilter(states=_LASTING, tables=related))
+        since = now - LONGEST_SETTLING
+        above_ones = IncidentFilter(states=(State.RESOLVED,), tables=tuple(sorted(above)), since=since)
+        around += view.incidents(above_ones) if above else []
+    hearing = _listen(config, view, [one.id for one in around], disabled)
+    return Circumstances(config, silences=view.silences(now), around=around, now=now, hearing=hearing)
+
+
+def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]) -> Audience:
+    """Look who hears of incidents. What was given up reached nobody, nor does what waits for a disabled channel."""
+    rows = view.told(incident_ids)
+    states = view.delivery_states({one.delivery_id for one in rows})
+    told: dict[int, list[LastNotification]] = {}
+    for one in rows:
+        state = states.get(one.delivery_id)
+        lost = state is DeliveryState.DEAD or (state is DeliveryState.WAITING and one.channel in disabled)
+        known = believed(one) if lost else one
+        if known is not None:
+            told.setdefault(one.incident_id, []).append(known)
+    used = [channel for channel in config.alerts.channels if channel not in disabled]
+    waiting = {
+        number: [channel for channel in used if not was_dropped(news.decision, channel)]
+        for number, news in view.last_transitions(incident_ids).items()
+        if news.settled_at is None
+    }
+    return Audience(told, waiting)

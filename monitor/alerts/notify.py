@@ -1,0 +1,393 @@
+"""Decide on everything that waits to be told, and write the messages: a crash tells nothing twice.
+
+What changed of an incident waits in the store. For each channel it is decided what there is to tell and whether this is
+the moment. Then the messages, what the channels know by now, and what was decided are written down together. What
+nothing holds back any more is settled; the rest waits, with the reason, and is decided again when the hold ends, at the
+latest after `LOOK_AGAIN`: silences are ended and configurations changed meanwhile. What lasts is looked at now and then
+too: channels are reminded of it, and those that should know of it by now and do not are told (`missed`).
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from checks import Outcome, PlainEnglish
+from monitor.alerts.backfill import backfill
+from monitor.alerts.batch import HOUR, Batch, BatchItem, batches, rate_limit, ready
+from monitor.alerts.decide import FLAPPING_NOTICE, NotificationReason, believed, remembered
+from monitor.alerts.decision_record import DecisionAction, as_decision
+from monitor.alerts.hold import Hold, HoldReason
+from monitor.alerts.incident_notification import LOOK_AGAIN, IncidentNotification
+from monitor.alerts.inhibition import circumstances_of
+from monitor.alerts.message import MessageComposer
+from monitor.alerts.operational import enqueue
+from monitor.alerts.policy import ChannelState, NotificationPolicy
+from monitor.alerts.route import any_way, channels_for
+from monitor.config.project import Project
+from monitor.scan.results import run_guarded
+from store import (
+    Book,
+    Delivery,
+    DeliveryState,
+    Disabled,
+    FailPoint,
+    LastNotification,
+    MessageSubject,
+    Store,
+    StoreError,
+    Transition,
+    View,
+    reached,
+)
+
+AT_ONCE: Final = 5_000
+"""Transitions decided on in one go."""
+NOTED_AT_ONCE: Final = 500
+"""Decisions to tell nothing that are written in one transaction: others wait for the store meanwhile."""
+_EVERYTHING: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyResult:
+    """What was done: messages written, changes settled, changes that wait on; incidents that we stumbled over."""
+
+    messages: int = 0
+    settled: int = 0
+    held: int = 0
+    stumbled: int = 0
+
+    def __add__(self, other: "NotifyResult") -> "NotifyResult":
+        return NotifyResult(
+            self.messages + other.messages,
+            self.settled + other.settled,
+            self.held + other.held,
+            self.stumbled + other.stumbled,
+        )
+
+
+def notify(project: Project, store: Store, now: datetime, *, remind: bool = True) -> NotifyResult:
+    """Decide on what waits and write the messages. Give how much was done; nothing, if nothing was due.
+
+    `remind`: also of what lasts, and tell of it where that was missed. That looks at everything that lasts, so a daemon
+    asks for it now and then only.
+
+    Raises:
+        StoreError: the store cannot be used; what was not finished waits on.
+    """
+    total = NotifyResult()
+    while True:
+        with store.reading() as view:
+            told = view.told_open() if remind else ()
+            lost = backfill(project.config, view, told, limit=AT_ONCE) if remind else ()
+            if not (lost or _to_remind(told, project, view.disabled_channels(), now) or _is_ready(project, view, now)):
+                return total
+        if lost:
+            with store.writing() as book:
+                book.wake(lost, now)
+        with store.reading() as view:
+            seen = _Pass(project, view, now)
+            seen.decide(remind=remind)
+        done = _tell(project, store, now, seen, sorted(seen.telling))
+        done += _note(store, now, seen.decisions(among=seen.silent))
+        total += done
+        if done.settled + done.held < AT_ONCE:
+            return total
+
+
+def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling: Sequence[int]) -> NotifyResult:
+    """Tell of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
+    if not telling:
+        return NotifyResult()
+    done = run_guarded(
+        lambda: _tell_together(project, store, now, remind=seen.reminds, telling=telling),
+        passes_on=(StoreError, KeyboardInterrupt),
+    )
+    if not isinstance(done, Outcome):
+        return done
+    if len(telling) > 1:
+        half = len(telling) // 2
+        return sum(
+            (_tell(project, store, now, seen, part) for part in (telling[:half], telling[half:])), NotifyResult()
+        )
+    put_off = seen.put_off(telling, done.message.render(PlainEnglish()))
+    return replace(_note(store, now, put_off), stumbled=len(telling))
+
+
+def _tell_together(
+    project: Project, store: Store, now: datetime, *, remind: bool, telling: Collection[int]
+) -> NotifyResult:
+    """Decide once more, alone, on what there seemed to be to tell, and write all that comes of it at once."""
+    with store.writing() as book:
+        alone = _Pass(project, book, now)
+        alone.decide(remind=remind, among=telling)
+        messages = alone.write(book)
+        done = _write_down(book, now, alone.decisions())
+    if messages:
+        reached(FailPoint.AFTER_ANNOUNCE)
+    return replace(done, messages=messages)
+
+
+def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> NotifyResult:
+    """Write down why nothing is told, a little at a time: others wait for the store meanwhile.
+
+    What changed of an incident since it was looked at waits by itself, and is decided on next.
+    """
+    done = NotifyResult()
+    parts = [
+        replace(one, ids=one.ids[at : at + NOTED_AT_ONCE])
+        for one in decisions
+        for at in range(0, len(one.ids), NOTED_AT_ONCE)
+    ]
+    while parts:
+        batch, size = list[_Alike](), 0
+        while parts and size + len(parts[-1].ids) <= NOTED_AT_ONCE:
+            batch.append(parts.pop())
+            size += len(batch[-1].ids)
+        with store.writing() as book:
+            done += _write_down(book, now, batch)
+    return done
+
+
+def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> NotifyResult:
+    settled = held = 0
+    for one in decisions:
+        if one.until is None:
+            settled += len(book.settle(one.ids, now, one.decision))
+        else:
+            held += len(book.postpone(one.ids, one.until, one.decision))
+    return NotifyResult(settled=settled, held=held)
+
+
+def decide_again(store: Store, now: datetime) -> int:
+    """Let everything that waits be decided anew at once, and give how many changes that is.
+
+    For when the clock went back, the configuration changed, a silence was ended, or a channel is used again.
+    """
+    with store.writing() as book:
+        waiting = book.waiting_transitions(_EVERYTHING)
+        return len(book.postpone([one.id for one in waiting], now))
+
+
+def _is_ready(project: Project, view: View, now: datetime) -> bool:
+    waiting = view.transitions(now, AT_ONCE)
+    return bool(ready(waiting, group_wait=project.config.alerts.group_wait, now=now))
+
+
+def _to_remind(
+    told: Iterable[LastNotification], project: Project, disabled: Mapping[str, Disabled], now: datetime
+) -> set[int]:
+    """Give the incidents of which a channel that is used may be reminded."""
+    used = project.config.alerts.channels.keys() - disabled.keys()
+    return {one.incident_id for one in told if one.channel in used and _may_be_reminded(one, project, now)}
+
+
+def _may_be_reminded(told: LastNotification, project: Project, now: datetime) -> bool:
+    soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
+    return told.reason != NotificationReason.RESOLVED and now - told.told_at >= soonest
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """A decision and the transitions it is about; `until` is when to decide again, None if they are settled."""
+
+    until: datetime | None
+    decision: Mapping[str, object]
+    ids: Sequence[int]
+
+
+class _Pass:
+    """Everything that is decided on one state of the store."""
+
+    def __init__(self, project: Project, view: View, now: datetime) -> None:
+        self.reminds = False
+        """Whether it looked at what lasts, too."""
+        self._project = project
+        self._config = project.config
+        self._view = view
+        self._now = now
+        self._disabled = view.disabled_channels()
+        self._told: dict[int, dict[str, LastNotification]] = {}
+        self._states: Mapping[str, DeliveryState] = {}
+        self._cases: list[IncidentNotification] = []
+        self._reminders: list[IncidentNotification] = []
+
+    def decide(self, *, remind: bool, among: Collection[int] | None = None) -> None:
+        """Decide on what changed and, if asked, on what lasts: on all, or on these incidents."""
+        self.reminds = remind
+        lasting = self._view.told_open() if remind else ()
+        changed = {one: news for one, news in self._changed().items() if among is None or one in among}
+        due = _to_remind(lasting, self._project, self._disabled, self._now).difference(changed)
+        due = due if among is None else due.intersection(among)
+        incidents = self._view.incidents_numbered([*changed, *sorted(due)])
+        self._recall(incidents)
+        self._circumstances = circumstances_of(
+            self._config, self._view, incidents.values(), disabled=self._disabled, now=self._now
+        )
+        scales = NotificationPolicy(self._config, self._circumstances, self._now)
+        self._cases = [IncidentNotification(incidents[one], transitions) for one, transitions in changed.items()]
+        for case in self._cases:
+            self._decide(case, scales)
+        self._reminders = [IncidentNotification(incidents[one]) for one in sorted(due)]
+        for case in self._reminders:
+            self._remind(case, scales)
+        for channel in self._config.alerts.channels:
+            self._keep_back(channel)
+
+    @property
+    def telling(self) -> set[int]:
+        """Name the incidents of which a channel is told."""
+        return {case.incident.id for case in self._all if any(case.tells(channel) for channel in case.records)}
+
+    @property
+    def silent(self) -> set[int]:
+        """Name the incidents that changed and of which nobody is told."""
+        return {case.incident.id for case in self._cases} - self.telling
+
+    def put_off(self, among: Collection[int], why: str) -> Sequence[_Alike]:
+        """Give what is decided on what changed of incidents that we stumbled over: what it was, and why not now."""
+        until = self._now + LOOK_AGAIN
+        changed = [one for case in self._cases if case.incident.id in among for one in case.transitions]
+        return [
+            _Alike(until, {**as_decision({}, None), **(one.decision or {}), "why": why}, [one.id]) for one in changed
+        ]
+
+    @property
+    def _all(self) -> Sequence[IncidentNotification]:
+        return [*self._cases, *self._reminders]
+
+    def decisions(self, *, among: Collection[int] | None = None) -> Sequence[_Alike]:
+        """Give what was decided on what changed, of all or these incidents; in a storm most are alike."""
+        alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
+        for case in self._cases:
+            if among is None or case.incident.id in among:
+                for one in case.transitions:
+                    until, decision = case.conclude(one, self._now)
+                    alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
+        return [_Alike(until, decision, ids) for (until, _), (decision, ids) in alike.items()]
+
+    # --- what there is to decide on -----------------------------------------------------------------------------------
+
+    def _changed(self) -> dict[int, list[Transition]]:
+        waiting = self._view.transitions(self._now, AT_ONCE)
+        groups = ready(waiting, group_wait=self._config.alerts.group_wait, now=self._now)
+        found: dict[int, list[Transition]] = {}
+        for group in groups.values():
+            for one in group:
+                found.setdefault(one.incident_id, []).append(one)
+        return found
+
+    def _recall(self, incident_ids: Iterable[int]) -> None:
+        """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
+        rows = self._view.told(incident_ids)
+        messages = {one.delivery_id for one in rows}
+        sent = self._view.sent_at(messages)
+        for one in rows:
+            heard_at = max(one.told_at, sent.get(one.delivery_id, one.told_at))
+            self._told.setdefault(one.incident_id, {})[one.channel] = replace(one, told_at=heard_at)
+        self._states = self._view.delivery_states(messages)
+
+    # --- deciding -----------------------------------------------------------------------------------------------------
+
+    def _decide(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
+        for channel, ear in self._ears(case).items():
+            case.records[channel] = case.dropped(channel) or scales.weigh(case.incident, ear)
+        if not case.records:
+            case.why = "no route leads to a channel, and the owner has none"
+
+    def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
+        """Tell again what lasts. What is held back now is no loss: it is asked again, and again."""
+        for channel, ear in self._ears(case).items():
+            told = self._told[case.incident.id].get(channel)
+            if told is None or not _may_be_reminded(told, self._project, self._now):
+                continue
+            record = scales.weigh(case.incident, ear)
+            expected = ear.given_up or record.reason in {NotificationReason.REMINDER, NotificationReason.FLAPPING}
+            if record.action is DecisionAction.TOLD and expected:
+                case.records[channel] = record
+
+    def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
+        """Give the channels that are concerned: those of the routes, and those that know of the incident."""
+        incident = case.incident
+        routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
+        told = self._told.get(incident.id, {})
+        found = {}
+        for channel in (*routing.channels, *(one for one in told if one not in routing.channels)):
+            if channel not in self._config.alerts.channels:
+                continue
+            known = told.get(channel)
+            state = None if known is None else self._states.get(known.delivery_id)
+            disabled = self._disabled.get(channel)
+            found[channel] = ChannelState(
+                reached=routing.channels.get(channel) or any_way(channel, self._config),
+                routed=channel in routing.channels,
+                told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
+                given_up=state is DeliveryState.DEAD,
+                undelivered=state is DeliveryState.WAITING,
+                disabled=None if disabled is None else disabled.why,
+                owed=case.owes(channel),
+                since=case.since,
+            )
+        return found
+
+    def _keep_back(self, channel: str) -> None:
+        """Hold what there is to tell a channel that has had all it may get."""
+        telling = [case for case in self._all if case.tells(channel)]
+        if not telling:
+            return
+        cap = self._config.alerts.hourly_cap
+        full = rate_limit(self._view.delivered_since(channel, self._now - HOUR), cap, self._now)
+        if not full.free:
+            hold = Hold(HoldReason.CAP, f"the cap of {cap} messages an hour (alerts.hourly_cap)", full.until)
+            for case in telling:
+                case.records[channel] = case.records[channel].held(hold)
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def write(self, book: Book) -> int:
+        """Write the messages, and what the channels know by now; gives how many messages."""
+        writer, messages = MessageComposer(self._project, self._now), 0
+        for channel in self._config.alerts.channels:
+            telling = {case.incident.id: case for case in self._all if case.tells(channel)}
+            if not telling:
+                continue
+            given = book.delivered_since(channel, self._now - HOUR)
+            free = rate_limit(given, self._config.alerts.hourly_cap, self._now)
+            items = [BatchItem(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
+            filled = batches(items, free.free)
+            after = rate_limit([*given, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
+            for number, parcel in enumerate(filled, start=1):
+                full_until = after.until if number == len(filled) else None
+                payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)
+                self._hand_over(
+                    book,
+                    parcel,
+                    enqueue(channel, MessageSubject.INCIDENTS, payload, now=self._now, about=parcel.table),
+                    telling,
+                )
+            messages += len(filled)
+        return messages
+
+    def _hand_over(
+        self, book: Book, parcel: Batch, delivery: Delivery, telling: Mapping[int, IncidentNotification]
+    ) -> None:
+        channel = delivery.channel
+        book.add_deliveries([delivery])
+        for item in parcel.items:
+            case = telling[item.incident.id]
+            case.records[channel] = replace(case.records[channel], delivery=delivery.id)
+        book.tell(
+            [
+                LastNotification(
+                    incident_id=item.incident.id,
+                    channel=channel,
+                    reason=remembered(item.incident, item.reason),
+                    severity=item.incident.severity,
+                    episodes=len(item.incident.episodes),
+                    told_at=self._now,
+                    delivery_id=delivery.id,
+                )
+                for item in parcel.items
+            ]
+        )

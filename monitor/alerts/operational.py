@@ -1,0 +1,242 @@
+"""Tell operators of Tablewatch itself, and readers of the week: messages that are about no single incident."""
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from fractions import Fraction
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from checks import Message
+from monitor.alerts.message import MessageComposer
+from monitor.alerts.route import operators
+from monitor.alerts.wording import plain
+from monitor.config.project import Project
+from monitor.reporting.filters import say_title
+from monitor.reporting.sentences import length
+from monitor.terminal.localizer import Localizer, Money
+from store import Delivery, MessageSubject
+
+if TYPE_CHECKING:
+    from monitor.reporting.model import Figures, WeeklyReport
+
+_SAID_LATELY: Final = timedelta(hours=1)
+_SAID_OF_STATISTICS: Final = timedelta(days=366)
+_LONGEST_WHY: Final = 1_000
+_ROWS: Final = 10
+
+
+class Operation(StrEnum):
+    """What operators hear of."""
+
+    CONFIG_FAILED = "config-failed"
+    CONFIG_FINE = "config-fine"
+    SOURCE_UNREACHABLE = "source-unreachable"
+    SOURCE_REACHABLE = "source-reachable"
+    CHECK_QUARANTINED = "check-quarantined"
+    CHECK_RELEASED = "check-released"
+    STATISTIC_HELD = "statistic-held"
+    STATISTIC_ANSWERED = "statistic-answered"
+
+
+_TITLES: Final[Mapping[Operation, Message]] = {
+    Operation.CONFIG_FAILED: Message("[tablewatch] the changed configuration is wrong; the old one is still used"),
+    Operation.CONFIG_FINE: Message("[tablewatch] the configuration is fine again"),
+    Operation.SOURCE_UNREACHABLE: Message("[tablewatch] source {name} could not be reached for a while"),
+    Operation.SOURCE_REACHABLE: Message("[tablewatch] source {name} can be reached again"),
+    Operation.CHECK_QUARANTINED: Message("[tablewatch] check {name} crashes again and again; it is left out"),
+    Operation.CHECK_RELEASED: Message("[tablewatch] check {name} works again"),
+    Operation.STATISTIC_HELD: Message("[tablewatch] statistic {name} is not answered"),
+    Operation.STATISTIC_ANSWERED: Message("[tablewatch] statistic {name} is answered again"),
+}
+_ADVICE: Final[Mapping[Operation, Message]] = {
+    Operation.CONFIG_FAILED: Message("tablewatch config check says what is wrong, and where."),
+    Operation.SOURCE_UNREACHABLE: Message("Its tables are not watched meanwhile: that opens no incident."),
+    Operation.STATISTIC_HELD: Message("You hear of it once; tablewatch status shows how it is."),
+    Operation.CHECK_QUARANTINED: Message("Its table is not watched by it meanwhile; it is tried again now and then."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OperationalEvent:
+    """Something about Tablewatch itself: which source or check it is about, since when, until when, and why.
+
+    `why` is in our own words (a problem's message), without data values; secrets of the configuration are masked here.
+    """
+
+    operation: Operation
+    name: str = ""
+    why: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_news_after(self) -> timedelta:
+        """Give how long operators do not hear the same again, unless they heard something else about it meanwhile.
+
+        A budget that is spent stays so, and a statistic may be due every minute.
+        """
+        return _SAID_OF_STATISTICS if _family(self.operation) == "statistic" else _SAID_LATELY
+
+
+def operations(
+    project: Project, happened: OperationalEvent, *, now: datetime, said: Sequence[Delivery] = ()
+) -> Sequence[Delivery]:
+    """Give the messages that tell the operators: one for each of their channels; none if nobody is named.
+
+    Several daemons notice the same thing. `said` are the messages of as long as this is no news (`is_news_after`),
+    newest first: a channel whose newest one about this source, check, statistic or the configuration says the same gets
+    none. Whoever finds the same messages gives his own the same ids, so two who write at the same moment do not both
+    succeed.
+    """
+    writer = MessageComposer(project, now)
+    found = []
+    for channel in operators(project.config):
+        message = enqueue(channel, MessageSubject.OPERATIONS, _operation(writer, channel, happened), now=now)
+        before = next((one for one in said if one.channel == channel and _is_about(one, happened)), None)
+        if before is None or _fact(before.payload) != _fact(message.payload):
+            found.append(replace(message, id=_id_after(before, project, message)))
+    return found
+
+
+def _is_about(message: Delivery, happened: OperationalEvent) -> bool:
+    """Say whether a message is about the same source or check, or the configuration too."""
+    if message.subject is not MessageSubject.OPERATIONS or message.payload.get("name") != happened.name:
+        return False
+    return _family(str(message.payload.get("operation"))) == _family(happened.operation)
+
+
+def _family(operation: str) -> str:
+    return operation.partition("-")[0]
+
+
+def _fact(payload: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Give what a message says, without the times: each daemon noticed at another."""
+    return str(payload.get("operation")), str(payload.get("name")), str(payload.get("why"))
+
+
+def _id_after(before: Delivery | None, project: Project, message: Delivery) -> str:
+    hour = message.created_at.strftime("%Y-%m-%dT%H")
+    parts = (project.config.project, message.channel, *_fact(message.payload), hour if before is None else before.id)
+    return f"msg_{sha256(chr(0).join(parts).encode()).hexdigest()[:24]}"
+
+
+def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datetime) -> Delivery:
+    """Give the message that brings the report of a week to a channel, in the channel's language.
+
+    People get the figures as text, a page for mail, and the report as a file; a webhook gets it as JSON (`parts_of`).
+    """
+    from monitor.alerts.channels.mail import parts_of
+
+    writer = MessageComposer(project, now)
+    voice = writer.voice(channel)
+    dates = (report.week.monday, report.week.sunday)
+    title = Message("Data downtime, {dates:dates}: {headline}", {"dates": dates, "headline": report.headline})
+    content = {
+        "subject": MessageSubject.REPORT.value,
+        "title": title.render(voice),
+        "blocks": list(_weekly_blocks(report, voice)),
+        "lines": [],
+        "week": str(report.week),
+        **parts_of(report, project.config.alerts.channels[channel], voice, project.loaded.redactor),
+    }
+    return enqueue(
+        channel, MessageSubject.REPORT, writer.payload("tablewatch.report-mail/1", channel, content), now=now
+    )
+
+
+def _operation(writer: MessageComposer, channel: str, happened: OperationalEvent) -> Mapping[str, Any]:
+    voice = writer.voice(channel)
+    title = _TITLES[happened.operation].given(name=plain(happened.name)).render(voice)
+    facts: list[tuple[Message, Message]] = []
+    if happened.why is not None:
+        facts.append((Message("Why"), Message("{text}", {"text": plain(happened.why, _LONGEST_WHY)})))
+    if happened.since is not None:
+        facts.append((Message("Since"), Message("{at:time}", {"at": happened.since})))
+    if happened.until is not None:
+        facts.append((Message("Until"), Message("{at:time}", {"at": happened.until})))
+    advice = _ADVICE.get(happened.operation)
+    content = {
+        "subject": MessageSubject.OPERATIONS.value,
+        "title": title,
+        "blocks": [{"headline": title, "facts": _said(facts, voice)}],
+        "lines": [] if advice is None else [advice.render(voice)],
+        "operation": happened.operation.value,
+        "name": happened.name,
+        "why": None if happened.why is None else plain(happened.why, _LONGEST_WHY),
+        "since": None if happened.since is None else happened.since.isoformat(),
+        "until": None if happened.until is None else happened.until.isoformat(),
+    }
+    return writer.payload("tablewatch.operations/1", channel, content)
+
+
+def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping[str, Any]]:
+    week, before = report.figures.week, report.figures.before
+    figures = (
+        (Message("Incidents (N)"), "n"),
+        (Message("Data downtime"), "downtime_us"),
+        (Message("until noticed"), "undetected_us"),
+        (Message("until repaired"), "repair_us"),
+        *([(Message("Cost"), "cost")] if report.method.priced else []),
+    )
+    facts = [(label, _beside(name, week, before, currency=report.currency)) for label, name in figures]
+    yield {"headline": Message("Figures").render(voice), "facts": _said(facts, voice)}
+    if report.tables:
+        most = Message("Most costly tables") if report.by_cost else Message("Tables with the most downtime")
+        rows = [
+            (Message("{name}", {"name": plain(one.name or "")}), _loss(one.downtime_us, one.cost, report.currency))
+            for one in report.tables[:_ROWS]
+        ]
+        yield {"headline": most.render(voice), "facts": _said(rows, voice)}
+    if report.incidents.rows:
+        rows = [
+            (
+                Message("#{id} {table}", {"id": one.id, "table": plain(one.table)}),
+                Message("{title}", {"title": plain(say_title(one.title, voice))}),
+            )
+            for one in report.incidents.rows[:_ROWS]
+        ]
+        yield {"headline": Message("Incidents").render(voice), "facts": _said(rows, voice)}
+
+
+def _beside(name: str, week: "Figures | None", before: "Figures | None", *, currency: str) -> Message:
+    now, then = (_figure(name, column, currency) for column in (week, before))
+    return Message("{now} (last week: {then})", {"now": now, "then": then})
+
+
+def _figure(name: str, column: "Figures | None", currency: str) -> Message:
+    value = None if column is None else getattr(column, name)
+    if value is None:
+        return Message("not known")
+    if name == "n":
+        return Message("{n:number}", {"n": int(value)})
+    if name == "cost":
+        return Message("{cost:money}", {"cost": Money(value, currency)})
+    return Message("{time:hours}", {"time": length(value)})
+
+
+def _loss(downtime_us: int, cost: Fraction | None, currency: str) -> Message:
+    if cost is None:
+        return Message("{time:hours}", {"time": length(downtime_us)})
+    return Message("{time:hours}, {cost:money}", {"time": length(downtime_us), "cost": Money(cost, currency)})
+
+
+def _said(facts: Sequence[tuple[Message, Message]], voice: Localizer) -> list[list[str]]:
+    return [[label.render(voice), said.render(voice)] for label, said in facts]
+
+
+def enqueue(
+    channel: str, subject: MessageSubject, payload: Mapping[str, Any], *, now: datetime, about: str | None = None
+) -> Delivery:
+    """Give a new message, to be sent at once, under an id that is never given again; `about` names its one table."""
+    return Delivery(
+        id=f"msg_{secrets.token_hex(12)}",
+        channel=channel,
+        subject=subject,
+        payload=payload,
+        created_at=now,
+        next_try_at=now,
+        about=about,
+    )

@@ -1,0 +1,122 @@
+"""Weigh what there is to tell a channel against what may hold it back: one incident, one channel, one moment."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from incidents import Incident
+from monitor.alerts.decide import NotificationDecision, NotificationReason, decide
+from monitor.alerts.decision_record import DecisionAction, DecisionRecord
+from monitor.alerts.hold import Circumstances, Hold, HoldReason
+from monitor.alerts.quiet_hours import lets_through, quiet_until
+from monitor.alerts.route import RoutedChannel
+from monitor.config import Config
+
+if TYPE_CHECKING:
+    from store import LastNotification
+
+
+DELIVERED_SOON: Final = timedelta(seconds=30)
+"""When to look again whether a message was delivered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """How a channel stands to an incident.
+
+    `reached`: how it is reached, and `routed` whether still for this incident. `told`: what it was last told and heard.
+    `undelivered`: that is not delivered yet; `given_up`: what followed it was not delivered in the end. `disabled` says
+    why it is not used. `owed`: quiet hours or its cap kept something back. `since`: when its news came up.
+    """
+
+    reached: RoutedChannel
+    since: datetime
+    routed: bool = True
+    told: "LastNotification | None" = None
+    undelivered: bool = False
+    given_up: bool = False
+    disabled: str | None = None
+    owed: bool = False
+
+
+class NotificationPolicy:
+    """Weighs at one moment."""
+
+    def __init__(self, config: Config, circumstances: Circumstances, now: datetime) -> None:
+        self._config = config
+        self._circumstances = circumstances
+        self._now = now
+        self._quiet: dict[tuple[str, datetime], datetime | None] = {}
+
+    def weigh(self, incident: Incident, ear: ChannelState) -> DecisionRecord:
+        """Give what is to be told, held back or left.
+
+        The end of a problem that the channel knows of passes everything but quiet hours.
+        """
+        decision = decide(
+            incident,
+            ear.told,
+            now=self._now,
+            remind_every=self._config.alerts.remind_every,
+            send_resolved=self._config.alerts.send_resolved,
+            owed=ear.owed,
+        )
+        record = DecisionRecord(DecisionAction.TOLD, decision.reason, decision.why, by=ear.reached.by, owed=ear.owed)
+        return self._without_ear(record, decision, ear) or self._not_now(record, incident, ear) or record
+
+    def _without_ear(
+        self, record: DecisionRecord, decision: NotificationDecision, ear: ChannelState
+    ) -> DecisionRecord | None:
+        why = None
+        if not decision.tells:
+            why = decision.why
+        elif not ear.routed and decision.reason is not NotificationReason.RESOLVED:
+            why = "no route leads to the channel any more"
+        return None if why is None else _replace(record, DecisionAction.NOTHING, why)
+
+    def _not_now(self, record: DecisionRecord, incident: Incident, ear: ChannelState) -> DecisionRecord | None:
+        if ear.disabled is not None:
+            return record.held(Hold(HoldReason.DISABLED, f"the channel is disabled: {ear.disabled}", None))
+        if ear.undelivered:
+            why = "what it was told before is not delivered yet"
+            return record.held(Hold(HoldReason.DELIVERY, why, self._now + DELIVERED_SOON))
+        hold = None if record.reason is NotificationReason.RESOLVED else self._circumstances.hold(incident)
+        if hold is not None:
+            return record.held(hold)
+        until = self._quiet_until(incident, ear.reached)
+        if until is None:
+            return None
+        names = ", ".join(ear.reached.quiet)
+        if record.reason is not NotificationReason.RESOLVED and self._drops(ear):
+            return _replace(record, DecisionAction.DROPPED, f"{record.why}; quiet hours {names} drop it")
+        return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
+
+    def _drops(self, ear: ChannelState) -> bool:
+        """Say whether quiet hours drop what is new: what began before them waits for their end."""
+        hours = [self._config.alerts.quiet_hours[name] for name in ear.reached.quiet]
+        if any(one.afterwards != "drop" for one in hours):
+            return False
+        return any(self._ends(name, ear.since) == self._ends(name, self._now) for name in ear.reached.quiet)
+
+    def _ends(self, name: str, moment: datetime) -> datetime | None:
+        if (name, moment) not in self._quiet:
+            quiet = self._config.alerts.quiet_hours[name]
+            self._quiet[name, moment] = quiet_until(quiet, moment, zone=self._config.timezone)
+        return self._quiet[name, moment]
+
+    def _quiet_until(self, incident: Incident, reached: RoutedChannel) -> datetime | None:
+        """Give when the first of the ways to a channel opens; None if one is open."""
+        ends = []
+        for name in reached.quiet:
+            quiet = self._config.alerts.quiet_hours[name]
+            if lets_through(quiet, incident.severity):
+                return None
+            ends.append(self._ends(name, self._now))
+        known = [end for end in ends if end is not None]
+        return min(known) if known and len(known) == len(ends) else None
+
+
+def _replace(record: DecisionRecord, action: DecisionAction, why: str) -> DecisionRecord:
+    return DecisionRecord(
+        action, record.reason, why, by=record.by, owed=record.owed and action is not DecisionAction.DROPPED
+    )

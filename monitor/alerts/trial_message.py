@@ -1,0 +1,91 @@
+"""Make a message that tries a channel out: it looks like a real one, and says in its title that it is none."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from checks import Kind, Message, OccurrenceMethod, Severity
+from incidents import Episode, FoundBy, Incident, Onset, Resolution, State
+from monitor.alerts.batch import Batch, BatchItem
+from monitor.alerts.decide import NotificationReason
+from monitor.alerts.hold import Circumstances
+from monitor.alerts.message import SCHEMA, MessageComposer
+from monitor.alerts.operational import enqueue, weekly
+from monitor.config.project import Project
+from store import Delivery, MessageSubject
+
+if TYPE_CHECKING:
+    from monitor.reporting.model import WeeklyReport
+
+_TITLE: Final = Message("[test] {title}")
+_LINE: Final = Message("This is a test of the channel {name}: nothing of this has happened.")
+_TOOK: Final = timedelta(minutes=90)
+
+
+class TrialMessageKind(StrEnum):
+    """What a test looks like."""
+
+    INCIDENT = "incident"
+    RESOLVED = "resolved"
+    REPORT = "report"
+
+
+def trial_message(
+    project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "WeeklyReport | None" = None
+) -> Delivery:
+    """Give a message of subject `test`; it is about the first table that is configured, and holds made up figures.
+
+    Args:
+        project: whose channel it is.
+        channel: its name.
+        like: what it looks like.
+        now: the present, UTC.
+        report: the report to send; needed for `Like.REPORT`, whose figures are the real ones.
+    """
+    writer = MessageComposer(project, now)
+    if like is TrialMessageKind.REPORT:
+        if report is None:
+            raise ValueError("a test that looks like a report needs a report")
+        made = weekly(project, report, channel, now=now).payload
+        lines: list[str] = []
+    else:
+        made = _incidents(project, writer, channel, like, now)
+        lines = [_LINE.given(name=channel).render(writer.voice(channel))]
+    title = _TITLE.given(title=made["title"]).render(writer.voice(channel))
+    content = {**made, "subject": MessageSubject.TEST.value, "title": title, "lines": [*lines, *made["lines"]]}
+    return enqueue(channel, MessageSubject.TEST, writer.payload(made.get("schema", SCHEMA), channel, content), now=now)
+
+
+def _incidents(
+    project: Project, writer: MessageComposer, channel: str, like: TrialMessageKind, now: datetime
+) -> Mapping[str, Any]:
+    config = project.config
+    resolved = like is TrialMessageKind.RESOLVED
+    item = BatchItem(
+        _example(config.tables[0].name if config.tables else "example", now, resolved=resolved),
+        NotificationReason.RESOLVED if resolved else NotificationReason.FIRST,
+        now,
+    )
+    around = Circumstances(config, silences=(), around=(), now=now)
+    return writer.incidents(Batch((item,)), channel, around)
+
+
+def _example(table: str, now: datetime, *, resolved: bool) -> Incident:
+    detected = now - (_TOOK if resolved else timedelta())
+    began = detected - _TOOK
+    onset = Onset(began, began, detected, OccurrenceMethod.LAST_GOOD_RUN)
+    return Incident(
+        id=0,
+        fingerprint=f"{table}.example",
+        table=table,
+        check_id=None,
+        kind=Kind.QUALITY,
+        severity=Severity.ERROR,
+        title="{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
+        title_values={"column": "example", "nulls": 1_204, "rows": 26_115, "ratio": 1_204 / 26_115},
+        found_by=FoundBy.CHECK,
+        state=State.RESOLVED if resolved else State.OPEN,
+        episodes=(Episode(onset, detected, now if resolved else None),),
+        resolution=Resolution.FIXED if resolved else None,
+    )

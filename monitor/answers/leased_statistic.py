@@ -1,0 +1,79 @@
+"""A standing statistic in hand: what is known of its slot, and when it is too early to pay for it again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from checks import Json, Outcome
+from monitor.answers.question import PrivateQuestion
+from monitor.answers.series import AnswerSeries
+from monitor.daemon.leases import LeasedTable
+from remedies.differential_privacy._epsilon import text_of
+from remedies.differential_privacy._ledger import Charge, Claim, Granted
+from sources import SourceSpec
+from store import SlotState, Tries
+
+MOST_CHARGES: Final = 2
+"""How often a slot is charged at most."""
+
+_MOST_DOUBLINGS: Final = 16
+
+
+@dataclass(eq=False, kw_only=True)
+class LeasedStatistic(LeasedTable):
+    """A standing statistic in hand.
+
+    `at`: when it goes on, in seconds of the clock. `claim`: of its request, from before the charge on. `told`: what a
+    worker said last, once one was `heard`. `ends`: how its slot ends, when that is known.
+    """
+
+    series: AnswerSeries
+    at: float = 0.0
+    request: "Request | None" = None
+    claim: Claim | None = None
+    granted: Granted | None = None
+    heard: bool = False
+    told: Mapping[str, Json] | Outcome | None = None
+    free_tries: int = 0
+    ends: SlotState | None = None
+
+    def release(self) -> None:
+        """Release the claim of its request."""
+        claim, self.claim = self.claim, None
+        if claim is not None:
+            claim.release()
+
+    @property
+    def apart(self) -> bool:
+        """Say that it goes by itself: its source may be opened in another way than for checks."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked, of which data set, at which price, and how often."""
+
+    question: PrivateQuestion
+    source: SourceSpec
+    charge: Charge
+    period: timedelta
+
+
+def rests(tries: Tries, period: timedelta, now: datetime) -> bool:
+    """Say whether so many charges brought nothing lately that it is too early for another one.
+
+    After two it is asked in the next slot, after three one slot is left out, then three, seven, ...
+    """
+    if tries.lost < MOST_CHARGES or tries.lost_at is None:
+        return False
+    rest = period * (1 << min(tries.lost - MOST_CHARGES, _MOST_DOUBLINGS)) - period / 2
+    return timedelta() <= now - tries.lost_at < rest
+
+
+def spent(charge: Charge, total: int) -> str:
+    """Say that a budget does not cover a charge any more; the same words as long as the total is the same."""
+    return (
+        f"of the budget of {charge.data_set} ({text_of(total)} in all) less is left than the {text_of(charge.nano)} "
+        "that an answer costs"
+    )

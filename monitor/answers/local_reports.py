@@ -1,0 +1,209 @@
+"""Reports under local differential privacy: each person's value is randomised at home, and the server counts.
+
+A file of reports has one on each line: in `.jsonl` as JSON, in `.csv` as fields, without a heading. What a report is
+depends on the oracle: a value of the domain (GRR), zeros and ones in its order (SUE, OUE, THE), numbers in its order
+(SHE), two numbers of a hash function and a bucket (BLH, OLH), a row and a bit (HR).
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from checks import did_you_mean
+from monitor.releases.treatment.spreadsheet import escape_text, originals
+from monitor.terminal.text_cleaning import json_text
+from remedies import Misfit
+from remedies.differential_privacy import Oracle, choose_oracle, oracles
+from remedies.differential_privacy._domain import Domain
+from remedies.differential_privacy._epsilon import Loss
+from remedies.differential_privacy._randomise import random_order
+from remedies.generalisation import text_of
+
+if TYPE_CHECKING:
+    from remedies.differential_privacy._oracles._choices import Codes
+    from remedies.differential_privacy.answers import Range
+
+_NAME: Final = "value"
+ENDS: Final = (".jsonl", ".csv")
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Respondents:
+    """What a person could have: the values of a domain, or the numbers 0 to `size` - 1 where there is none."""
+
+    size: int
+    domain: Domain | None = None
+
+    @classmethod
+    def of(cls, declared: "Range | Sequence[object]", other: str | None = None) -> "Respondents":
+        """Give a declared domain; `other`: the value that all others are taken for.
+
+        Raises:
+            Misfit: it does not have that value.
+        """
+        others = {} if other is None else {_NAME: other}
+        domain = Domain.read(_NAME, declared, others)
+        return cls(domain.size, domain)
+
+    def codes(self, texts: Iterable[str | None]) -> "Codes":
+        """Give the place of each value in the domain; -1 where it has none."""
+        return np.fromiter((self._code(text) for text in texts), dtype=np.int64)
+
+    def label(self, code: int) -> Any:
+        """Give the value at a place."""
+        return code if self.domain is None else self.domain.declared[code]
+
+    def oracle(self, name: str | None, epsilon: Loss) -> Oracle:
+        """Give the oracle of that name, or the one that varies least.
+
+        Raises:
+            Misfit: there is none of that name, or the domain or epsilon makes no sense.
+        """
+        if name is None:
+            return choose_oracle(self.size, epsilon)
+        if name.upper() not in oracles:
+            near = did_you_mean(name.upper(), oracles)
+            raise Misfit(f"no oracle is called '{name}'{near}; there are {', '.join(oracles)}")
+        return oracles[name.upper()](self.size, epsilon)
+
+    def perturb(self, oracle: Oracle, texts: Sequence[str]) -> list[Any]:
+        """Give a report for each value, as plain data.
+
+        Raises:
+            Misfit: some are outside the domain (counted, never shown).
+        """
+        codes = self.codes(texts)
+        other = -1 if self.domain is None or self.domain.other is None else self.domain.other
+        reports = oracle.perturb_many(np.where(codes < 0, other, codes))
+        if oracle.name == "GRR":
+            return [self.label(code) for code in reports.tolist()]
+        plain: list[Any] = reports.astype(np.int64).tolist()
+        return plain
+
+    def _code(self, text: str | None) -> int:
+        if self.domain is not None:
+            return self.domain.place(text)
+        if text is None or not _NUMBER.fullmatch(text):
+            return -1
+        return int(text) if int(text) < self.size else -1
+
+
+def written(reports: Sequence[Any], end: str) -> str:
+    """Write reports for a file that ends so; in CSV, no value of a domain is one that a spreadsheet runs.
+
+    Raises:
+        Stop: two values of the domain would be one text in a CSV file.
+    """
+    if end == ".csv":
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        originals({one for one in reports if isinstance(one, str)}, column=_NAME)
+        rows.writerows(one if isinstance(one, list) else [_cell(one)] for one in reports)
+        return text.getvalue()
+    return "".join(f"{json_text(one, indent=None)}\n" for one in reports)
+
+
+def _cell(report: Any) -> Any:
+    return escape_text(report) if isinstance(report, str) else report
+
+
+def in_random_order(reports: Sequence[Any]) -> list[Any]:
+    """Return the reports in random order: in a sorted file, the place of a report tells the value behind it."""
+    return [reports[place] for place in random_order(len(reports))]
+
+
+def read_reports(text: str, end: str, people: Respondents, oracle: Oracle) -> Any:
+    """Read reports from a file that ends so, as the oracle takes them.
+
+    Raises:
+        Misfit: a line is no report, or not of this oracle.
+    """
+    read = _fields(text, oracle) if end == ".csv" else _lines(text)
+    if oracle.name == "GRR":
+        escaped = {} if people.domain is None or end != ".csv" else _escaped(people.domain)
+        return people.codes(escaped.get(one, one) for one in map(text_of, read))
+    if any(not isinstance(one, list) or any(type(part) is not int for part in one) for one in read):
+        raise Misfit(f"the file has lines that are no lists of whole numbers, as reports of {oracle.name} are")
+    return read
+
+
+def _escaped(domain: Domain) -> Mapping[str | None, str]:
+    """Return, by text in a CSV file, the value of a domain that it stands for, where they differ."""
+    return dict(originals(map(text_of, domain.declared), column=_NAME).items())
+
+
+def end_of(path: Path) -> str:
+    """Tell the form of a file of reports by its end.
+
+    Raises:
+        Misfit: it has another one.
+    """
+    if path.suffix not in ENDS:
+        raise Misfit(f"'{path}' is neither a .jsonl nor a .csv file")
+    return path.suffix
+
+
+def _lines(text: str) -> list[Any]:
+    found = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError):
+            raise Misfit(f"line {number} is no JSON; expected one report on each line") from None
+    return found
+
+
+def _fields(text: str, oracle: Oracle) -> list[Any]:
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error:
+        raise Misfit("the file is no CSV; expected the fields of one report on each line") from None
+    if oracle.name != "GRR":
+        return [[int(part) if _WHOLE.fullmatch(part) else part for part in row] for row in rows]
+    if any(len(row) > 1 for row in rows):
+        raise Misfit("the file has lines of several fields; a report of GRR is one value of the domain")
+    return [row[0] for row in rows]
+
+
+def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, Any]]:
+    """Say of each oracle how much it varies and what a report is, the best one first.
+
+    `variance`: of the count of a rare value, for each person who reports. `standard_error`: of that count.
+
+    Raises:
+        Misfit: the domain or epsilon makes no sense.
+    """
+    made = [kind(people.size, epsilon) for kind in oracles.values()]
+    rows = [
+        {
+            "oracle": one.name,
+            "variance": one.variance(),
+            "standard_error": one.variance(users) ** 0.5,
+            "report": _REPORTS[one.name].format(d=f"{people.size:,}"),
+        }
+        for one in made
+    ]
+    return sorted(rows, key=lambda row: float(str(row["variance"])))
+
+
+_REPORTS: Final = {
+    "GRR": "a value",
+    "SUE": "{d} bits",
+    "OUE": "{d} bits",
+    "THE": "{d} bits",
+    "SHE": "{d} numbers",
+    "BLH": "3 numbers",
+    "OLH": "3 numbers",
+    "HR": "2 numbers",
+}

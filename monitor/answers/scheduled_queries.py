@@ -1,0 +1,330 @@
+"""Answer standing statistics when they are due, each slot once, and never at a price that brings nothing for long.
+
+    claimed ──> may it be charged? ──> worker: can it be asked? ──> charge ──> worker: ask ──> store, slot ended
+
+A table that cannot be reached costs nothing, because only its catalogue is read before the charge. A charge that
+brought no answer is made again once for the slot; after that the statistic rests, each time twice as long. What cannot
+be answered is told once, until it is answered or the reason is another. Whatever the store, or the file that vouches
+for the ledger, does not take is tried again later, and holds up nothing but the statistics.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from checks import Json, Outcome
+from monitor.alerts.operational import Operation, OperationalEvent
+from monitor.answers.ask import charge_of
+from monitor.answers.data_set import DataSet
+from monitor.answers.leased_statistic import MOST_CHARGES, LeasedStatistic, Request, rests, spent
+from monitor.answers.question import PrivateQuestion
+from monitor.answers.series import AnswerSeries
+from monitor.clock import Clock
+from monitor.config.project import Project
+from monitor.daemon.claims import Claims
+from monitor.daemon.job_queue import Jobs
+from monitor.daemon.journal import LOG
+from monitor.daemon.leases import LeasedTable
+from monitor.scan.results import Subject, Target, run_guarded
+from monitor.terminal.problem import Stop
+from remedies import Misfit
+from remedies.differential_privacy._epsilon import text_of
+from remedies.differential_privacy._ledger import Answered, Granted, Refusal, RefusalReason
+from store import (
+    Lease,
+    LedgerBroken,
+    NotRecorded,
+    SlotState,
+    Store,
+    StoreBusy,
+    StoreError,
+    StoreUnavailable,
+)
+
+PAUSE: Final = timedelta(minutes=1)
+"""How long after a charge that brought nothing the slot is charged again, and the first pause of what costs nothing."""
+MOST_FREE_TRIES: Final = 5
+"""How often a table that cannot be reached is tried again for one slot: after 1, 2, 4, 8, 16 minutes, or its period."""
+
+_BUSY_S: Final = 5.0
+_ACTOR: Final = "daemon"
+_LOST: Final = (
+    "it was charged and could not be computed; 'tablewatch doctor' says whether its table can be reached; it is asked "
+    "again more and more rarely"
+)
+_NO_WORKER: Final = "the process that was to ask its table ended"
+_IN_PROGRESS: Final = "its request is in progress in another process; nothing was charged"
+_CHANGED: Final = (
+    "its slot was asked as another question under this name; from the next slot on it is asked as it is now"
+)
+
+
+class ScheduledQueries:
+    """The standing statistics that a daemon answers. Used by the thread that works."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        jobs: Jobs,
+        claims: Claims,
+        tell: Callable[[OperationalEvent], None],
+        once: bool = False,
+    ) -> None:
+        """`tell`: how operators are told. `once`: nothing is tried again."""
+        self.answered = self.unanswered = 0
+        """How many slots were answered since the start, and how many were not for another reason than the budget."""
+        self._store, self._clock = store, clock
+        self._jobs, self._claims, self._tell, self._once = jobs, claims, tell, once
+        self._waiting: list[LeasedStatistic] = []
+        self._held_back: dict[AnswerSeries, str] = {}
+        self._answered_before: set[AnswerSeries] = set()
+        self._problem: str | None = None
+
+    def adopt(self, project: Project) -> None:
+        """Answer what a configuration declares from now on; what was charged already is finished as it was begun."""
+        self._project = project
+        self._series = AnswerSeries.configured(project.config)
+        self._ledger = project.ledger(self._store)
+        gone = self._held_back.keys() - set(self._series.values())
+        self._held_back = {series: why for series, why in self._held_back.items() if series not in gone}
+
+    def __len__(self) -> int:
+        """Give how many are declared."""
+        return len(self._series)
+
+    @property
+    def by_source(self) -> dict[str, str]:
+        """Give the names of their slots with those of their sources."""
+        tables = {table.name: table.source for table in self._project.config.tables}
+        return {name: tables[series.table] for name, series in self._series.items()}
+
+    @property
+    def has_answers(self) -> bool:
+        """Say whether answers wait to be stored."""
+        return any(asked.granted is not None and asked.heard for asked in self._waiting)
+
+    def hold(self, lease: Lease) -> LeasedStatistic | None:
+        """Take a slot in hand; None if it is not one of theirs."""
+        series = self._series.get(lease.table)
+        if series is None:
+            return None
+        (target,) = self._project.targets([series.table])
+        subject = Subject(lease.table, target.subject.relation, ())
+        asked = LeasedStatistic(lease, Target(subject, target.source), series=series)
+        self._waiting.append(asked)
+        return asked
+
+    def drop(self, held: LeasedTable) -> None:
+        """Forget one that another daemon took over."""
+        self._waiting = [asked for asked in self._waiting if asked is not held]
+        if isinstance(held, LeasedStatistic):
+            held.release()
+
+    def hear(self, asked: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
+        """Take what a worker said."""
+        asked.heard, asked.told = True, told
+        self._waiting.append(asked)
+
+    def step(self, *, stopping: bool = False) -> Sequence[LeasedStatistic]:
+        """Go on with those that can; give those whose slot has ended. When stopping, answers are stored, no more.
+
+        Raises:
+            StoreError: the store is damaged or not ours any more.
+        """
+        now = self._clock.monotonic()
+        ready = [asked for asked in self._waiting if asked.at <= now]
+        if stopping:
+            ready = [asked for asked in ready if asked.granted is not None and asked.heard]
+        return [asked for asked in ready if self._goes_to_its_end(asked)]
+
+    def _goes_to_its_end(self, asked: LeasedStatistic) -> bool:
+        """Do what comes next, or let it wait while the store takes nothing; says whether its slot has ended."""
+        self._waiting.remove(asked)
+        try:
+            if asked.ends is None:
+                self._go_on(asked)
+            if asked.ends is not None:
+                asked.release()
+                self._claims.end(asked.lease, asked.ends)
+        except (StoreBusy, StoreUnavailable) as error:
+            if self._problem is None:
+                LOG.error("statistics wait: %s", error)
+            self._problem = str(error)
+            return self._waits_for_the_store(asked)
+        self._problem = None
+        return asked.ends is not None
+
+    def _waits_for_the_store(self, asked: LeasedStatistic) -> bool:
+        """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
+        if self._once:
+            asked.release()
+            self.unanswered += 1
+        else:
+            self._wait(asked, timedelta(seconds=_BUSY_S))
+        return self._once
+
+    def _go_on(self, asked: LeasedStatistic) -> None:
+        """Do what comes next; what we stumble over is given up, and holds up nobody."""
+        attempted = run_guarded(lambda: self._do_next(asked), passes_on=(StoreError, KeyboardInterrupt))
+        if isinstance(attempted, Outcome):
+            self._hold_back(asked, str(attempted.message))
+
+    def _do_next(self, asked: LeasedStatistic) -> None:
+        try:
+            request = self._asked_now(asked)
+            if request is None:
+                asked.ends = SlotState.GIVEN_UP
+            elif not asked.heard:
+                self._begin(asked, request)
+            elif asked.granted is None:
+                self._charge(asked, request)
+            else:
+                self._keep(asked, asked.granted, request)
+        except NotRecorded as error:
+            how = f" with 'tablewatch budget create {asked.series.table}'" if asked.granted is None else ""
+            self._hold_back(asked, f"{error}{how}")
+        except (LedgerBroken, Misfit) as error:
+            self._hold_back(asked, str(error))
+
+    def _asked_now(self, asked: LeasedStatistic) -> Request | None:
+        """Give what is asked; None where it left the configuration, or was changed, before it was charged."""
+        if asked.granted is not None:
+            return asked.request
+        if asked.series.slot_name not in self._series:
+            return None
+        declared = self._project.config.budgets[asked.series.table].statistics[asked.series.name]
+        data_set = self._data_set(asked.series.table)
+        charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
+        if asked.request is not None and asked.request.charge != charge:
+            return None
+        question, period = PrivateQuestion.of(data_set, declared.ask), declared.schedule.longest_period()
+        asked.request = Request(question, data_set.source, charge, period)
+        return asked.request
+
+    def _data_set(self, table: str) -> DataSet:
+        """Give a data set.
+
+        Raises:
+            Misfit: rows of a unit have to be put in order, and there is no key for that; or another budget is of the
+                same table. Waiting changes neither.
+        """
+        try:
+            return DataSet.of(self._project, table)
+        except StoreError as error:
+            raise Misfit(str(error)) from None
+        except Stop as stop:
+            raise Misfit("; ".join(one.message for one in stop.problems)) from None
+
+    # --- one slot -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, asked: LeasedStatistic, request: Request) -> None:
+        """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
+        charge = request.charge
+        tries = self._ledger.tries(asked.series.prefix, charge.request_id)
+        standing = self._ledger.standing(charge.data_set, charge.unit)
+        if tries.answered:
+            self._is_answered(asked, "was stored before")
+        elif standing.left < charge.nano:
+            self._hold_back(asked, spent(charge, standing.budget.total), spent=True)
+        elif tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
+            self._hold_back(asked, _LOST)
+        else:
+            self._send(asked, request, request.question)
+
+    def _charge(self, asked: LeasedStatistic, request: Request) -> None:
+        """Charge what can be asked, and ask it."""
+        if not isinstance(asked.told, Mapping):
+            self._try_again_for_free(asked, request.period)
+            return
+        charge = request.charge
+        if asked.claim is None:
+            asked.claim = self._ledger.claim(charge.request_id)
+        if asked.claim is None:
+            self._wait_for_the_other(asked)
+            return
+        asked.heard = False  # where it is not known whether a charge was made, all begins anew: it counts as one
+        found = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
+        match found:
+            case Granted():
+                asked.granted = found
+                self._send(asked, request, replace(request.question, charged=True))
+            case Answered():
+                self._is_answered(asked, "was stored before")
+            case Refusal(RefusalReason.SPENT):
+                total = self._ledger.standing(charge.data_set, charge.unit).budget.total
+                self._hold_back(asked, spent(charge, total), spent=True)
+            case Refusal(RefusalReason.OTHER_CONTENT):
+                self._hold_back(asked, _CHANGED)
+
+    def _keep(self, asked: LeasedStatistic, granted: Granted, request: Request) -> None:
+        """Store the answer; where there is none, charge once more in a while."""
+        if isinstance(asked.told, Mapping):
+            self._ledger.store_answer(granted, asked.told, actor=_ACTOR, now=self._clock.now())
+            self._is_answered(asked, f"{text_of(granted.charge.nano)} charged")
+            return
+        tries = self._ledger.tries(asked.series.prefix, request.charge.request_id)
+        if self._once or tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
+            self._hold_back(asked, _LOST)
+        else:
+            asked.granted, asked.heard = None, False
+            asked.release()
+            self._wait(asked, PAUSE)
+
+    def _wait_for_the_other(self, asked: LeasedStatistic) -> None:
+        """Look again later whether another process has stored the answer; nothing is charged while it is at it."""
+        if self._once:
+            self._hold_back(asked, _IN_PROGRESS)
+        else:
+            asked.heard = False
+            self._wait(asked, PAUSE)
+
+    def _try_again_for_free(self, asked: LeasedStatistic, period: timedelta) -> None:
+        why = str(asked.told.message) if isinstance(asked.told, Outcome) else _NO_WORKER
+        if self._once or asked.free_tries >= MOST_FREE_TRIES:
+            self._hold_back(asked, f"{why}; nothing was charged")
+        else:
+            asked.heard = False
+            self._wait(asked, min(PAUSE * 2**asked.free_tries, period))
+            asked.free_tries += 1
+
+    def _send(self, asked: LeasedStatistic, request: Request, question: PrivateQuestion) -> None:
+        asked.heard, asked.told = False, None
+        asked.target = replace(asked.target, source=request.source, question=question)
+        self._jobs.wait(asked, first=question.charged)
+
+    def _wait(self, asked: LeasedStatistic, pause: timedelta) -> None:
+        asked.at = self._clock.monotonic() + pause.total_seconds()
+        self._waiting.append(asked)
+
+    # --- what is said -------------------------------------------------------------------------------------------------
+
+    def _is_answered(self, asked: LeasedStatistic, how: str) -> None:
+        asked.ends = SlotState.DONE
+        self.answered += 1
+        LOG.info("statistic %s answered for %s: %s", asked.series, f"{asked.lease.slot:%Y-%m-%d %H:%MZ}", how)
+        if self._was_held_back(asked.series):
+            self._tell(OperationalEvent(Operation.STATISTIC_ANSWERED, str(asked.series), until=self._clock.now()))
+
+    def _was_held_back(self, series: AnswerSeries) -> bool:
+        """Say whether the slot before was not answered, as this daemon knows, or the store from before its start."""
+        if self._held_back.pop(series, None) is not None:
+            return True
+        if series in self._answered_before:
+            return False
+        with self._store.reading() as view:
+            before = view.last_ended(series.slot_name)
+        self._answered_before.add(series)
+        return before is not None and before.state is SlotState.GIVEN_UP
+
+    def _hold_back(self, asked: LeasedStatistic, why: str, *, spent: bool = False) -> None:
+        """End a slot without an answer; say why, unless that was said."""
+        asked.ends = SlotState.GIVEN_UP
+        self.unanswered += not spent
+        if self._held_back.get(asked.series) == why:
+            return
+        self._held_back[asked.series] = why
+        LOG.warning("statistic %s is not answered: %s", asked.series, why)
+        self._tell(OperationalEvent(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))

@@ -1,0 +1,78 @@
+"""What the commands about privacy budgets share: how they find one, what they say of it, and what they refuse."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.commands._options import who
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.config.project import Project
+    from store import Store, StoredLedger
+
+TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table under 'budgets' of the configuration.")]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who does this; by default the user.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Where budgets are asked about: the project, its ledger, and in whose name."""
+
+    project: "Project"
+    store: "Store"
+    ledger: "StoredLedger"
+    actor: str
+
+    def note_what_is_lost(self, invocation: Invocation) -> None:
+        """Say beside what was spent that it may be more, where the ledger does not fit its anchor."""
+        problem = self.ledger.problem()
+        if problem is not None:
+            invocation.note(f"{problem}; more may be spent than is shown; see 'tablewatch budget verify'")
+
+
+def refuse_analysts(project: "Project", table: str) -> None:
+    """Refuse a command that shows exact figures of a protected table to those who may only ask for noisy answers.
+
+    It goes by the name under which this machine knows its user: a guard against mistakes, and no access control.
+
+    Raises:
+        Stop: the user is one of the table's analysts.
+    """
+    budget = project.config.budgets.get(table)
+    if budget is not None and who(None) in budget.analysts:
+        message = (
+            f"this would compute figures from the protected table '{table}', which analysts may only ask for noisy "
+            "answers; nothing was read"
+        )
+        hint = f"ask it with 'tablewatch answer', such as: tablewatch answer count {table} --epsilon 0.1 --dry-run"
+        raise Stop(ExitCode.USAGE, Problem("budget.analyst", message, hint=hint))
+
+
+@contextmanager
+def counter(invocation: Invocation, by: str | None = None) -> Iterator[Counter]:
+    """Open the ledger of a project, and say in words what it refuses.
+
+    Raises:
+        Stop: there is no such budget, it exists already, or something is not a name, an amount or a reason.
+    """
+    from monitor.config.project import Project
+    from remedies import Misfit
+    from store import NotRecorded, StoreConflict
+
+    project = Project.of(invocation)
+    actor = who(by)
+    with project.open_store() as store:
+        try:
+            yield Counter(project, store, project.ledger(store), actor)
+        except NotRecorded as error:
+            hint = "tablewatch budget create TABLE"
+            raise Stop(ExitCode.USAGE, Problem("budget.not_created", str(error), hint=hint)) from None
+        except StoreConflict as error:
+            raise Stop(ExitCode.USAGE, Problem("budget.conflict", str(error))) from None
+        except Misfit as error:
+            raise Stop(ExitCode.USAGE, Problem("budget.misfit", str(error))) from None

@@ -1,0 +1,67 @@
+"""The words that options take, again: importing those of the rooms below would cost `--help` a second."""
+
+import getpass
+from enum import StrEnum
+from pathlib import Path
+
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+
+class SeverityWord(StrEnum):
+    """How much a broken limit matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"
+
+
+class StateWord(StrEnum):
+    """Where an incident stands."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+class ResolutionWord(StrEnum):
+    """How an incident ended."""
+
+    FIXED = "fixed"
+    NO_ACTION = "no-action"
+    EXPECTED = "expected"
+    FALSE_POSITIVE = "false-positive"
+    DUPLICATE = "duplicate"
+
+
+class FoundByWord(StrEnum):
+    """Who noticed."""
+
+    CHECK = "check"
+    PERSON = "person"
+
+
+class LocaleWord(StrEnum):
+    """Which language a page speaks."""
+
+    EN = "en"
+    JA = "ja"
+
+
+def who(given: str | None) -> str:
+    """Give who does something: whoever was named, else the name under which this machine knows its user."""
+    if given is not None:
+        if not given.strip():
+            raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write who does this"))
+        return " ".join(given.split())
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container whose user has no name
+        return "somebody"
+
+
+def not_read(code: str, path: Path, error: OSError) -> Problem:
+    """Say that a file that was named cannot be read, and why."""
+    missing = isinstance(error, FileNotFoundError)
+    reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason is known').lower()})"
+    return Problem(code, f"{path} {reason}")

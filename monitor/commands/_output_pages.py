@@ -1,0 +1,83 @@
+"""Pages that a command writes: in which format, and to where."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.terminal.output_file import ProtectedFiles
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+
+F = TypeVar("F", bound=StrEnum)
+
+
+def format_for(asked: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
+    """Give the format that was asked for, else the one that the file's name asks for, else the default.
+
+    `code`: of the problem.
+
+    Raises:
+        Stop: the name's ending says another format than --format, or one that is not written here.
+    """
+    ending = "" if out is None else out.suffix.lower()
+    named = by_suffix.get(ending)
+    if asked is None and ending and named is None:
+        known = ", ".join(by_suffix)
+        said = f"{out} ends in '{ending}', which is none of {known}; choose one of these, or give --format"
+        raise Stop(ExitCode.USAGE, Problem(code, f"{said} (a page is made a PDF by printing it)"))
+    if asked is not None and named not in {None, asked}:
+        said = f"{out} is named as {named}, but --format is {asked}; change one of them"
+        raise Stop(ExitCode.USAGE, Problem(code, said))
+    return asked or named or default
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where a page goes: to a file, or to standard output if `out` is None. `code`: of the problem if it cannot."""
+
+    out: Path | None
+    force: bool
+    protected: "ProtectedFiles"
+    code: str
+
+    def check(self) -> None:
+        """Check that the file can be written, before any work is done.
+
+        Raises:
+            Stop: it cannot.
+        """
+        from monitor.terminal.output_file import check_target
+
+        if self.out is not None:
+            check_target(self.out, protected=self.protected, force=self.force, code=self.code)
+
+    def write(self, text: str, invocation: Invocation) -> None:
+        """Write the page.
+
+        Raises:
+            Stop: the file cannot be written.
+        """
+        from monitor.terminal.output_file import write_file
+
+        if self.out is None:
+            sys.stdout.buffer.write(text.encode())  # a page says that it is UTF-8, whatever the terminal speaks
+            sys.stdout.buffer.flush()
+            return
+        self.check()
+        write_file(
+            self.out,
+            lambda draft: draft.write_text(text, encoding="utf-8"),
+            lambda _: None,
+            replace=self.force,
+            code=self.code,
+        )
+        invocation.note(f"wrote {self.out}")

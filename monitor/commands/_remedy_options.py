@@ -1,0 +1,280 @@
+"""What the commands of `tablewatch remedy` share: their options, and how work is told of and refused."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+import typer
+
+from monitor.commands._risk_verdict import names_in, number_in
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+
+if TYPE_CHECKING:
+    from monitor.config import Release
+    from monitor.releases.disclosure.table_ref import TableRef
+    from remedies import Progress, Remedy, RowOrder, UtilityReport
+
+
+_STEPS: Final = 200
+HIERARCHY_FILES: Final = (".csv", ".yaml", ".yml")
+
+Done = TypeVar("Done")
+
+Given = Annotated[str, typer.Argument(metavar="IN", help="A configured table, or a CSV or Parquet file.")]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The .csv or .parquet file to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+KeepOrder = Annotated[
+    bool,
+    typer.Option(
+        "--keep-order",
+        help="Write the rows in the order of IN, not in random order. Who knows that order finds each record by its "
+        "place: the bill lists it as not protected.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--quasi-identifiers",
+        "-q",
+        metavar="A,B,...",
+        help="Columns that somebody may know; by default those classified so.",
+    ),
+]
+K = Annotated[
+    int | None, typer.Option("--k", help="The smallest group of records that are alike; the release's, or 5.")
+]
+Diversity = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--l",
+        metavar="A=2",
+        help="Sensitive values in each group, at least; A=2.5:entropy, A=3:recursive:2 (l, c). Repeat it.",
+    ),
+]
+Closeness = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--t",
+        metavar="A=0.2",
+        help="Distance of a group's sensitive values from the input's, at most; A=0.2:ordered for numbers, "
+        "A=0.2:a.csv by a hierarchy. Repeat it.",
+    ),
+]
+ReleaseName = Annotated[
+    str | None, typer.Option("--release", metavar="NAME", help="Take columns, hierarchies and limits of this release.")
+]
+
+
+def told(name: str, work: "Callable[[Progress], Done]") -> Done:
+    """Do work that tells how far it is, and say in words what it refuses.
+
+    Raises:
+        Stop: the table does not fit, or the result does not hold what is promised.
+    """
+    from monitor.terminal.progress import progress
+    from remedies import Misfit, Refused
+
+    done = 0
+    with progress(name, _STEPS, share=True) as advance:
+
+        def tell(share: float) -> None:
+            nonlocal done
+            while done < int(share * _STEPS):
+                done += 1
+                advance()
+
+        try:
+            return work(tell)
+        except Misfit as error:
+            raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error))) from None
+        except Refused as error:
+            raise Stop(ExitCode.FAILED, Problem("remedy.refused", str(error))) from None
+
+
+def order_of(*, kept: bool) -> "RowOrder":
+    """Return the order in which rows are written."""
+    from remedies import RowOrder
+
+    return RowOrder.INPUT if kept else RowOrder.RANDOM
+
+
+def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
+    """Say why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
+    if any(one.compiles_first() for one in remedies):
+        invocation.note("first the search is compiled for this machine: about a minute, once")
+
+
+def result_of(
+    given: str, out: Path, bill: "UtilityReport", *, named: Sequence[str], dropped: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Give the published shape of what a recoding came to.
+
+    `named`: direct identifiers that are still in it; `dropped`: columns that are not.
+    """
+    return {
+        "schema": "tablewatch.remedy/1",
+        "ok": True,
+        "input": given,
+        "output": str(out),
+        "quasi_identifiers": list(bill.guarantee.columns),
+        "direct_identifiers": list(named),
+        "dropped": list(dropped),
+        "seconds": bill.figures["seconds"],
+        "k": bill.guarantee.reached["k"],
+        "records": bill.rows - bill.rows_suppressed,
+        "records_suppressed": bill.rows_suppressed,
+        "bill": bill.as_json(),
+    }
+
+
+def with_uniqueness(
+    result: dict[str, Any], out: Path, treated: Sequence[str], invocation: Invocation
+) -> dict[str, Any]:
+    """Return the result of a remedy with what the columns that it did not treat tell of single records.
+
+    `out` is read once more, by DuckDB; what is found is also said to a person.
+    """
+    from monitor.releases.disclosure.uniqueness import find_uniqueness
+    from monitor.releases.treatment.table_reader import columns_in
+    from monitor.releases.treatment.verify import WrittenFile
+    from monitor.terminal.text_cleaning import visible
+
+    place = WrittenFile().place(out)
+    found = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
+    if not invocation.as_json:
+        for said in found.warnings():
+            invocation.note(f"warning: {visible(said)}")
+    return {**result, "uniqueness": found.as_json()}
+
+
+def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "Release | None":
+    """Give the release that is named, else the only one of the table, if there is one.
+
+    Raises:
+        Stop: there is none of that name, or it is of another table.
+    """
+    from checks import did_you_mean
+    from monitor.releases.disclosure.table_ref import project_of
+
+    project = project_of(invocation)
+    releases: Mapping[str, Release] = {} if project is None else project.config.releases
+    mine = {known: release for known, release in releases.items() if release.table == place.name}
+    if name is None:
+        return next(iter(mine.values())) if len(mine) == 1 else None
+    if name not in mine:
+        seen = "there is no such release" if name not in releases else f"it is of table '{releases[name].table}'"
+        raise Stop(ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {seen}{did_you_mean(name, mine)}"))
+    return mine[name]
+
+
+def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple[str, ...]:
+    """Give the columns that the release, else the table's configuration, classifies so."""
+    from checks import ColumnClass
+
+    kind = ColumnClass(word)
+    if release is not None and release.columns:
+        return tuple(column for column, found in release.columns.items() if found is kind)
+    return place.classified(kind)
+
+
+def limits_said(
+    place: "TableRef",
+    release: "Release | None",
+    *,
+    k: int | None,
+    diversity: Iterable[str] | None,
+    closeness: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Give the limits as a remedy takes them: what was said, else those of the release."""
+    limits = None if release is None else release.limits
+    secrets = columns_of(place, release, "sensitive") if limits is not None else ()
+    default_l = {name: limits.l for name in secrets if limits is not None and limits.l is not None}
+    default_t = {name: limits.t for name in secrets if limits is not None and limits.t is not None}
+    return {
+        "k": k if k is not None else (limits.least_k if limits is not None else None) or 5,
+        "l": default_l if diversity is None else each_once(_limit(one, ("l", "kind", "c")) for one in _each(diversity)),
+        "t": default_t if closeness is None else each_once(map(_closeness, _each(closeness))),
+    }
+
+
+def each_once(said: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
+    """Gather what is said of columns.
+
+    Raises:
+        Stop: two things are said of one.
+    """
+    found: dict[str, Done] = {}
+    for name, one in said:
+        if name in found:
+            raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))
+        found[name] = one
+    return found
+
+
+def _each(said: Iterable[str]) -> Sequence[str]:
+    return [one for words in said for one in names_in(words)]
+
+
+def _closeness(said: str) -> tuple[str, Mapping[str, Any]]:
+    """Read `a=0.2`, `a=0.2:ordered` or `a=0.2:a.csv` as a limit on column a."""
+    from monitor.releases.treatment.declared_hierarchies import hierarchy_in
+
+    limit, _, distance = said.partition(":")
+    if not distance.strip().endswith(HIERARCHY_FILES):
+        return _limit(said, ("t", "distance"))
+    name, words = _limit(limit, ("t",))
+    return name, {**words, "hierarchy": hierarchy_in(distance.strip())}
+
+
+def _limit(said: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+    """Read `a=3:recursive:2` as a limit on column a."""
+    name, _, limit = said.partition("=")
+    parts = [part.strip() for part in limit.split(":")]
+    if not limit or len(parts) > len(words):
+        message = f"'{said}' is no limit on a column; expected a column, '=' and a number"
+        raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
+    return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}
+
+
+Drop = Annotated[str | None, typer.Option("--drop", metavar="A,B,...", help="Leave these columns out of OUT.")]
+DropIdentifiers = Annotated[
+    bool, typer.Option("--drop-identifiers", help="Leave out all that are classified as direct identifiers.")
+]
+
+_NONE: Final = Problem(
+    "remedy.drop", "no column of the table is classified as a direct identifier", hint="name them: --drop A,B"
+)
+
+
+def dropped(
+    said: str | None, *, identifiers: bool, named: Sequence[str], there: Sequence[str], needed: Collection[str]
+) -> tuple[str, ...]:
+    """Give the columns that are to be left out, in the order of the table.
+
+    Args:
+        said: names with commas in between.
+        identifiers: whether direct identifiers are to be left out too.
+        named: the direct identifiers of the table.
+        there: all of its columns.
+        needed: those that are treated, or have a limit.
+
+    Raises:
+        Stop: a column is not there or is needed, or there is no direct identifier.
+    """
+    from checks import did_you_mean
+
+    wanted = {*names_in(said), *(named if identifiers else ())}
+    if identifiers and not named:
+        raise Stop(ExitCode.USAGE, _NONE)
+    problems = [
+        Problem("remedy.drop", f"--drop: column '{name}' not found{did_you_mean(name, there)}")
+        for name in sorted(wanted - set(there))
+    ]
+    problems += [
+        Problem("remedy.drop", f"--drop: column '{name}' is treated or has a limit; name it in one place")
+        for name in sorted(wanted & set(needed))
+    ]
+    if problems:
+        raise Stop(ExitCode.USAGE, *problems)
+    return tuple(name for name in there if name in wanted)

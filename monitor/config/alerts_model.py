@@ -1,0 +1,98 @@
+"""The shape of `alerts`: when an incident opens and closes, who hears of it, where and when."""
+
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from annotated_types import Ge, Le, MinLen
+from pydantic import Field, model_validator
+
+from checks import Kind, Severity
+from monitor.config.scalars import Clock, Duration, PositiveDuration, Section, Weekdays, Zone
+
+
+class Webhook(Section):
+    """An address that takes signed JSON."""
+
+    url: Annotated[str, Field(pattern="^https?://")]
+    secret: str | None = Field(None, description="Key of the signature (HMAC).")
+    allow_private: bool = Field(default=False, description="Whether the address may lie in a private network.")
+
+
+class Channel(Section):
+    """Where alerts go: exactly one of `apprise`, `webhook`."""
+
+    apprise: str | None = Field(None, description="An Apprise URL.")
+    webhook: Webhook | None = None
+    locale: Literal["en", "ja"] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.apprise is None) == (self.webhook is None):
+            raise ValueError("a channel has exactly one of apprise, webhook")
+        return self
+
+
+class Match(Section):
+    """Which incidents a route is about; every key given must fit."""
+
+    table: str | None = Field(None, description="One of `tables`.")
+    domain: str | None = Field(None, description="One of `domains`.")
+    owner: str | None = Field(None, description="One of `owners`.")
+    tier: str | None = Field(None, description="The tier of the table.")
+    source: str | None = Field(None, description="One of `sources`.")
+    severity: Severity | None = Field(None, description="At least so severe.")
+    kind: Kind | None = Field(None, description="What it is about.")
+
+
+class Route(Section):
+    """Which alerts go where."""
+
+    match: Match = Match()
+    to: Annotated[tuple[str, ...], MinLen(1)] = Field(description="Channels; of `alerts.channels`.")
+    quiet_hours: str | None = Field(None, description="One of `alerts.quiet_hours`.")
+
+
+class QuietHours(Section):
+    """When a channel wants silence; an `end` that is not after `start` lies on the next day."""
+
+    days: Weekdays = Field(Weekdays.parse("mon-sun"), description="Days on which they begin.")
+    start: Clock
+    end: Clock
+    timezone: Zone | None = Field(None, description="Its wall clock; by default the project's.")
+    let_through: tuple[Severity, ...] = Field(
+        (), description="What is told all the same: what is at least as severe as one of these."
+    )
+    afterwards: Literal["catch-up", "drop"] = Field(
+        "catch-up", description="Whether problems of these hours are told when they end, or never."
+    )
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if self.start == self.end and str(self.days) == "mon-sun":
+            raise ValueError("these quiet hours never end; give fewer days, or an 'end' that is not the 'start'")
+        return self
+
+
+class Alerts(Section):
+    """When an incident opens and closes, and who hears of it."""
+
+    open_after: Annotated[int, Ge(1)] = Field(1, description="Failing runs in a row that open an incident.")
+    resolve_after: Annotated[int, Ge(1)] = Field(2, description="Passing runs in a row that resolve it.")
+    group_wait: Duration = Field(timedelta(minutes=2), description="How long to wait for more before the first alert.")
+    remind_every: PositiveDuration = Field(timedelta(hours=24), description="How often to remind of an open incident.")
+    send_resolved: bool = Field(default=True, description="Whether the end of an incident is told too.")
+    mute_downstream: bool = Field(
+        default=True, description="Whether tables downstream of an open incident stay silent."
+    )
+    hourly_cap: Annotated[int, Ge(1), Le(10_000)] = Field(
+        30, description="Most messages to a channel in any hour; what is beyond is summed up in one."
+    )
+    operators: tuple[str, ...] = Field(
+        (),
+        description="Channels that hear of Tablewatch itself; by default those of the routes without a match.",
+    )
+    channels: dict[str, Channel] = Field({}, description="Where alerts go, by name.")
+    routes: tuple[Route, ...] = Field(
+        (), description="Who hears of what; every route that matches applies, and the owner's channel if none does."
+    )
+    quiet_hours: dict[str, QuietHours] = Field({}, description="When alerts wait, by name.")

@@ -1,0 +1,247 @@
+"""Load a configuration: read it, fill it in, check all of it, and say everything that is wrong at once."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from checks._numbers import as_json
+from monitor.config._errors import ConfigError
+from monitor.config._files import Files
+from monitor.config._hierarchies import Hierarchies, build_hierarchies, with_hierarchies
+from monitor.config._references import foreign_sources, outside_references, repeated_tables, unknown_references
+from monitor.config._secrets import hide_secrets
+from monitor.config._substitute import UNFILLED, Substitution
+from monitor.config.alerts_model import Match
+from monitor.config.checks import CheckBuilder, build_checks, child, entries, items, text
+from monitor.config.messages import find_node, limited_suggestions, word_errors
+from monitor.config.model import Config
+from monitor.config.release_checks import (
+    conflicting_classes,
+    free_values,
+    taken_ids,
+    unasked_limits,
+    with_columns,
+    with_release_checks,
+)
+from monitor.config.yaml_nodes import Node, Place, plain_data
+from monitor.terminal.problem import Problem
+from monitor.terminal.redaction import MASK, Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A valid configuration and what is known about it.
+
+    `path` was loaded, a file or a folder; `files` were read, in this order; `read_beside` are the files that they name:
+    those of `${file:...}`, and of hierarchies. `redactor` masks what came from the environment or a file, and passwords
+    in URLs.
+    `digest` changes whenever anything in it changes, also a value that was filled in. `notes` are no errors. `tree` and
+    `texts` are what was read, with the places.
+    """
+
+    config: Config
+    path: Path
+    files: tuple[Path, ...]
+    read_beside: tuple[Path, ...]
+    redactor: Redactor
+    digest: str
+    notes: tuple[Problem, ...]
+    tree: Node
+    texts: Files
+
+    def place(self, *path: str | int) -> Place:
+        """Give where a value stands: `loaded.place("tables", 0, "name")`; of a missing one, where its parent stands."""
+        node, _ = find_node(self.tree, path)
+        return node.place
+
+    def problem(self, path: Sequence[str | int], code: str, message: str, hint: str | None = None) -> Problem:
+        """Give a problem of a value that was found later, with its place and the line it stands in."""
+        at = self.place(*path)
+        problem = Problem(code, message, at.file, at.line, at.column, hint)
+        return self.texts.quote(problem)
+
+    def folder(self, source: str) -> Path:
+        """Give the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
+        return Path(self.place("sources", source).file).parent
+
+    def values(self, *, redacted: bool = True) -> Any:
+        """Give the configuration as it was read, merged and filled in, as plain data; masked unless told not to be."""
+        return as_json(_masked(self.tree, self.redactor) if redacted else plain_data(self.tree))
+
+
+def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Loaded:
+    """Load a file or a folder of files.
+
+    Raises:
+        ConfigError: it is missing or wrong; all problems at once, in the order of their places.
+    """
+    with limited_suggestions():
+        return _load(path, environment)
+
+
+def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
+    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    tree = files.read(Path(path), substitution)
+    problems = [*files.problems, *substitution.problems]
+    if tree is None:
+        raise _error(problems, files, Redactor(substitution.secrets))
+    redactor = Redactor(substitution.secrets | hide_secrets(tree), published=_published(tree))
+    workshop, hierarchies = build_checks(tree), build_hierarchies(tree)
+    config, errors = _validate(tree, workshop, hierarchies)
+    problems += [*workshop.problems, *hierarchies.problems, *errors, *repeated_tables(tree), *unknown_references(tree)]
+    problems += foreign_sources(tree, workshop.built)
+    if config is not None:
+        config = with_columns(config)
+        problems += [*taken_ids(tree, config), *unasked_limits(tree, config), *conflicting_classes(tree, config)]
+    if problems or config is None:
+        raise _error(problems, files, redactor)
+    config = with_release_checks(config)
+    notes = [
+        *outside_references(tree, workshop.built),
+        *_unpriced_tiers(config),
+        *_unheard(config),
+        *free_values(config),
+    ]
+    read = tuple(Path(name) for name in files.texts)
+    return Loaded(
+        config=config,
+        path=Path(path),
+        files=read,
+        read_beside=(*substitution.files, *hierarchies.files),
+        redactor=redactor,
+        digest=_digest(tree, hierarchies),
+        notes=tuple(files.quote(one) for one in notes),
+        tree=tree,
+        texts=files,
+    )
+
+
+def load_readable(path: Path, *, environment: Mapping[str, str] | None = None) -> Loaded | None:
+    """Load what can be read of a configuration that has errors: the project, its time zone and its store; no table.
+
+    Each top-level key is read by itself, so that an error in another one, even one of YAML, does not matter. None if
+    nothing that can be read names the store.
+    """
+    files, substitution = Files(), Substitution(os.environ if environment is None else environment)
+    tree = files.read_sections(path, _OF_THE_STORE, substitution)
+    if tree is None or not isinstance(tree.value, dict) or "storage" not in tree.value:
+        return None
+    data = plain_data(tree)
+    storage = data["storage"] if isinstance(data["storage"], dict) else {}
+    sources = {"unknown": {"url": "sqlite:///unknown"}}  # a configuration has one; nothing is read from it
+    fixed = {
+        "version": 1,
+        "project": "unknown",
+        "sources": sources,
+        "tables": [],
+        "storage": {"url": storage.get("url")},
+    }
+    for named in (data, {key: value for key, value in data.items() if key == "project"}, {}):
+        try:
+            config = Config.model_validate(fixed | {key: named[key] for key in named if key != "storage"})
+        except ValidationError:
+            continue
+        redactor = Redactor(substitution.secrets | hide_secrets(tree), published={config.project})
+        read = tuple(Path(name) for name in files.texts)
+        return Loaded(
+            config=config,
+            path=path,
+            files=read,
+            read_beside=(),
+            redactor=redactor,
+            digest="",
+            notes=(),
+            tree=tree,
+            texts=files,
+        )
+    return None
+
+
+_OF_THE_STORE: Final = frozenset({"project", "timezone", "storage"})
+"""The top-level keys that are needed to open the store and to show times."""
+
+
+def _validate(tree: Node, workshop: CheckBuilder, hierarchies: Hierarchies) -> tuple[Config | None, list[Problem]]:
+    data = plain_data(tree)
+    with_hierarchies(data, hierarchies)
+    tables = data.get("tables")
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        if isinstance(table, dict) and isinstance(table.get("checks"), list):
+            table["checks"] = workshop.checks.get(index, ())
+    try:
+        return Config.model_validate(data), []
+    except ValidationError as error:
+        return None, list(word_errors(error.errors(include_url=False, include_input=False), tree, Config))
+
+
+def _error(problems: Iterable[Problem], files: Files, redactor: Redactor) -> ConfigError:
+    """Put problems in the order of their places, with the lines they point at.
+
+    Where nothing could be filled in, the missing value is the one thing wrong; what follows from it is left out.
+    """
+    ordered = sorted(dict.fromkeys(problems), key=lambda one: (one.file or "", one.line or 0, one.column or 0))
+    unfilled = {_spot(one) for one in ordered if one.code in UNFILLED}
+    told = [one for one in ordered if one.code in UNFILLED or _spot(one) not in unfilled]
+    return ConfigError([files.quote(one) for one in told], redactor)
+
+
+def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:
+    return problem.file, problem.line, problem.column
+
+
+def _published(tree: Node) -> set[str]:
+    """Give the names that identify results: of the project, of tables and of checks."""
+    names = {text(tree, "project")}
+    for table in items(child(tree, "tables")):
+        names |= {text(table, "name"), *(text(check, "id") for check in items(child(table, "checks")))}
+    return {name for name in names if name is not None}
+
+
+def _digest(tree: Node, hierarchies: Hierarchies) -> str:
+    """Fingerprint the values, and the folders that relative paths start from."""
+    folders = {name: str(Path(node.place.file).parent) for name, node in entries(child(tree, "sources")).items()}
+    others = [hierarchies.folders] if hierarchies.folders else []
+    content = json.dumps([as_json(plain_data(tree)), folders, *others], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _masked(node: Node, redact: Redactor) -> Any:
+    if isinstance(node.value, dict):
+        return {key: _masked(value, redact) for key, value in node.value.items()}
+    if isinstance(node.value, list):
+        return [_masked(value, redact) for value in node.value]
+    if node.masked is not None:
+        return redact(node.masked) or MASK
+    return redact(node.value) if isinstance(node.value, str) else node.value
+
+
+def _unpriced_tiers(config: Config) -> list[Problem]:
+    priced = set(config.cost.tiers)
+    tiers = {table.tier for table in config.tables if table.tier and table.name not in config.cost.tables}
+    unpriced = sorted(tiers - priced)
+    if not priced or not unpriced:
+        return []
+    message = f"tier {', '.join(unpriced)} has no price in cost.tiers; an hour of its downtime costs only the roles"
+    return [Problem("config.unpriced_tier", message)]
+
+
+def _unheard(config: Config) -> Iterator[Problem]:
+    """Find owners who never hear of their tables: a route without a match applies to everything."""
+    everything = next((number for number, one in enumerate(config.alerts.routes, 1) if one.match == Match()), None)
+    if everything is None:
+        return
+    reached = {channel for route in config.alerts.routes for channel in route.to}
+    owners = {config.owner_of(table) for table in config.tables}
+    for name in sorted(owner for owner in owners if owner is not None):
+        channel = config.owners[name].channel
+        if channel is not None and channel not in reached:
+            message = (
+                f"owner '{name}' hears nothing on {channel}: route {everything} has no match, so it always applies"
+            )
+            yield Problem("config.unheard_owner", message, hint=f"add a route with match: {{owner: {name}}}")

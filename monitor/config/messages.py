@@ -1,0 +1,217 @@
+"""Say what is wrong with a value, and where it stands: pydantic finds the errors, this words them."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from checks import did_you_mean
+from monitor.config.yaml_nodes import Node, Place
+from monitor.terminal.problem import Problem
+from monitor.terminal.redaction import MASK
+
+_EXPECTED: Mapping[str, str] = {
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_too_long": "a text of at most {max_length} characters",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "date_type": "a date such as 2026-10-01",
+    "date_parsing": "a date such as 2026-10-01",
+    "date_from_datetime_parsing": "a date such as 2026-10-01",
+    "date_from_datetime_inexact": "a date such as 2026-10-01",
+    "datetime_type": 'a time such as "2026-10-01T09:00"',
+    "datetime_parsing": 'a time such as "2026-10-01T09:00"',
+    "datetime_from_date_parsing": 'a time such as "2026-10-01T09:00"',
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "mapping_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+    "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "string_pattern_mismatch": "a text of the form {pattern}",
+}
+_MOST_COMPARED: Final = 50_000
+_LEFT: ContextVar[list[int] | None] = ContextVar("suggestions", default=None)
+"""How many names may still be compared, in the one item of a list."""
+_TAKES = ("a ", "an ", "at ", "one of ", "weekdays ", "exactly ")
+"""How the messages of our own value types begin when they say what would be right."""
+
+
+def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | int]]:
+    """Give the deepest node that a path leads to, and the steps that lead there."""
+    node, taken = tree, []
+    for step in path:
+        if isinstance(node.value, dict) and step in node.value:
+            node = node.value[str(step)]
+        elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+        else:
+            continue  # a step that pydantic took between the branches of a union
+        taken.append(step)
+    return node, taken
+
+
+def word_errors(errors: Iterable[ErrorDetails], tree: Node, model: type[BaseModel]) -> Iterator[Problem]:
+    """Give pydantic's errors about a tree as problems, one for each place."""
+    by_node: dict[int, list[ErrorDetails]] = {}
+    for error in errors:
+        if error["type"] == "missing":
+            parent, _ = find_node(tree, error["loc"][:-1])
+            yield problem_at(parent.place, "config.missing_key", f"missing key '{error['loc'][-1]}'")
+        elif error["type"] == "extra_forbidden":
+            yield _unknown_key(error["loc"], tree, model)
+        else:
+            node, _ = find_node(tree, error["loc"])
+            by_node.setdefault(id(node), []).append(error)
+    for same in by_node.values():
+        yield _word_value(same, *find_node(tree, same[0]["loc"]))
+
+
+def problem_at(place: Place, code: str, message: str, hint: str | None = None) -> Problem:
+    """Give a problem at a place."""
+    return Problem(code, message, place.file, place.line, place.column, hint)
+
+
+@contextmanager
+def limited_suggestions() -> Iterator[None]:
+    """Compare at most so many names inside the block; problems beyond that have no suggestion.
+
+    Each unknown name is compared to every known one: a generated file with 30,000 mistakes would take minutes.
+    """
+    token = _LEFT.set([_MOST_COMPARED])
+    try:
+        yield
+    finally:
+        _LEFT.reset(token)
+
+
+def nearest(seen: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'email'?`, as `checks.did_you_mean`, or an empty text where too many were compared."""
+    names = list(known)
+    left = _LEFT.get()
+    if left is None:
+        return did_you_mean(seen, names)
+    left[0] -= len(names) * (1 + len(seen) // 20)
+    return did_you_mean(seen, names) if left[0] > 0 else ""
+
+
+def suggest(seen: str, known: Iterable[str], *, show: int = 12) -> str | None:
+    """Give `did you mean 'email'?`, else the known names if they are at most `show`."""
+    names = sorted(known)
+    listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
+    return nearest(seen, names).removeprefix("; ") or listed
+
+
+def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:
+    key = str(path[-1])
+    parent, taken = find_node(tree, path[:-1])
+    hint = suggest(key, _keys_at(model, taken), show=40)
+    return problem_at(parent.keys.get(key, parent.place), "config.unknown_key", f"unknown key '{key}'", hint)
+
+
+def _keys_at(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:
+    """Name the keys that a place of the model takes."""
+    annotation: Any = model
+    for step in path:
+        annotation = _descend(_without_none(annotation), step)
+    return list(getattr(_without_none(annotation), "model_fields", {}))
+
+
+def _descend(annotation: Any, step: str | int) -> Any:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return inner[1]
+    if origin in {tuple, list}:
+        return inner[0]
+    field = getattr(annotation, "model_fields", {}).get(step)
+    return None if field is None else field.annotation
+
+
+def _without_none(annotation: Any) -> Any:
+    """Give the X of `X | None` and of `Annotated[X, ...]`."""
+    if get_origin(annotation) in {Union, UnionType}:
+        return next((inner for inner in get_args(annotation) if inner is not type(None)), None)
+    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+
+
+def _word_value(errors: Sequence[ErrorDetails], node: Node, path: Sequence[str | int]) -> Problem:
+    first = errors[0]
+    name = next((step for step in reversed(path) if isinstance(step, str)), None)
+    if first["type"] in {"value_error", "assertion_error"}:
+        return _word_own(str(first.get("ctx", {}).get("error", first["msg"])), node, name)
+    expected = list(dict.fromkeys(_expectation(error) for error in errors))
+    seen = _describe(node)
+    subject = f"'{name}' takes " if name else "expected "
+    hint = None
+    if "a text" in expected and isinstance(node.value, int | float | bool):
+        hint = f'put it in quotes: "{seen}"'
+    if first["type"] in {"literal_error", "enum"} and isinstance(node.value, str):
+        hint = suggest(node.value, re.findall("'([^']*)'", first["ctx"]["expected"]), show=0)
+    return problem_at(node.place, "config.value", f"{subject}{' or '.join(expected)}, not {seen}", hint)
+
+
+def _word_own(text: str, node: Node, name: str | None) -> Problem:
+    """Word an error of our own value types and models."""
+    if node.masked is not None and isinstance(node.value, str) and node.value:
+        text = text.replace(node.value, MASK)
+    place = node.place
+    if isinstance(
+        node.value, dict
+    ):  # the message of a whole section names the key that it is about, if it is about one
+        mentioned = (node.keys[word] for word in re.findall("'([^']+)'", text) if word in node.keys)
+        place = next(mentioned, node.place)
+        return problem_at(place, "config.value", text)
+    if name is None or name in text.split("'")[1::2]:
+        return problem_at(place, "config.value", text)
+    return problem_at(
+        place, "config.value", f"'{name}' takes {text}" if text.startswith(_TAKES) else f"'{name}': {text}"
+    )
+
+
+def _expectation(error: ErrorDetails) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in {"literal_error", "enum"}:
+        return f"one of {context['expected'].replace(' or ', ', ')}"
+    if kind in _EXPECTED:
+        plain = {name: f"{value:g}" if isinstance(value, float) else value for name, value in context.items()}
+        return _EXPECTED[kind].format(**plain)
+    return error["msg"][:1].lower() + error["msg"][1:]
+
+
+def _describe(node: Node) -> str:
+    """Name a value, without giving away what came from outside."""
+    if node.masked is not None:
+        return f"'{node.masked}'"
+    match node.value:
+        case str() as text:
+            return repr(text if len(text) <= 60 else text[:57] + "...")
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list" if node.value else "an empty list"
+        case value:
+            return "nothing" if value is None else json.dumps(value)

@@ -1,0 +1,238 @@
+"""Put the rooms together: from a loaded configuration to targets, a store, a policy and prices."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from checks import Zones
+from incidents import Policy
+from monitor.clock import Clock, SystemClock
+from monitor.config import Config, ConfigError, Loaded, Table, files_of, find, patterns_of
+from monitor.scan.results import Subject, Target
+from monitor.terminal.output import Invocation
+from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from sources import CsvOptions, SourceSpec, is_same_table, table_identity
+from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
+
+if TYPE_CHECKING:
+    from incidents import Maintenance, Pricing
+    from monitor.config.prices import Currency
+
+_CONFIGURATION: Final = "a file of the configuration"
+
+
+class Project:
+    """A configuration with everything that is made from it."""
+
+    def __init__(self, loaded: Loaded, clock: Clock | None = None) -> None:
+        self.loaded = loaded
+        self.config: Config = loaded.config
+        self.clock: Clock = clock or SystemClock()
+
+    @classmethod
+    def of(cls, invocation: Invocation) -> "Project":
+        """Load the configuration that a command was called with.
+
+        Raises:
+            Stop: it cannot be loaded.
+        """
+        return cls(invocation.load())
+
+    @property
+    def policy(self) -> Policy:
+        """Give how many runs it takes to open and to resolve."""
+        return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
+
+    @cached_property
+    def pricing(self) -> "Pricing":
+        """Give what an hour of data downtime costs, table by table."""
+        from monitor.config.prices import pricing_of
+
+        return pricing_of(self.config)
+
+    @property
+    def priced(self) -> bool:
+        """Say whether any rate is configured; without one, a cost is unknown, not nothing."""
+        from monitor.config.prices import is_priced
+
+        return is_priced(self.config)
+
+    @cached_property
+    def currency(self) -> "Currency":
+        """Give the currency of all amounts."""
+        from monitor.config.prices import Currency
+
+        return Currency.of(self.config.cost.currency)
+
+    def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
+        """Give the planned work on tables, for spans with these names; None where none is configured."""
+        from monitor.config.prices import maintenance_of
+
+        return maintenance_of(self.config, names)
+
+    def open_store(self, *, alone: bool = False, adopt: bool = False) -> Store:
+        """Open the store, making or upgrading it where needed.
+
+        `alone`: no other daemon uses it meanwhile, so every page of it is checked first.
+        `adopt`: it belonged to this project under another name.
+
+        Raises:
+            Stop: it cannot be opened.
+        """
+        try:
+            store = open_store(self.config.storage.url, checkpoints=alone, thorough=alone)
+            store.claim(self.config.project, adopt=adopt)
+        except StoreError as error:
+            raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None
+        return store
+
+    def signature_key(self) -> bytes:
+        """Give the key of the store's signatures, making it where it is a file and missing.
+
+        Raises:
+            StoreError: there is none, and none can be made.
+        """
+        return signature_key(self.config.storage.url, self.config.storage.signature_key)
+
+    @property
+    def ledger_anchor(self) -> Path:
+        """Give the file that vouches for the ledger of privacy budgets."""
+        place = self.config.storage.ledger_anchor
+        return anchor_file(self.config.storage.url, None if place is None else Path(place))
+
+    def ledger(self, store: Store) -> StoredLedger:
+        """Give the ledger of privacy budgets that is in a store."""
+        return StoredLedger(store, self.ledger_anchor)
+
+    @cached_property
+    def protected_files(self) -> ProtectedFiles:
+        """Return the files that no output may replace: the store's, the configuration's, and those of sources."""
+        loaded = self.loaded
+        files = dict.fromkeys(loaded.files, _CONFIGURATION)
+        files |= dict.fromkeys(loaded.read_beside, "a file that the configuration reads")
+        files |= self._files_of_store() | self._databases()
+        patterns = {
+            str(loaded.folder(name).absolute() / source.files): f"a file that is read by source '{name}'"
+            for name, source in self.config.sources.items()
+            if source.files is not None
+        }
+        return ProtectedFiles(files, patterns | _patterns_of(loaded.path))
+
+    def _files_of_store(self) -> dict[Path, str]:
+        anchor = self.ledger_anchor
+        files = {anchor: "the anchor of privacy budgets", Path(f"{anchor}.lock"): "the lock of privacy budgets"}
+        store = store_file(self.config.storage.url)
+        if store is not None:
+            files |= {Path(f"{store}{end}"): "a file that belongs to the store" for end in COMPANIONS}
+            files[store] = "the store"
+        return files
+
+    def _databases(self) -> dict[Path, str]:
+        """Return the files that sources are, by URL."""
+        files: dict[Path, str] = {}
+        for name, source in self.config.sources.items():
+            scheme, mark, place = (source.url or "").partition(":///")
+            if mark and scheme.isalnum() and place:
+                file = self.loaded.folder(name) / unquote(place.partition("?")[0])
+                files |= {Path(f"{file}{end}"): f"a file that is read by source '{name}'" for end in ("", *COMPANIONS)}
+        return files
+
+    def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
+        """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""
+        wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
+        return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
+
+    def table_identity(self, table: str, *, connect: bool = True) -> frozenset[str]:
+        """Return the marks of a configured table: what it is, not the words of its source.
+
+        `connect`: whether a database may be asked; without that it is known by its file or URL alone.
+        """
+        (target,) = self.targets([table])
+        return table_identity(target.source, target.subject.relation, connect=connect)
+
+    def same_tables(self, table: str, among: Iterable[str], *, connect: bool = True) -> Sequence[str]:
+        """Return which other configured names are of the same table as one, or share records with it."""
+        marks = self.table_identity(table, connect=connect)
+        known = [one.name for one in self.config.tables if one.name in set(among) - {table}]
+        return [name for name in known if is_same_table(marks, self.table_identity(name, connect=connect))]
+
+    def _target(self, table: Table, only: Collection[str] | None) -> Target:
+        checks = [check for check in table.checks if only is None or check.name in only]
+        source = self.config.sources[table.source]
+        known = self._relations[table.source]
+        referred = [name for check in checks for name in check.refers_to if name in known]
+        subject = Subject(
+            name=table.name,
+            relation=table.table or table.name,
+            checks=tuple((table.check_id(check), check) for check in checks),
+            zones=Zones(source.timezone, table.timezones, calendar=self.config.timezone),
+            loaded_at=table.loaded_at,
+            relations={name: known[name] for name in referred},  # not of the whole source: it goes to the workers
+            frame_rows=source.expectation_rows,
+            classified=table.columns,
+        )
+        return Target(
+            subject=subject,
+            source=self._specs[table.source],
+            owner=self.config.owner_of(table),
+            period=table.schedule.longest_period() if table.schedule is not None else None,
+            maintenance=tuple(
+                work.span(self.config.timezone)
+                for work in self.config.maintenance
+                if work.concerns(table.name, table.domain)
+            ),
+        )
+
+    @cached_property
+    def _relations(self) -> Mapping[str, Mapping[str, str]]:
+        """Give, per source, the tables' names in the configuration and in the source."""
+        found: dict[str, dict[str, str]] = {name: {} for name in self.config.sources}
+        for table in self.config.tables:
+            found[table.source][table.name] = table.table or table.name
+        return found
+
+    @cached_property
+    def _specs(self) -> Mapping[str, SourceSpec]:
+        return {name: self.source_spec(name) for name in self.config.sources}
+
+    def source_spec(self, name: str) -> SourceSpec:
+        """Give a source as the sources room takes it."""
+        source = self.config.sources[name]
+        return SourceSpec(
+            name=name,
+            base=self.loaded.folder(name),
+            files=source.files,
+            url=source.url,
+            spark=source.spark,
+            table=source.table,
+            csv=CsvOptions(**dict(source.csv)),
+            query_timeout=source.query_timeout,
+            connect_timeout=source.connect_timeout,
+            lock_timeout=source.lock_timeout,
+            memory_limit=source.memory_limit,
+            threads=source.threads,
+        )
+
+
+def protected_files(invocation: Invocation) -> ProtectedFiles:
+    """Return the files that no output may replace, for a command that needs no configuration.
+
+    Of a configuration that cannot be read, its own files are known; a store is recognised by its content.
+    """
+    try:
+        return Project.of(invocation).protected_files
+    except Stop:
+        pass
+    path = invocation.config_path
+    try:
+        path = path or find(Path.cwd())
+        return ProtectedFiles(dict.fromkeys(files_of(path), _CONFIGURATION), _patterns_of(path))
+    except ConfigError:
+        return ProtectedFiles(patterns=_patterns_of(Path()))
+
+
+def _patterns_of(path: Path) -> dict[str, str]:
+    return dict.fromkeys(patterns_of(path), _CONFIGURATION)

@@ -1,0 +1,181 @@
+"""Turn the limits of a release into checks of its table, so that they are watched like anything else."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checks import Check, ColumnClass
+from checks._catalog import load_catalog
+from monitor.config.checks import child, entries
+from monitor.config.messages import problem_at
+from monitor.config.model import Config
+from monitor.config.release_model import Release
+from monitor.config.yaml_nodes import Node
+from monitor.terminal.problem import Problem
+
+_GROUPED: Final = (ColumnClass.QUASI_IDENTIFIER,)
+_SPREAD: Final = (ColumnClass.QUASI_IDENTIFIER, ColumnClass.SENSITIVE)
+_NEEDED: Final[Mapping[str, tuple[ColumnClass, ...]]] = {
+    **dict.fromkeys(("k", "max_risk", "max_average_risk", "max_population_unique_fraction"), _GROUPED),
+    **dict.fromkeys(("l", "t"), _SPREAD),
+}
+"""By limit, what has to be classified for it to be judged."""
+
+
+def with_columns(config: Config) -> Config:
+    """Give the configuration in which a release that classifies no column says what its table does.
+
+    Whatever judges a release judges these: without them, none of its limits would be asked.
+    """
+    columns = {table.name: table.columns for table in config.tables}
+    releases = {
+        name: one if one.columns else one.model_copy(update={"columns": columns.get(one.table, {})})
+        for name, one in config.releases.items()
+    }
+    return config.model_copy(update={"releases": releases}) if releases else config
+
+
+def with_release_checks(config: Config) -> Config:
+    """Give the configuration with the checks of each release among those of its table."""
+    if not config.releases:
+        return config
+    tables = [
+        table.model_copy(update={"checks": (*table.checks, *_checks_on(config, table.name))}) for table in config.tables
+    ]
+    return config.model_copy(update={"tables": tuple(tables)})
+
+
+def taken_ids(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find checks whose id a release needs for its own."""
+    taken_in = {table.name: {check.name for check in table.checks} for table in config.tables}
+    for name, node in entries(child(tree, "releases")).items():
+        release = config.releases[name]
+        taken = taken_in.get(release.table, set())
+        for check in release_checks(name, release):
+            if check.name in taken:
+                message = f"table '{release.table}' has a check '{check.name}', which is what the release calls its own"
+                yield problem_at(node.place, "config.duplicate_check", message, "give one of them another name")
+
+
+def unasked_limits(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find limits of which nothing could ever be asked: the release would seem to keep them."""
+    for name, node in entries(child(tree, "releases")).items():
+        release, limits = config.releases[name], child(node, "limits")
+        if limits is None or not release.columns:
+            continue
+        asked = sorted(word for word in entries(limits) if getattr(release.limits, word, None) is not None)
+        for word in (one for one in asked if one in _NEEDED):
+            lacking = [one.value for one in _NEEDED[word] if not release.classified(one)]
+            if lacking:
+                message = f"release '{name}' has a limit '{word}', and classifies no column as {lacking[0]}"
+                place = limits.keys.get(word, limits.place)
+                yield problem_at(place, "config.limit_of_nothing", message, "classify one, or leave the limit out")
+
+
+@dataclass(frozen=True, slots=True)
+class TwoClasses:
+    """A column that two releases of one table classify in two ways."""
+
+    column: str
+    release: str
+    found: ColumnClass
+    other: str
+    other_found: ColumnClass
+
+    @property
+    def message(self) -> str:
+        """Return what is wrong, for a person."""
+        return (
+            f"column '{self.column}' is '{self.found}' in release '{self.release}' and '{self.other_found}' in release "
+            f"'{self.other}' of the same table"
+        )
+
+
+ONE_CLASS_HINT: Final = (
+    "a column has one classification over all releases of a table; leave it out by a remedy's 'drop'"
+)
+
+
+def two_classes(releases: Mapping[str, Release]) -> Iterator[TwoClasses]:
+    """Yield the columns that releases of one table classify otherwise than an earlier one of these does."""
+    first: dict[str, tuple[str, ColumnClass]] = {}
+    for name, release in releases.items():
+        for column, found in release.columns.items():
+            other, other_found = first.setdefault(column, (name, found))
+            if other_found is not found:
+                yield TwoClasses(column, name, found, other, other_found)
+
+
+def conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:
+    """Find columns with two classifications: what one release protects, another one of the table would give out.
+
+    Two names of one table count as one where source and name in the source are the same; what else is the same table,
+    `tablewatch config check` finds, and an approval.
+    """
+    places = {table.name: (table.source, table.table or table.name) for table in config.tables}
+    nodes = entries(child(tree, "releases"))
+    by_table: dict[object, dict[str, Release]] = {}
+    for name, release in config.releases.items():
+        by_table.setdefault(places.get(release.table), {})[name] = release
+    for releases in by_table.values():
+        for one in two_classes(releases):
+            node = nodes[one.release]
+            columns = child(node, "columns")
+            place = node.place if columns is None else columns.keys.get(one.column, columns.place)
+            yield problem_at(place, "config.two_classifications", one.message, ONE_CLASS_HINT)
+
+
+def has_free_values(release: Release) -> bool:
+    """Return whether a release has a sensitive column, and neither l nor t to protect its values."""
+    limits = release.limits
+    return bool(release.classified(ColumnClass.SENSITIVE)) and limits.l is None and limits.t is None
+
+
+FREE_VALUES: Final = (
+    "it has a sensitive column and no limit on l or t: a group of records that are alike may all have one sensitive "
+    "value, which is then known of everybody in it"
+)
+
+
+def free_values(config: Config) -> Iterator[Problem]:
+    """Find releases whose sensitive values no limit protects."""
+    for name, release in config.releases.items():
+        if has_free_values(release):
+            yield Problem("config.sensitive_without_limit", f"release '{name}': {FREE_VALUES}", hint="limits: {l: 2}")
+
+
+def release_checks(name: str, release: Release) -> Sequence[Check]:
+    """Give the checks that a release asks of its table: that each column is classified, and each limit."""
+    if not release.columns:
+        return ()
+    quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)
+    sensitive = release.classified(ColumnClass.SENSITIVE)
+    limits = release.limits
+    wanted: dict[str, dict[str, Any]] = {"classification": {"columns": release.columns}}
+    if quasi and limits.least_k is not None:
+        wanted["k_anonymity"] = {"k": limits.least_k, "max_average_risk": limits.max_average_risk}
+    if quasi and sensitive and limits.l is not None:
+        wanted["l_diversity"] = {"sensitive": sensitive, "l": limits.l}
+    if quasi and sensitive and limits.t is not None:
+        wanted["t_closeness"] = {"sensitive": sensitive, "t": limits.t}
+    if quasi and limits.max_population_unique_fraction is not None:
+        wanted["population_uniqueness"] = {
+            "max_population_unique_fraction": limits.max_population_unique_fraction,
+            "sampling_fraction": limits.sampling_fraction,
+        }
+    return [_check(name, release, kind, given, quasi) for kind, given in wanted.items()]
+
+
+def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi: Sequence[str]) -> Check:
+    of: dict[str, Any] = {} if kind == "classification" else {"quasi_identifiers": quasi}
+    who = "" if release.audience is None else f" to {release.audience}"
+    why = f"the release {name} gives this table{who}"
+    model: Any = load_catalog()[kind]
+    made: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
+    return made
+
+
+def _checks_on(config: Config, table: str) -> Iterator[Check]:
+    for name, release in config.releases.items():
+        if release.table == table:
+            yield from release_checks(name, release)

@@ -1,0 +1,221 @@
+"""Take over a changed configuration as a whole, or go on with the old one and say why."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from monitor.alerts.operational import Operation, OperationalEvent
+from monitor.answers.series import AnswerSeries
+from monitor.config import ConfigError, Loaded, files_of, load
+from monitor.config.project import Project
+from monitor.daemon.journal import LOG
+from monitor.daemon.liveness import tell_systemd
+from monitor.daemon.observer import Observer
+from monitor.daemon.presence import Presence
+from monitor.daemon.work_loop import Work
+from monitor.scan.recorder import retire
+from monitor.terminal.output import count
+from monitor.terminal.problem import sum_up
+from store import Store, StoreBusy, StoreUnavailable
+
+_Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
+
+_FIXED: Final = "'{name}' cannot change while the daemon runs; restart it to use the new one"
+
+
+class Refused(Exception):
+    """A changed configuration cannot be used; the text says why, without secrets."""
+
+
+class ConfigWatch:
+    """Looks after the files of a configuration."""
+
+    def __init__(self, path: Path, loaded: Loaded) -> None:
+        self.loaded = loaded
+        """The configuration in use."""
+        self._path = path
+        self._seen = self._look()
+        self._used = self._seen if self._is_as_read() else None
+
+    def has_changed(self) -> bool:
+        """Say whether a file was written, added or taken away since the last yes, and nothing more since the last look.
+
+        A file that is still being written is left alone: what it lacks yet would be taken out of the configuration,
+        and the incidents of that be closed.
+        """
+        mark = self._look()
+        rests = mark == self._seen
+        self._seen = mark
+        if not rests or mark == self._used:
+            return False
+        self._used = mark
+        return True
+
+    def reload(self) -> Loaded | None:
+        """Load what the files say now, to be put into `loaded` by whoever uses it; None when they say the same.
+
+        Raises:
+            Refused: it has errors, or changes what a running daemon cannot change. The old one stays in use.
+        """
+        try:
+            loaded = load(self._path)
+        except ConfigError as error:
+            first = error.problems[0]
+            place = ":".join(str(one) for one in (first.file, first.line, first.column) if one is not None)
+            said = sum_up(error.problems)
+            raise Refused(error.redactor(f"{place}: {said}" if place else said)) from None
+        if loaded.digest == self.loaded.digest:
+            return None
+        old, new = self.loaded.config, loaded.config
+        for name, before, after in (
+            ("storage.url", old.storage.url, new.storage.url),
+            ("project", old.project, new.project),
+            ("daemon.workers", old.daemon.workers, new.daemon.workers),
+            ("daemon.metrics", old.daemon.metrics, new.daemon.metrics),
+        ):
+            if before != after:
+                raise Refused(_FIXED.format(name=name))
+        return loaded
+
+    def _look(self) -> _Mark:
+        paths = {*files_of(self._path), *self.loaded.files}
+        return tuple(sorted(mark for path in paths if (mark := _mark_of(path)) is not None))
+
+    def _is_as_read(self) -> bool:
+        """Say whether the files are those that were read: a daemon needs a while to start."""
+        try:
+            now = {str(path): path.read_bytes() for path in files_of(self._path) if path.is_file()}
+        except OSError:
+            return False
+        return not now or now == {name: text.encode() for name, text in self.loaded.texts.texts.items()}
+
+
+def _mark_of(path: Path) -> tuple[str, int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return str(path), found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class Reloader:
+    """Has the configuration in use, as `project`. `reload` and `do_owed` are called by the thread that works."""
+
+    def __init__(
+        self,
+        project: Project,
+        watch: ConfigWatch,
+        store: Store,
+        *,
+        work: Work,
+        observer: Observer,
+        presence: Presence,
+    ) -> None:
+        """Begin with a configuration, and take who has to hear of another one."""
+        self.project = project
+        self._watch, self._store = watch, store
+        self._work, self._observer, self._presence = work, observer, presence
+        self._to_reload, self._to_retire = False, True
+
+    def begin(self) -> None:
+        """Say what is watched, and close the incidents of checks that are gone.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self._retire()
+        LOG.info("watching %s", self._size())
+        for line in unwatched(self.project):
+            LOG.warning("%s", line)
+
+    def reload(self) -> None:
+        """Load what the files say now; what the store is too busy for is owed."""
+        tell_systemd("RELOADING=1")
+        try:
+            loaded = self._watch.reload()
+            if loaded is not None:
+                self._adopt(loaded)
+                self._retire()
+        except Refused as error:
+            self._to_reload = False
+            self._refuse(str(error))
+        except (StoreBusy, StoreUnavailable) as error:
+            if not self._to_reload:
+                LOG.warning("the changed configuration is not used yet: %s", error)
+            self._to_reload = True
+        else:
+            self._to_reload = False
+            self._is_well()
+        tell_systemd("READY=1")
+
+    def do_owed(self) -> None:
+        """Do what the store was too busy for before; what it is too busy for now is still owed."""
+        if self._to_reload:
+            self.reload()
+        try:
+            self._retire()
+        except (StoreBusy, StoreUnavailable) as error:
+            LOG.warning("%s", error)
+
+    def _adopt(self, loaded: Loaded) -> None:
+        project = Project(loaded, self.project.clock)
+        self._work.adopt(project)
+        self._watch.loaded, self.project = loaded, project
+        self._to_retire = True
+        self._observer.adopt(check_ids(project))
+        self._presence.config_is_loaded()
+        LOG.info("configuration loaded anew; watching %s", self._size())
+        for line in unwatched(project):
+            LOG.warning("%s", line)
+
+    def _retire(self) -> None:
+        if not self._to_retire:
+            return
+        closed = retire(self.project, self._store)
+        self._to_retire = False
+        if closed:
+            LOG.info("%s closed: the check is no longer configured", count(closed, "incident"))
+
+    def _refuse(self, problem: str) -> None:
+        before = self._presence.config_error
+        if problem == before:
+            return
+        LOG.error("the changed configuration is refused, the old one stays in use: %s", problem)
+        self._presence.config_is_refused(problem)
+        self._observer.metrics.config_ok = False
+        if before is None:
+            self._observer.on_happened(
+                OperationalEvent(Operation.CONFIG_FAILED, why=problem, since=self.project.clock.now())
+            )
+
+    def _is_well(self) -> None:
+        if self._presence.config_error is None:
+            return
+        LOG.info("the configuration on disk is in use again")
+        self._presence.config_is_refused(None)
+        self._observer.metrics.config_ok = True
+        self._observer.on_happened(OperationalEvent(Operation.CONFIG_FINE, until=self.project.clock.now()))
+
+    def _size(self) -> str:
+        workers = count(self.project.config.daemon.workers, "worker")
+        statistics = len(self._work.questions)
+        more = f" and {count(statistics, 'standing statistic')}" if statistics else ""
+        return f"{count(self._work.tables, 'table')}{more} with {workers}"
+
+
+def check_ids(project: Project) -> Sequence[str]:
+    """Name all checks of a configuration."""
+    return [table.check_id(check) for table in project.config.tables for check in table.checks]
+
+
+def unwatched(project: Project) -> Sequence[str]:
+    """Say which tables with checks no daemon looks at, for want of a schedule."""
+    checked = [table for table in project.config.tables if table.checks]
+    idle = [table.name for table in checked if table.schedule is None]
+    if not idle:
+        return ()
+    if len(idle) == len(checked) and not AnswerSeries.configured(project.config):
+        return ("no table has a schedule, so there is nothing to do; give tables one, such as 'schedule: every 1h'",)
+    some = ", ".join(idle[:3]) + (", ..." if len(idle) > 3 else "")
+    what = "has no schedule and is" if len(idle) == 1 else "have no schedule and are"
+    return (f"{count(len(idle), 'table')} {what} looked at by 'tablewatch check' only: {some}",)

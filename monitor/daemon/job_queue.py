@@ -1,0 +1,100 @@
+"""Keep what waits for a worker and what the workers are at: one large table makes a job, or many small ones do."""
+
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final
+
+from monitor.config.project import Project
+from monitor.daemon.leases import LeasedTable
+from monitor.scan.results import TableResult
+from monitor.workers import Job, Pool
+
+_MOST_IN_A_JOB: Final = 50
+_JOB_S: Final = 1.0
+"""Small tables go to a worker together, as many as it is expected to look at in this time."""
+_FIRST_GUESS_S: Final = 0.2
+_GUESS_WEIGHT: Final = 0.2
+_UNKNOWN_SOURCE: Final = timedelta(minutes=5)
+"""The most time for a table whose source left the configuration while it waited."""
+
+
+class Jobs:
+    """The tables in hand that have no results yet: in the queue of their source, or in a job."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._queues: dict[str, deque[LeasedTable]] = {}
+        self._jobs: dict[int, list[LeasedTable]] = {}
+        self._pace: dict[str, float] = {}
+        self._limits: dict[str, timedelta] = {}
+        self._workers = 1
+        self._numbers = count(1)
+
+    def adopt(self, project: Project) -> None:
+        """Hand out by the limits of a configuration from now on."""
+        self._workers = project.config.daemon.workers
+        self._limits = {name: source.run_timeout for name, source in project.config.sources.items()}
+
+    @property
+    def under_way(self) -> bool:
+        """Say whether workers are at something."""
+        return bool(self._jobs)
+
+    def wait(self, held: LeasedTable, *, first: bool = False) -> None:
+        """Let a table wait for a worker, behind those of its source, or before them."""
+        queue = self._queues.setdefault(held.source, deque())
+        if first:
+            queue.appendleft(held)
+        else:
+            queue.append(held)
+
+    def drop(self, held: LeasedTable) -> None:
+        """Let a table wait no more."""
+        if held in self._queues.get(held.source, ()):
+            self._queues[held.source].remove(held)
+
+    def hand_out(self) -> None:
+        """Give the workers what waits, the oldest slots first."""
+        for name in sorted((name for name, queue in self._queues.items() if queue), key=self._oldest):
+            queue = self._queues[name]
+            while queue and self._pool.can_take(name):
+                self._submit(self._portion(queue))
+
+    def take_out(self, job: int, table: str) -> LeasedTable | None:
+        """Take a table out of its job; None where it is not in it."""
+        tables = self._jobs.get(job, [])
+        held = next((one for one in tables if one.name == table), None)
+        if held is not None:
+            tables.remove(held)
+        return held
+
+    def put_back(self, job: int) -> None:
+        """End a job; what it did not come to waits again, before the others."""
+        for held in reversed(self._jobs.pop(job, [])):
+            self.wait(held, first=True)
+
+    def learn(self, held: LeasedTable, looked: TableResult) -> None:
+        """Learn from a look how long those of its source take."""
+        took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
+        guess = self._pace.get(held.source, took)
+        self._pace[held.source] = guess + _GUESS_WEIGHT * (took - guess)
+
+    def _oldest(self, source: str) -> datetime:
+        return self._queues[source][0].lease.slot
+
+    def _portion(self, queue: deque[LeasedTable]) -> Sequence[LeasedTable]:
+        portion = [queue.popleft()]
+        pace = self._pace.get(portion[0].source, _FIRST_GUESS_S)
+        most = max(1, min(_MOST_IN_A_JOB, round(_JOB_S / pace), len(queue) // self._workers + 1))
+        while queue and len(portion) < most and not portion[0].apart and not queue[0].apart:
+            portion.append(queue.popleft())
+        return portion
+
+    def _submit(self, portion: Sequence[LeasedTable]) -> None:
+        number = next(self._numbers)
+        self._jobs[number] = list(portion)
+        targets = tuple(held.asked for held in portion)
+        deadline = self._limits.get(portion[0].source, _UNKNOWN_SOURCE)
+        self._pool.submit(Job(number, targets, deadline=deadline, alone=portion[0].alone))

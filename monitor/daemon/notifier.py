@@ -1,0 +1,138 @@
+"""Speak for all daemons of a store: decide who has to hear of what, send it, and make the weekly report.
+
+On PostgreSQL one daemon does this, the one that holds the store's lock for it; on SQLite there is only one.
+"""
+
+from collections import deque
+from dataclasses import replace
+from datetime import timedelta
+from threading import Lock
+from typing import Final
+
+from monitor.alerts.dispatch import Dispatcher, dispatch
+from monitor.alerts.notify import notify
+from monitor.alerts.operational import OperationalEvent, operations
+from monitor.clock import Clock
+from monitor.config.project import Project
+from monitor.daemon.journal import LOG
+from monitor.daemon.weekly_report import report_if_due
+from monitor.terminal.problem import Stop
+from store import Store, StoreConflict, StoreError
+
+_MOST_UNTOLD: Final = 100
+"""How much operators are to hear is kept in memory while the store cannot be written, the newest."""
+_MOST_SAID: Final = 10_000
+_REFUSED_S: Final = 600.0
+"""How long the folder of reports is left alone after it could not be written: to make a report takes seconds."""
+_REMIND_EVERY_S: Final = 60.0
+"""How often it is looked whether people are to be reminded of what lasts."""
+
+
+class Notifier:
+    """What one daemon says to people. Each method is called by one thread at a time."""
+
+    def __init__(self, store: Store, clock: Clock, *, holder: str) -> None:
+        """Take the name under which messages are leased."""
+        self.leads = False
+        """Whether this daemon speaks for all of them."""
+        self._store, self._clock, self._holder = store, clock, holder
+        self._dispatcher = Dispatcher(holder)
+        self._remind_at = self._report_at = 0.0
+        self._untold: deque[OperationalEvent] = deque(maxlen=_MOST_UNTOLD)
+        self._telling = Lock()
+
+    def speak(self, project: Project) -> None:
+        """Decide on what changed, and send what is due.
+
+        Raises:
+            StoreError: the store cannot be used; what was not done is done the next time.
+        """
+        self._tell_untold(project)
+        if self._lead():
+            now = self._clock.monotonic()
+            remind = now >= self._remind_at
+            try:
+                done = notify(project, self._store, self._clock.now(), remind=remind)
+                if done.stumbled:
+                    LOG.error("incidents that cannot be told: %d; 'tablewatch alert log' says which", done.stumbled)
+                self._remind_at = now + _REMIND_EVERY_S if remind else self._remind_at
+            finally:  # what was decided before is sent, whatever is wrong with what comes now
+                self._dispatcher.step(project, self._store)
+
+    def report(self, project: Project) -> None:
+        """Make the weekly report when it is due.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not self.leads or self._clock.monotonic() < self._report_at:
+            return
+        try:
+            report_if_due(project, self._store, self._clock.now())
+        except Stop as error:
+            self._report_at = self._clock.monotonic() + _REFUSED_S
+            folder = project.config.report.weekly.keep
+            LOG.error("the weekly report cannot be kept in %s: %s; see report.weekly.keep", folder, error)
+
+    def flush(self, project: Project) -> None:
+        """Decide and send without waiting for more of a group: for a daemon that leaves at once.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self._tell_untold(project)
+        if not self._lead():
+            return
+        notify(_at_once(project), self._store, self._clock.now())
+        self.report(project)
+        dispatch(project, self._store, holder=self._holder)
+
+    def _lead(self) -> bool:
+        """Say whether this daemon speaks now; when it begins to, what a dead one was about to send is sent at once."""
+        led, self.leads = self.leads, False  # so that what a dead one held is taken back before anything is sent
+        if not self._store.try_lead():
+            return False
+        if not led:
+            with self._store.writing() as book:
+                book.take_back_deliveries(book.clock(self._clock.now()), holder=self._holder)
+        self.leads = True
+        return True
+
+    def finish(self, project: Project, *, seconds: float) -> None:
+        """Wait so long for what is on its way.
+
+        Raises:
+            StoreError: the store cannot be used; what was sent may be sent again, under the same id.
+        """
+        self._dispatcher.finish(project, self._store, seconds=seconds)
+
+    def tell_operators(self, project: Project, happened: OperationalEvent) -> None:
+        """Write a message about Tablewatch itself, to those who look after it; later, if the store is busy now."""
+        with self._telling:
+            self._untold.append(happened)
+        self._tell_untold(project)
+
+    def _tell_untold(self, project: Project) -> None:
+        """Write what operators have not been told, in order; what another daemon told them is left out."""
+        with self._telling:
+            while self._untold:
+                try:
+                    self._tell_one(project, self._untold[0])
+                except StoreConflict:
+                    LOG.info("another daemon told the operators the same")
+                except StoreError as error:
+                    LOG.error("operators could not be told yet: %s", error)
+                    return
+                self._untold.popleft()
+
+    def _tell_one(self, project: Project, happened: OperationalEvent) -> None:
+        with self._store.writing() as book:
+            now = book.clock(self._clock.now())
+            said = book.deliveries(now - happened.is_news_after, _MOST_SAID)
+            book.add_deliveries(operations(project, happened, now=now, said=said))
+
+
+def _at_once(project: Project) -> Project:
+    config = project.config
+    alerts = config.alerts.model_copy(update={"group_wait": timedelta()})
+    return Project(replace(project.loaded, config=config.model_copy(update={"alerts": alerts})), project.clock)

@@ -1,0 +1,93 @@
+"""Remember which checks end their worker, and leave them out for a while after a few times."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from checks import Message, Outcome, UnknownReason, unknown
+from monitor.alerts.operational import Operation, OperationalEvent
+from monitor.clock import Clock
+from monitor.daemon.journal import LOG
+from monitor.daemon.source_availability import NO_ANSWER
+from monitor.scan.recorder import CheckResult
+from monitor.scan.results import Target
+from store import Quarantine, Store
+
+_MOST: Final = 5
+_FIRST_REST: Final = timedelta(hours=1)
+_LONGEST_REST: Final = timedelta(days=1)
+
+
+class QuarantineTracker:
+    """The checks that ended their worker since they last ran well, as the store knows them."""
+
+    def __init__(self, store: Store, clock: Clock, on_happened: Callable[[OperationalEvent], None]) -> None:
+        """`on_happened` hears when a check is left out, and when it is back."""
+        self._store, self._clock, self._on_happened = store, clock, on_happened
+        self._known: dict[str, Quarantine] = {}
+
+    def refresh(self) -> None:
+        """Learn what other daemons found.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self._store.reading() as view:
+            self._known = {one.check_id: one for one in view.quarantines()}
+
+    def are_in(self, target: Target) -> bool:
+        """Say whether a check of the table ended its worker lately."""
+        return any(check_id in self._known for check_id, _ in target.subject.checks)
+
+    def resting(self, target: Target) -> Mapping[str, Outcome]:
+        """Give the checks of the table that are left out now, and what is said of them."""
+        now = self._clock.now()
+        known = (self._known.get(check_id) for check_id, _ in target.subject.checks)
+        return {
+            one.check_id: _rests(one) for one in known if one is not None and one.until is not None and now < one.until
+        }
+
+    def add(self, check_id: str, cause: str) -> None:
+        """Count that a check ended its worker; `cause` says how, in our words.
+
+        Raises:
+            StoreError: it was not counted.
+        """
+        with self._store.writing() as book:
+            crash = book.crashed(check_id, book.clock(self._clock.now()), _rest_after)
+        self._known[check_id] = crash
+        LOG.warning("check %s: it ended its worker (%s), crash %d", check_id, cause, crash.crashes)
+        if crash.crashes == _MOST:
+            told = OperationalEvent(
+                Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until
+            )
+            self._on_happened(told)
+
+    def forgive(self, results: Sequence[CheckResult]) -> None:
+        """Forget the crashes of checks that ran well.
+
+        Raises:
+            StoreError: they are not forgotten.
+        """
+        well = [one.check_id for one in results if one.check_id in self._known and one.outcome.reason not in NO_ANSWER]
+        if not well:
+            return
+        with self._store.writing() as book:
+            book.absolve(well)
+        for check_id in well:
+            if self._known.pop(check_id).until is not None:
+                self._on_happened(OperationalEvent(Operation.CHECK_RELEASED, check_id))
+
+
+def _rest_after(crashes: int) -> timedelta | None:
+    """Give for how long a check is left out that ended its worker so many times in a row."""
+    if crashes < _MOST:
+        return None
+    rest: timedelta = _FIRST_REST * 2 ** min(crashes - _MOST, 10)
+    return min(_LONGEST_REST, rest)
+
+
+def _rests(crash: Quarantine) -> Outcome:
+    text = "not run before {until}: it ended its worker {crashes} times in a row"
+    until = "" if crash.until is None else crash.until.isoformat(timespec="minutes")
+    return unknown(UnknownReason.BUG, Message(text, {"until": until, "crashes": crash.crashes}))

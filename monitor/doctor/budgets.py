@@ -1,0 +1,102 @@
+"""Look whether the ledger of privacy budgets is whole, and whether one accident could take it and its anchor away."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from monitor.answers.budget_status import ProtectedPeople
+from monitor.answers.series import AnswerSeries
+from monitor.config import Loaded
+from monitor.config.project import Project
+from monitor.doctor.finding import Finding, FindingStatus
+from monitor.summaries.scheduled_queries import StatisticState, StatisticWord, statistics_of
+from monitor.terminal.output import count
+from store import StoreError, open_store, store_file
+
+_LEDGER_SUBJECT = "budgets"
+
+
+def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
+    """Examine the ledger, its anchor, and that declared budgets were created; nothing where there is no budget."""
+    project = Project(loaded)
+    declared = project.config.budgets
+    url = project.config.storage.url
+    try:
+        file = store_file(url)
+        if file is not None and not file.exists():
+            yield from _not_created(declared)
+            return
+        with open_store(url) as store:
+            ledger = project.ledger(store)
+            kept = {(one.budget.data_set, one.budget.unit) for one in ledger.standings()}
+            audit = ledger.verify()
+            groups = ProtectedPeople.configured(project.config, ledger)
+    except StoreError as error:
+        if declared:
+            yield Finding(_LEDGER_SUBJECT, FindingStatus.UNKNOWN, str(error))
+        return
+    yield from _not_created([name for name, one in declared.items() if (name, one.unit_name) not in kept])
+    for flaw in audit.flaws:
+        hint = "see 'tablewatch budget verify'; nothing is granted until 'tablewatch budget resume --reason ...'"
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
+    if kept and not audit.flaws:
+        held = f"{count(len(kept), 'budget')}; every entry of the ledger follows from the last ({audit.entries:,})"
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, held)
+        yield from _anchor(project.ledger_anchor, file)
+    for group in groups:
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, group.sentence)
+
+
+def _not_created(names: Iterable[str]) -> Iterator[Finding]:
+    for name in names:
+        message = f"the budget of {name} is declared and was not created: it pays for nothing yet"
+        yield Finding(_LEDGER_SUBJECT, FindingStatus.WARNING, message, f"tablewatch budget create {name}")
+
+
+def _anchor(anchor: Path, store: Path | None) -> Iterator[Finding]:
+    """Tell when the store and its anchor are on one disk, where both can be brought back from one old copy."""
+    if store is not None and anchor.exists() and anchor.stat().st_dev == store.stat().st_dev:
+        message = f"the anchor, {anchor}, is on the same disk as the store: an old copy of both would not be noticed"
+        yield Finding(
+            _LEDGER_SUBJECT, FindingStatus.WARNING, message, "put it on another disk: 'ledger_anchor' under 'storage'"
+        )
+
+
+_STATISTICS_SUBJECT = "statistics"
+
+
+def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
+    """Examine each standing statistic whose budget was created; nothing where none is declared. No table is read."""
+    project = Project(loaded)
+    url = project.config.storage.url
+    if not AnswerSeries.configured(project.config):
+        return
+    try:
+        file = store_file(url)
+        if file is not None and not file.exists():
+            return
+        with open_store(url) as store, store.reading() as view:
+            states = [one for one in statistics_of(project, view) if one.word is not StatisticWord.NO_BUDGET]
+    except StoreError as error:
+        yield Finding(_STATISTICS_SUBJECT, FindingStatus.UNKNOWN, str(error))
+        return
+    yield from _silent(states)
+    well = [one for one in states if one.left and one.word is not StatisticWord.NOT_ANSWERED]
+    if well:
+        first = min(well, key=lambda one: one.left or 0)
+        lasts = f"{first.series}, the first to run out of budget, has {count(first.left or 0, 'answer')} left"
+        yield Finding(
+            _STATISTICS_SUBJECT,
+            FindingStatus.OK,
+            f"{count(len(well), 'standing statistic')} answered or waiting; {lasts}",
+        )
+
+
+def _silent(states: Sequence[StatisticState]) -> Iterator[Finding]:
+    for one in states:
+        if one.word is StatisticWord.SPENT:
+            message = f"{one.series} is not answered any more: less is left of its budget than it costs"
+            hint = f"raise the total with 'tablewatch budget change {one.series.table}', or take the statistic out"
+            yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, hint)
+        elif one.word is StatisticWord.NOT_ANSWERED and one.slot is not None:
+            message = f"{one.series} was not answered for {one.slot.slot:%Y-%m-%d %H:%MZ}"
+            yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, "the daemon's journal says why")

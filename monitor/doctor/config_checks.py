@@ -1,0 +1,172 @@
+"""What `tablewatch config check` looks at beyond the files: questions that take seconds, so loading does not ask them.
+
+Each deep check is a function from a loaded configuration to problems; add one to `DEEP_CHECKS`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from monitor.config.checks import entries
+from monitor.config.load import Loaded
+from monitor.config.messages import find_node
+from monitor.config.model import Config, Source
+from monitor.config.project import Project
+from monitor.config.yaml_nodes import plain_data
+from monitor.terminal.problem import Problem
+from sources import SourceError, SourceSpec, open_source
+
+NOT_CHECKED: Final = "config.not_checked"
+"""The code of a problem that says that a question could not be asked."""
+
+DeepCheck: TypeAlias = Callable[[Loaded], Iterator[Problem]]
+_NOT_KNOWN_YET: Final = "ansi"
+_SQL_ROUTES: Final = ("sqlite:", "postgres:", "postgresql:")
+
+
+def deep_problems(loaded: Loaded) -> list[Problem]:
+    """Give what all deep checks find."""
+    return [problem for check in DEEP_CHECKS for problem in check(loaded)]
+
+
+def expectations_exist(loaded: Loaded) -> Iterator[Problem]:
+    """Ask Great Expectations whether each expectation exists, takes its arguments, and works on its kind of source."""
+    places = [
+        (("tables", at, "checks", index), check, loaded.config.sources[table.source])
+        for at, table in enumerate(loaded.config.tables)
+        for index, check in enumerate(table.checks)
+        if getattr(check, "type", None) == "expectation"
+    ]
+    if not places:
+        return
+    from checks.gx.worker_door import Declared, validate
+
+    declared = [
+        Declared(check.expectation, check.kwargs, "sql" if _has_sql_engine(source) else "frame")
+        for _, check, source in places
+    ]
+    try:
+        answers = validate(declared)
+    except (ChildProcessError, TimeoutError) as error:
+        yield Problem(NOT_CHECKED, f"Great Expectations could not be asked about the expectations: {error}")
+        return
+    for (path, _, _), answer in zip(places, answers, strict=True):
+        if answer is not None:
+            yield loaded.problem((*path, "expectation"), "config.expectation", answer)
+
+
+def _has_sql_engine(source: Source) -> bool:
+    return source.url is not None and source.url.startswith(_SQL_ROUTES)
+
+
+def sql_can_be_read(loaded: Loaded) -> Iterator[Problem]:
+    """Read the SQL that people wrote, as far as it can be read without asking a source for its tables."""
+    project = Project(loaded)
+    dialects = {name: _dialect(project.source_spec(name)) for name in {table.source for table in loaded.config.tables}}
+    for at, table in enumerate(loaded.config.tables):
+        dialect = dialects[table.source]
+        for index, check in enumerate(table.checks if dialect != _NOT_KNOWN_YET else ()):
+            for parameter, message in check.sql_errors(dialect).items():
+                yield loaded.problem(("tables", at, "checks", index, parameter), "config.sql", message)
+
+
+def _dialect(spec: SourceSpec) -> str:
+    try:
+        return open_source(spec).dialect
+    except SourceError:  # its driver is missing, which a pass and `doctor` say
+        return _NOT_KNOWN_YET
+
+
+def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:
+    """Ask Apprise whether it knows the service that each address names, and can read the address; nothing is sent."""
+    for name, channel in loaded.config.alerts.channels.items():
+        if channel.apprise is not None and not _apprise_understands(channel.apprise):
+            said = "Apprise does not understand this address; its documentation has the form of each service"
+            yield loaded.problem(("alerts", "channels", name, "apprise"), "config.channel", said)
+
+
+def _apprise_understands(url: str) -> bool:
+    from monitor.alerts.channels.apprise_channel import understands
+
+    return understands(url)
+
+
+def signatures_have_a_key(loaded: Loaded) -> Iterator[Problem]:
+    """Find checks that keep signatures in a store that has no file beside it for their key, where none is given."""
+    storage = loaded.config.storage
+    if storage.signature_key is not None or storage.url.startswith("sqlite:"):
+        return
+    for at, table in enumerate(loaded.config.tables):
+        for index, check in enumerate(table.checks):
+            if check.keeps:
+                message = (
+                    f"{table.name}.{check.name} keeps signatures of rows, and a store on PostgreSQL has no key for them"
+                )
+                hint = (
+                    "set storage.signature_key to a long random text, the same for every daemon, from the environment "
+                    "or a file: ${file:...}"
+                )
+                yield loaded.problem(("tables", at, "checks", index), "config.no_signature_key", message, hint)
+
+
+def releases_fit(loaded: Loaded) -> Iterator[Problem]:
+    """Read which columns the tables of releases have, and find remedies that could not be tried, and equal tables."""
+    if loaded.config.releases or loaded.config.budgets:
+        from monitor.releases.fitting import unfit_releases
+
+        yield from unfit_releases(loaded, NOT_CHECKED)
+
+
+def unchecked_tables(config: Config) -> Iterator[Problem]:
+    """Find tables without checks: nothing is ever wrong with them."""
+    names = [table.name for table in config.tables if not table.checks]
+    if not names:
+        return
+    hint = "add some under 'checks' of the table"
+    if len(names) == len(config.tables):
+        yield Problem("config.no_checks", "no table has a check, so nothing is watched", hint=hint)
+        return
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    has = "has" if len(names) == 1 else "have"
+    yield Problem("config.no_checks", f"{shown} {has} no checks, so nothing is watched there", hint=hint)
+
+
+def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
+    """Ask what two numbers in the domain of a column mean: all its values, or its limits."""
+    for table in loaded.config.budgets:
+        yield from unclear_domains(loaded, ("budgets", table, "domain"))
+    for name, release in loaded.config.releases.items():
+        for index in range(len(release.remedies)):
+            yield from unclear_domains(loaded, ("releases", name, "remedies", index, "domain"))
+
+
+def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Problem]:
+    """Yield a problem for each column that is declared as a list of two numbers that do not follow each other.
+
+    Only the configuration is read: neither the type of the column nor its values tell what was meant. `path`: of the
+    mapping from columns to domains.
+    """
+    node, taken = find_node(loaded.tree, path)
+    for column, declared in entries(node).items() if len(taken) == len(path) else ():
+        values = plain_data(declared)
+        numbers = isinstance(values, list) and [
+            one for one in values if isinstance(one, int | float) and not isinstance(one, bool)
+        ]
+        if not numbers or len(numbers) != 2 or len(values) != 2 or abs(numbers[1] - numbers[0]) <= 1:
+            continue
+        low, high = sorted(numbers)
+        message = f"domain of '{column}': does [{numbers[0]}, {numbers[1]}] mean all its values, or its limits?"
+        whole = isinstance(low, int) and isinstance(high, int)
+        cells = f"; its whole numbers from {low} to {high}, to count by: {{range: [{low}, {high}]}}" if whole else ""
+        limits = f"; its limits, to sum and average within: {{low: {low}, high: {high}}}"
+        hint = f"write, for these two values only: {{values: [{numbers[0]}, {numbers[1]}]}}{cells}{limits}"
+        yield loaded.problem((*path, column), "config.unclear_domain", message, hint)
+
+
+DEEP_CHECKS: Final[tuple[DeepCheck, ...]] = (
+    signatures_have_a_key,
+    sql_can_be_read,
+    channels_are_understood,
+    releases_fit,
+    domains_are_clear,
+    expectations_exist,
+)

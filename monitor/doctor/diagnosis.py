@@ -1,0 +1,240 @@
+"""Look whether everything that Tablewatch needs is in order, and say what to do where it is not.
+
+Each examination is a function that gives findings; none changes anything (a store of an older version is upgraded by
+opening it, as by any command; a missing one is not made).
+"""
+
+import os
+import platform
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+import monitor
+from monitor.config import Loaded
+from monitor.config.project import Project
+from monitor.doctor.budgets import examine_ledger, examine_statistics
+from monitor.doctor.finding import Finding, FindingStatus
+from monitor.terminal.output import Invocation, count
+from monitor.terminal.problem import Stop
+from monitor.terminal.redaction import Redactor
+from sources import SourceError, TableNotFound, open_source
+from store import StoreError, open_store, store_file
+
+_ALL_ROOMS: Final = ("monitor", *monitor.ROOMS)
+_SKEW: Final = timedelta(minutes=5)
+_NO_ROOM: Final = 16_000_000
+"""Bytes: less than the write-ahead log of a store may need."""
+_LITTLE_ROOM: Final = 200_000_000
+
+
+def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
+    """Give all findings: of the installation, and of the configuration that the command was called with, if any."""
+    findings = [*examine_installation()]
+    try:
+        loaded = invocation.load()
+    except Stop as stop:
+        first = stop.problems[0]
+        if first.code == "config.not_found" and invocation.config_path is None:
+            message = "there is none here; only the installation was examined"
+            return [
+                *findings,
+                *examine_clock(now, None),
+                Finding("configuration", FindingStatus.WARNING, message, first.hint),
+            ]
+        more = f" (and {len(stop.problems) - 1} more)" if len(stop.problems) > 1 else ""
+        message, hint = f"{first.message}{more}", "see 'tablewatch config check'"
+        return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
+    told = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
+    findings.append(Finding("configuration", FindingStatus.OK, told))
+    seen_in_store = [*examine_store(loaded)]
+    newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
+    findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
+    findings += [one for one in seen_in_store if isinstance(one, Finding)]
+    return [*findings, *examine_ledger(loaded), *examine_statistics(loaded), *examine_sources(loaded)]
+
+
+def examine_installation() -> Iterator[Finding]:
+    """Examine Python, the versions of the dependencies, and that each room has one owner."""
+    try:
+        mine = metadata.distribution("tablewatch")
+    except metadata.PackageNotFoundError:
+        hint = "install it: pip install tablewatch, or pip install -e . in a checkout"
+        message = "tablewatch runs without being installed, so its requirements are not on record"
+        yield Finding("installation", FindingStatus.UNKNOWN, message, hint)
+        yield from _rooms(owner=None)
+        return
+    yield _python(mine.metadata["Requires-Python"] or "")
+    yield from _dependencies([Requirement(line) for line in mine.requires or ()])
+    yield from _rooms(owner=mine.metadata["Name"])
+
+
+def examine_clock(now: datetime, newest: datetime | None) -> Iterator[Finding]:
+    """Examine that the clock is not behind this installation, nor behind what is stored."""
+    installed = datetime.fromtimestamp(Path(monitor.__file__).stat().st_mtime, UTC)
+    hint = "set the machine's clock; incidents need honest times"
+    for what, moment in (("tablewatch was installed", installed), ("the newest stored run was made", newest)):
+        if moment is not None and now < moment - _SKEW:
+            message = f"the clock says {_minute(now)}, but {what} at {_minute(moment)}"
+            yield Finding("clock", FindingStatus.ERROR, message, hint)
+            return
+    yield Finding("clock", FindingStatus.OK, f"{_minute(now)}, not behind anything known")
+
+
+def examine_files(loaded: Loaded) -> Iterator[Finding]:
+    """Examine that nobody else may change the configuration, nor read passwords in it."""
+    for path in loaded.files:
+        mode = path.stat().st_mode
+        if mode & stat.S_IWOTH:
+            yield Finding("files", FindingStatus.ERROR, f"{path} may be changed by everybody", f"chmod o-w {path}")
+        elif mode & stat.S_IROTH and _holds_password(loaded.texts.texts[str(path)]):
+            hint = f"put it in a variable, ${{NAME}}, or chmod o-r {path}"
+            yield Finding("files", FindingStatus.WARNING, f"{path} holds a password and may be read by everybody", hint)
+        else:
+            yield Finding("files", FindingStatus.OK, f"{path} is safe from others")
+
+
+def examine_store(loaded: Loaded) -> Iterator[Finding | datetime]:
+    """Examine that the store can be reached, is whole, and agrees with its own events; gives its newest run too."""
+    url = loaded.config.storage.url
+    try:
+        file = store_file(url)
+    except StoreError as error:
+        yield Finding("store", FindingStatus.ERROR, str(error))
+        return
+    if file is not None and not file.exists():
+        parent = next(one for one in (file.absolute().parent, *file.absolute().parents) if one.exists())
+        writable = os.access(parent, os.W_OK)
+        message = (
+            f"{file} is not there yet; the first check makes it" if writable else f"{parent} may not be written to"
+        )
+        yield Finding("store", FindingStatus.OK if writable else FindingStatus.ERROR, message)
+        return
+    try:
+        with open_store(url, thorough=True) as store:
+            wrong = store.rebuild_check()
+            with store.reading() as view:
+                counts = view.counts()
+                newest = max((watch.last_run_at for watch in view.watches().values()), default=None)
+    except StoreError as error:
+        yield Finding("store", FindingStatus.ERROR, str(error))
+        return
+    for discrepancy in wrong:
+        message = f"incident {discrepancy.incident_id} is not what its events say: {discrepancy.problem}"
+        yield Finding("store", FindingStatus.ERROR, message, "keep a copy of the store and report it")
+    if not wrong:
+        held = f"{count(counts.runs, 'run')}, {count(counts.incidents, 'incident')}"
+        yield Finding("store", FindingStatus.OK, f"{store.name} is whole and agrees with its events: {held}")
+    if newest is not None:
+        yield newest
+
+
+def examine_disks(loaded: Loaded) -> Iterator[Finding]:
+    """Examine that there is room where Tablewatch writes: for the store, for kept reports, for temporary files."""
+    places: dict[str, Path] = {"temporary files": Path(tempfile.gettempdir())}
+    with suppress(StoreError):  # told by examine_store
+        file = store_file(loaded.config.storage.url)
+        places |= {} if file is None else {"the store": file.absolute().parent}
+    keep = loaded.config.report.weekly.keep
+    places |= {} if keep is None else {"reports": Path(keep).absolute()}
+    disks: dict[int, tuple[Path, list[str]]] = {}
+    for what, place in places.items():
+        folder = next(one for one in (place, *place.parents) if one.exists())
+        disks.setdefault(folder.stat().st_dev, (folder, []))[1].append(what)
+    for folder, uses in disks.values():
+        what = ", ".join(uses)
+        free = shutil.disk_usage(folder).free
+        if free < _NO_ROOM:
+            message = f"the disk of {folder} ({what}) is full: {free / 1e6:.1f} MB are free"
+            yield Finding("disk", FindingStatus.ERROR, message, "make room; until then nothing new can be written")
+        elif free < _LITTLE_ROOM:
+            message = f"the disk of {folder} ({what}) is almost full: {free / 1e6:.0f} MB are free"
+            yield Finding("disk", FindingStatus.WARNING, message, "make room")
+        else:
+            yield Finding("disk", FindingStatus.OK, f"{free / 1e9:.1f} GB are free for {what}")
+
+
+def examine_sources(loaded: Loaded) -> Iterator[Finding]:
+    """Examine that every source can be reached and holds the tables that the configuration names."""
+    project = Project(loaded)
+    for name in loaded.config.sources:
+        subject = f"source {name}"
+        tables = [table for table in loaded.config.tables if table.source == name]
+        try:
+            with open_source(project.source_spec(name)) as source:
+                there = len(source.tables())
+                missing = []
+                for table in tables:
+                    try:
+                        source.table(table.table or table.name)
+                    except TableNotFound as error:
+                        missing.append(str(error))
+        except SourceError as error:
+            yield Finding(subject, FindingStatus.ERROR, str(error))
+            continue
+        yield from (Finding(subject, FindingStatus.ERROR, message) for message in missing)
+        if not missing:
+            yield Finding(subject, FindingStatus.OK, f"holds {count(there, 'table')}, {len(tables)} of them watched")
+
+
+def _python(required: str) -> Finding:
+    seen = platform.python_version()
+    if SpecifierSet(required).contains(seen, prereleases=True):
+        return Finding("python", FindingStatus.OK, f"{seen} ({required})")
+    return Finding("python", FindingStatus.ERROR, f"{seen} is installed, {required} is needed")
+
+
+def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
+    wanted = [one for one in requirements if one.marker is None or one.marker.evaluate({"extra": ""})]
+    fine = True
+    for one in wanted:
+        try:
+            seen = metadata.version(one.name)
+        except metadata.PackageNotFoundError:
+            yield Finding("dependencies", FindingStatus.ERROR, f"{one.name} is not installed", f"pip install '{one}'")
+            fine = False
+            continue
+        if not one.specifier.contains(seen, prereleases=True):
+            message = f"{one.name} {seen} is installed, {one.specifier} is needed"
+            yield Finding("dependencies", FindingStatus.ERROR, message, f"pip install '{one}'")
+            fine = False
+    if fine:
+        yield Finding("dependencies", FindingStatus.OK, f"{count(len(wanted), 'requirement')} within their bounds")
+
+
+def _rooms(owner: str | None) -> Iterator[Finding]:
+    """Find other distributions that bring a package of a room's name.
+
+    An editable installation has no owner on record: then each room must lie beside `monitor`, which importing it has
+    proved, and nobody else may have it on record.
+    """
+    owners = metadata.packages_distributions()
+    fine = True
+    for room in _ALL_ROOMS:
+        others = sorted({name for name in owners.get(room, []) if owner is None or name != owner})
+        if others:
+            message = f"package '{room}' also belongs to {', '.join(others)}"
+            hint = "install tablewatch in a virtual environment of its own"
+            yield Finding("rooms", FindingStatus.ERROR, message, hint)
+            fine = False
+    if fine:
+        house = Path(monitor.__file__).parents[1]
+        yield Finding("rooms", FindingStatus.OK, f"all {len(_ALL_ROOMS)} rooms lie in {house} and have one owner")
+
+
+def _holds_password(text: str) -> bool:
+    redact = Redactor()
+    return any(redact(line) != line and "${" not in line for line in text.splitlines())
+
+
+def _minute(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%MZ")

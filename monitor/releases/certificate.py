@@ -1,0 +1,96 @@
+"""What the registry keeps of an export, for whoever asks later what left, why, and how it was proved."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checks import Json
+from monitor.config.release_checks import FREE_VALUES, has_free_values
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.composition_risk import NOT_COMPARED, ExportComparison
+from monitor.releases.disclosure.uniqueness import Uniqueness
+from monitor.releases.plan import TreatmentPlan
+from monitor.releases.state import ReleaseStanding
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFindings:
+    """What was found in the file, and what it lost."""
+
+    rows: int
+    suppressed: int
+    columns: tuple[str, ...]
+    reached: Mapping[str, Json]
+    question: str
+    lost: Mapping[str, float]
+    epsilon: str | None = None
+    compared: ExportComparison = NOT_COMPARED
+    uniqueness: Uniqueness | None = None
+    mixed: Json = None
+
+
+def certificate(
+    case: ReleaseColumns,
+    plan: TreatmentPlan,
+    found: ReleaseStanding,
+    findings: ExportFindings,
+    *,
+    draft: Path,
+    name: str,
+) -> dict[str, Json]:
+    """Give it as plain data; no value of the table is in it. `name`: that of the file."""
+    release, approval = case.release, found.event
+    return {
+        "table": release.table,
+        "file": name,
+        "sha256": _sha256(draft),
+        "bytes": draft.stat().st_size,
+        "rows": findings.rows,
+        "rows_suppressed": findings.suppressed,
+        "columns": list(findings.columns),
+        "columns_left_out": [column for column in release.columns if column not in plan.columns],
+        "pseudonyms": [column for column in release.pseudonyms if column in plan.columns],
+        "quasi_identifiers": [column for column in case.quasi if column in plan.columns],
+        "sensitive": [column for column in case.sensitive if column in plan.columns],
+        "remedy": plan.name,
+        "kind": plan.kind.value,
+        "parameters": _parameters(plan),
+        "limits": release.limits.model_dump(mode="json", exclude_none=True),
+        "reached": dict(findings.reached),
+        "question": findings.question,
+        "epsilon": findings.epsilon,
+        "information_lost": dict(findings.lost),
+        "audience": release.audience,
+        "purpose": release.purpose,
+        "legal_basis": release.legal_basis,
+        "approved_by": None if approval is None else approval.actor,
+        "approved_at": None if approval is None else approval.recorded_at.isoformat(),
+        "approval_note": None if approval is None else approval.note,
+        "expires_at": None if found.until is None else found.until.isoformat(),
+        **findings.compared.as_json(),
+        "uniqueness": None if findings.uniqueness is None else findings.uniqueness.as_json(),
+        "suppressed_to_hide_why": findings.mixed,
+        "warnings": [*([FREE_VALUES] if has_free_values(release) else []), *_loose(findings)],
+        "digest": case.digest,
+        "table_state": found.state,
+    }
+
+
+def _loose(findings: ExportFindings) -> list[str]:
+    return [] if findings.uniqueness is None else list(findings.uniqueness.warnings())
+
+
+def _parameters(plan: TreatmentPlan) -> Json:
+    """Give what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
+    model: Any = plan.remedy or plan.statistic
+    if model is None:
+        return None
+    found: Json = model.model_dump(mode="json", exclude_none=True, exclude={"hierarchies", "domains"})
+    return found
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

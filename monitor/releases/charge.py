@@ -1,0 +1,209 @@
+"""What an export costs in epsilon, charged to the table's budget before the table is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from checks import Json
+from monitor.answers.ask import AnswerService, NotAnswered
+from monitor.answers.data_set import DataSet
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.decisions import ReleaseDecisions
+from monitor.releases.plan import TreatmentPlan
+from monitor.releases.same_table import SameTable, names_of
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies import Misfit
+from remedies.differential_privacy import Accounting, Adjacency, nano, rho_of_pure
+from remedies.differential_privacy._ledger import Charge, Refusal
+from remedies.differential_privacy.answers import Terms
+from store import View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies.differential_privacy.answers import Statistic
+    from remedies.randomise import Randomise
+
+_REST = "(other)"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCharge:
+    """An answer that was charged. `epsilon`: what it cost, as it was said."""
+
+    request_id: str
+    answer: Mapping[str, Any]
+    epsilon: str
+
+
+def check_epsilon(decisions: ReleaseDecisions, plan: TreatmentPlan) -> None:
+    """See, before anything is charged, that a randomised table can keep to the release's epsilon.
+
+    Where no budget adds up what exports cost a person, those of the release do.
+
+    Raises:
+        Stop: it cannot.
+    """
+    case, remedy = decisions.case, cast("Randomise", plan.remedy)
+    limit = case.release.limits.epsilon
+    unchanged = [name for name in plan.columns if name not in remedy.columns]
+    if limit is None:
+        raise _not_proved("the release has no limit on epsilon, by which alone a randomised table can be judged")
+    if unchanged:
+        raise _not_proved(
+            f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {', '.join(unchanged)}"
+        )
+    if remedy.epsilon is not None and remedy.epsilon > limit:
+        raise _not_proved(f"'{plan.name}' costs epsilon {remedy.epsilon:f}; the release allows {limit:f}")
+    _check_budgeted(case, plan)
+    with decisions.store.reading() as view:
+        check_spent(case, plan, view)
+
+
+def check_spent(case: ReleaseColumns, plan: TreatmentPlan, view: View) -> None:
+    """See that the exports of a table do not cost more than this release allows, where no budget adds up what they do.
+
+    Raises:
+        Stop: with this one, they do.
+    """
+    remedy, limit = cast("Randomise", plan.remedy), case.release.limits.epsilon
+    if limit is None or case.release.table in case.project.config.budgets or case.release.re_release == "warn":
+        return
+    spent = _spent(case, view)
+    if spent and (remedy.epsilon is None or spent + remedy.epsilon > limit):
+        raise _not_proved(
+            f"earlier exports of the table cost epsilon {spent:f} already, and all together may cost {limit:f}"
+        )
+
+
+def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
+    """See that no budget of the table is declared under another name of it: nothing would be charged to that.
+
+    Raises:
+        Stop: one is.
+    """
+    budgets, table = case.project.config.budgets, case.release.table
+    others = [name for name in names_of(case.project, table)[1:] if name in budgets]
+    if others and table not in budgets:
+        raise _not_proved(
+            f"'{plan.name}' costs epsilon, and the budget of '{table}' is declared of '{others[0]}', which is the same "
+            f"table: make it a release of '{others[0]}'"
+        )
+
+
+def _spent(case: ReleaseColumns, view: View) -> Decimal:
+    """Add up what the exports of a table, by whichever release, have cost a person."""
+    events = SameTable.of(case, view).exports(view)
+    return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
+
+
+def _not_proved(message: str) -> Stop:
+    return Stop(ExitCode.FAILED, Problem("release.not_proved", message, hint="nothing was given out, or charged"))
+
+
+def charge_randomised(decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str) -> None:
+    """Charge a randomised table to the table's budget, where one is declared.
+
+    Raises:
+        Stop: the budget does not cover it, or what it costs cannot be said beforehand.
+    """
+    case = decisions.case
+    if case.release.table not in case.project.config.budgets:
+        return
+    data_set = DataSet.of(case.project, case.release.table)
+    remedy = cast("Randomise", plan.remedy)
+    if remedy.epsilon is None:
+        message = f"'{plan.name}' does not say its epsilon beforehand, so it cannot be charged; give it 'epsilon'"
+        raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message))
+    price = nano(remedy.epsilon)
+    terms = data_set.terms
+    _check_unit(case, plan, terms)
+    charge = Charge(
+        data_set=data_set.table,
+        unit=terms.declared.unit_name,
+        request_id=uuid4().hex,
+        accounting=terms.accounting,
+        adjacency=terms.declared.adjacency,
+        nano=price if terms.accounting is Accounting.PURE else rho_of_pure(price),
+        request={"release": case.name, "remedy": plan.name, "columns": list(remedy.columns)},
+    )
+    ledger = case.project.ledger(decisions.store)
+    found = ledger.reserve(charge, actor=actor, now=case.project.clock.now())
+    if isinstance(found, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{found.reason.value}", str(found)))
+
+
+def _check_unit(case: ReleaseColumns, plan: TreatmentPlan, terms: Terms) -> None:
+    """See that a budget and a randomised table speak of the same person, whose record differs and is there both times.
+
+    Raises:
+        Stop: they do not.
+    """
+    remedy, declared = cast("Randomise", plan.remedy), terms.declared
+    if declared.adjacency is not Adjacency.SUBSTITUTE:
+        message = (
+            f"'{plan.name}' tells how many rows there are, so its epsilon holds of records that differ ('substitute'), "
+            f"and the budget is of records that come and go ('{declared.adjacency}')"
+        )
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint="declare the budget as 'substitute'"))
+    if remedy.rows_per_unit < declared.rows_per_unit:
+        message = (
+            f"a person has up to {declared.rows_per_unit:,} rows by the budget, and '{plan.name}' prices "
+            f"{remedy.rows_per_unit:,}"
+        )
+        hint = f"rows_per_unit: {declared.rows_per_unit}"
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
+    if declared.unit and declared.unit != (case.release.person_key,):
+        message = (
+            f"the budget protects each {declared.unit_name}, of which answers count so many rows and no more; a table "
+            "leaves with all rows, which are only counted where the release names that column as its person"
+        )
+        hint = f"person_key: {declared.unit[0]}" if len(declared.unit) == 1 else "a budget for each row, or one column"
+        raise Stop(ExitCode.USAGE, Problem("release.other_unit", message, hint=hint))
+
+
+def told_as_table(
+    decisions: ReleaseDecisions, plan: TreatmentPlan, *, actor: str
+) -> "tuple[pd.DataFrame, EarlierCharge]":
+    """Ask a statistic, and give its cells as a table.
+
+    Raises:
+        Stop: the release does not allow so much epsilon, the budget does not cover it, or the table cannot be read.
+    """
+    import pandas as pd
+
+    case, statistic = decisions.case, cast("Statistic", plan.statistic)
+    _check_limit(case, plan.name, statistic)
+    data_set = DataSet.of(case.project, case.release.table)
+    teller = AnswerService(case.project.ledger(decisions.store), case.project.clock, actor)
+    try:
+        told = teller.tell(data_set, statistic)
+    except NotAnswered as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("answer.not_computed", str(error))) from None
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
+    if isinstance(told, Refusal):
+        raise Stop(ExitCode.FAILED, Problem(f"release.{told.reason.value}", str(told)))
+    answer: Any = told.answer
+    groups = answer.get("groups", [{**answer, "by": {}}])
+    cells = [{**{name: _label(one) for name, one in group["by"].items()}, **_figures(group)} for group in groups]
+    price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
+    return pd.DataFrame(cells), EarlierCharge(told.request_id, answer, f"{price:f}")
+
+
+def _figures(group: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is answered of a cell: its value, None where it is withheld, and with a mean its noisy count."""
+    count = "noisy count" if "count" in group["by"] else "count"
+    return {"value": group["value"], **({count: group["count"]} if "count" in group else {})}
+
+
+def _check_limit(case: ReleaseColumns, name: str, statistic: "Statistic") -> None:
+    limit = case.release.limits.epsilon
+    if limit is None or statistic.epsilon is None or statistic.epsilon > limit:
+        raise _not_proved(f"'{name}' costs more epsilon than the release allows, or says none; its limit is {limit}")
+
+
+def _label(value: Json) -> str:
+    return _REST if value is None else str(value)

@@ -1,0 +1,308 @@
+"""Try every way to treat a release on its own table, side by side, and say which one loses least.
+
+Each way is tried in a process of its own, on the same copy of the columns that may leave. Nothing is given out, nothing
+is charged to a budget: of noisy answers the error is known without asking.
+
+What is compared is the protected table itself, with outputs that somebody may have: from an exact difference of two
+sums the value of a record that was left out follows. So figures are rounded before they are shown (`Tried.coarse`), and
+all of it is for the steward of the table.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+from tempfile import gettempdir
+from time import perf_counter
+from typing import Any, Final
+
+from checks import Json
+from monitor.clock import SystemClock
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.output_sanitizing import read_columns
+from monitor.releases.plan import AS_IT_IS, RemedyKind, RemedyNotUsable, TreatmentPlan
+from monitor.releases.reproduce import command_for
+from monitor.releases.treatment.verify import WrittenFile
+from monitor.terminal.problem import Stop
+from monitor.terminal.temp_folders import draft_folder
+from monitor.workers.side_by_side import ProcessCrashed, run_in_processes
+from remedies.differential_privacy._randomise import random_order
+
+HOLDS: Final = "holds"
+REFUSED: Final = "refused"
+NOT_TRIED: Final = "not-tried"
+ANSWERS: Final = "answers"
+CRASHED: Final = "crashed"
+LABEL: Final = "computed from the protected table, not a private release"
+_DIGITS: Final = 2
+_STEPS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""The shares to which the change of an analysis is rounded; nearer to 0 it is 0, and beyond the last one the last."""
+MOST_ROWS: Final = 2_000_000
+"""A larger table is compared by a sample of so many rows, if nobody asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyTrial:
+    """What came of one way.
+
+    `status`: `holds`, `refused`, `not-tried` or `crashed` (with `why`), or `answers`, which has no records.
+
+    `reached`: what was found in the output, by name, also where it is refused; of a randomised table `epsilon` instead.
+    `lost`: by column, in per cent. `changes`: by analysis, how far its result moved (`median`, of all its cells), or
+    why it cannot be asked.
+    """
+
+    name: str
+    kind: str
+    status: str
+    why: str | None = None
+    reached: Mapping[str, Json] = field(default_factory=dict)
+    epsilon: str | None = None
+    records: int | None = None
+    suppressed: int | None = None
+    lost: Mapping[str, float] = field(default_factory=dict)
+    changes: Mapping[str, Json] = field(default_factory=dict)
+    noise: Sequence[Json] = ()
+    seconds: float | None = None
+    command: str | None = None
+    uniqueness: Json = None
+    warnings: Sequence[str] = ()
+
+    @property
+    def mean_loss(self) -> float | None:
+        """Give the mean of what the columns lose, in per cent, suppressed records included."""
+        if self.lost:
+            return mean(self.lost.values())
+        return 0.0 if self.status == HOLDS or self.name == AS_IT_IS else None
+
+    def coarse(self) -> "RemedyTrial":
+        """Return it with figures that are rounded so far that no record can be computed from their differences.
+
+        What is lost: to whole per cents. How far analyses moved: to the nearest of `_STEPS`. Figures of the output that
+        are no whole numbers: to two significant digits.
+        """
+        lost = {name: float(round(one)) for name, one in self.lost.items()}
+        reached = {name: _few_digits(one) for name, one in self.reached.items()}
+        changes = {name: _coarse_change(one) for name, one in self.changes.items()}
+        return replace(self, lost=lost, reached=reached, changes=changes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain data."""
+        return {
+            "remedy": self.name,
+            "kind": self.kind,
+            "status": self.status,
+            "why": self.why,
+            "reached": dict(self.reached),
+            "epsilon": self.epsilon,
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "information_lost": dict(self.lost),
+            "mean_information_lost": self.mean_loss,
+            "analyses": dict(self.changes),
+            "noise": list(self.noise),
+            "seconds": self.seconds,
+            "command": self.command,
+            "uniqueness": self.uniqueness,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseComparison:
+    """All ways, in the order of the release. `recommended`: the one that loses least, with the reason.
+
+    `rows`: those that were tried; `rows_of_table`: more, where these are a random sample of them.
+    """
+
+    rows: int
+    rows_of_table: int
+    tried: Sequence[RemedyTrial]
+    recommended: str | None
+    reason: str
+
+    def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
+        """Give it with each command as it is typed where somebody asks."""
+        tried = [one if one.command is None else replace(one, command=as_typed(one.command)) for one in self.tried]
+        return replace(self, tried=tried)
+
+
+def compare(
+    case: ReleaseColumns,
+    plans: Sequence[TreatmentPlan | RemedyNotUsable],
+    *,
+    done: Callable[[], None],
+    sample: int | None = None,
+) -> ReleaseComparison:
+    """Try all plans. `done`: is called after each.
+
+    `sample`: of a larger table, so many rows drawn at random are tried; by default `MOST_ROWS`. That is for choosing
+    only: groups are smaller in a sample, so that more is treated than in the whole table; but combinations of values
+    that are rare there may be missing here. What an export holds is proved on all of it.
+
+    Raises:
+        Stop: the table cannot be read.
+    """
+    found: dict[str, RemedyTrial] = {}
+    most = MOST_ROWS if sample is None else sample
+    with draft_folder(Path(gettempdir())) as folder:
+        rows = _copy(case, plans, folder, most)
+        for plan in plans:
+            if isinstance(plan, RemedyNotUsable):
+                found[plan.name] = RemedyTrial(plan.name, RemedyKind.TABLE.value, NOT_TRIED, plan.why)
+                done()
+            elif plan.kind is RemedyKind.ANSWERS:
+                found[plan.name] = _answered(case, plan)
+                done()
+        tables = _tables(plans)
+        workers = max(1, min(os.cpu_count() or 1, len(tables)))
+        pieces = [(case.alone(), plan, folder) for plan in tables]
+        with closing(run_in_processes(_try, pieces, workers=workers)) as ended:
+            for place, one in ended:
+                plan = tables[place]
+                crashed = (
+                    RemedyTrial(plan.name, plan.kind.value, CRASHED, one.said)
+                    if isinstance(one, ProcessCrashed)
+                    else one
+                )
+                found[plan.name] = crashed
+                done()
+    tried = [found[plan.name] for plan in plans]
+    recommended = _recommended(tried, sampled=rows > most)  # by exact figures
+    return ReleaseComparison(min(rows, most), rows, [one.coarse() for one in tried], *recommended)
+
+
+def _few_digits(figure: Any) -> Any:
+    """Round what is no whole number; also within the figures of each column."""
+    if isinstance(figure, Mapping):
+        return {name: _few_digits(one) for name, one in figure.items()}
+    return float(f"{figure:.{_DIGITS}g}") if isinstance(figure, float) else figure
+
+
+def _coarse_change(change: Any) -> Any:
+    found = change["change"]
+    if found is None:
+        return change
+    figures = {
+        name: {**one, "mean": _step(one["mean"]), "largest": _step(one["largest"])}
+        for name, one in found["figures"].items()
+    }
+    return {**change, "change": {**found, "figures": figures}}
+
+
+def _step(share: Any) -> Any:
+    """Round a relative change to the nearest step; None and `infinite` stay."""
+    if not isinstance(share, int | float):
+        return share
+    return min((0.0, *_STEPS), key=lambda step: abs(step - share))
+
+
+def _copy(case: ReleaseColumns, plans: Sequence[TreatmentPlan | RemedyNotUsable], folder: Path, most: int) -> int:
+    """Copy the columns that may leave, once for all who try; give how many rows the table has."""
+    columns = tuple(dict.fromkeys(column for plan in _tables(plans) for column in plan.columns))
+    frame = read_columns(case, columns)
+    chosen = frame.iloc[random_order(len(frame))[:most]].reset_index(drop=True) if len(frame) > most else frame
+    chosen.to_parquet(folder / "data.parquet")
+    return len(frame)
+
+
+def _tables(plans: Sequence[TreatmentPlan | RemedyNotUsable]) -> Sequence[TreatmentPlan]:
+    return [plan for plan in plans if isinstance(plan, TreatmentPlan) and plan.kind is not RemedyKind.ANSWERS]
+
+
+def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial:
+    """Treat the table one way, in a worker, and prove what came out."""
+    import pandas as pd
+
+    from monitor.releases.treat import LimitsNotMet, treat, verify_release, write_treated
+    from monitor.terminal.process_hardening import harden_process
+    from remedies import Misfit, Refused
+
+    harden_process()
+    begun = perf_counter()
+    frame = pd.read_parquet(folder / "data.parquet", dtype_backend="pyarrow")
+    own = folder / plan.name
+    own.mkdir()
+    draft = own / "output.parquet"
+    treated = None
+    try:
+        treated = treat(case, plan, frame)
+        written = write_treated(case, plan, treated, draft)
+        proof = verify_release(case, plan, treated, draft, written, SystemClock())
+    except Misfit as error:
+        return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
+    except (Refused, Stop) as error:
+        said = "; ".join(one.message for one in error.problems) if isinstance(error, Stop) else str(error)
+        found = error.reached if isinstance(error, LimitsNotMet) else {}
+        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said, reached=found)
+    reached = {} if plan.kind is RemedyKind.RANDOMISED else proof.reached
+    return _row(
+        case,
+        plan,
+        treated,
+        perf_counter() - begun,
+        reached=reached,
+        epsilon=proof.epsilon,
+        uniqueness=None if proof.uniqueness is None else proof.uniqueness.as_json(),
+        warnings=() if proof.uniqueness is None else tuple(proof.uniqueness.warnings()),
+        changes=_changes(case, folder / "data.parquet", draft, written),
+    )
+
+
+def _row(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Any, seconds: float, *, status: str = HOLDS, **said: Any
+) -> RemedyTrial:
+    if treated is None:
+        return RemedyTrial(plan.name, plan.kind.value, status, seconds=seconds, **said)
+    return RemedyTrial(
+        plan.name,
+        plan.kind.value,
+        status,
+        records=len(treated.frame),
+        suppressed=treated.suppressed,
+        lost=treated.lost,
+        seconds=seconds,
+        command=command_for(case, plan, treated.bill),
+        **said,
+    )
+
+
+def _changes(case: ReleaseColumns, before: Path, after: Path, written: WrittenFile) -> Mapping[str, Json]:
+    """Ask the audience's questions of both tables."""
+    from monitor.releases.treatment.analysis import Analysis
+
+    said: dict[str, Json] = {}
+    for name, query in case.release.analyses.items():
+        try:
+            compared = Analysis(query).compared(WrittenFile().place(before))
+        except Stop as error:
+            said[name] = {"failure": "; ".join(one.message for one in error.problems), "change": None}
+            continue
+        compared(written.place(after))
+        said[name] = compared.as_json()
+    return said
+
+
+def _answered(case: ReleaseColumns, plan: TreatmentPlan) -> RemedyTrial:
+    """Say how noisy the answers would be; that does not depend on the table."""
+    budget = case.project.config.budgets[case.release.table]
+    statistic = plan.statistic
+    if statistic is None:
+        return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, "no statistic is named")
+    price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
+    noise = [dict(one.as_json()) for one in statistic.noises(budget.terms)]
+    return RemedyTrial(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
+
+
+def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | None, str]:
+    """Choose among the tables that hold every limit; of a sample, nothing is said of the whole table."""
+    holding = [one for one in tried if one.status == HOLDS and one.kind == RemedyKind.TABLE.value]
+    if not holding:
+        return None, "no remedy keeps every limit; allow suppression, declare hierarchies, or ask for less"
+    as_it_is = next((one for one in holding if one.name == AS_IT_IS), None)
+    if as_it_is is not None:
+        return AS_IT_IS, f"the {'sample' if sampled else 'table'} keeps every limit as it is"
+    best = min(holding, key=lambda one: (one.mean_loss or 0.0, one.suppressed or 0))
+    reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.0f} % on average"
+    return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"

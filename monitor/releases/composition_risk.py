@@ -1,0 +1,253 @@
+"""Compute whom two exports expose together, and whom all do: from signatures of persons, of classes and of values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from checks import ColumnClass, Json
+from checks.classes.counts import PersonPairs
+from checks.classes.counts import Release as Earlier
+from checks.risk._t_closeness import T_SLACK
+from monitor.config.release_model import Limits
+from monitor.releases.columns import ReleaseColumns
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import ReleaseEvent
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedLimits:
+    """The limits that hold over all exports of a table together: the strictest that any of them promised.
+
+    `l`, `t`: None where no export promised one.
+    """
+
+    k: int
+    l: float | None = None
+    t: float | None = None
+
+    @classmethod
+    def of(cls, case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> "PromisedLimits":
+        """Return what a new export of a release and the earlier ones of its table have promised."""
+        own = case.release.limits
+        limits = [own, *(_limits_of(event) for event in earlier)]
+        ks = [case.k, *(one.least_k for one in limits if one.least_k is not None)]
+        ls, ts = ([getattr(one, word) for one in limits if getattr(one, word) is not None] for word in "lt")
+        return cls(max(ks), max(ls, default=None), min(ts, default=None))
+
+    def as_json(self) -> dict[str, Json]:
+        """Return it as plain data."""
+        return {"k": self.k, "l": self.l, "t": self.t}
+
+
+def _limits_of(event: ReleaseEvent) -> Limits:
+    found = event.body.get("limits")
+    words = found if isinstance(found, Mapping) else {}
+    return Limits.model_validate({name: words[name] for name in ("k", "l", "t", "max_risk") if name in words})
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionRisk:
+    """What an earlier export and this one give away together.
+
+    `in_both`: persons in both. `intersected`: those of them who are alike, in both, with fewer than k - 1 others.
+    `left_over`: persons in one of them only whom the difference of the two singles out. All None where the two cannot
+    be compared.
+    """
+
+    name: str
+    exported_at: datetime
+    in_both: int | None
+    intersected: int | None
+    left_over: int | None
+
+    def as_json(self) -> dict[str, Json]:
+        """Give it as plain data."""
+        return {
+            "export": self.name,
+            "exported_at": self.exported_at.isoformat(),
+            "persons_in_both": self.in_both,
+            "persons_exposed": self.intersected,
+            "persons_left_over": self.left_over,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ExportComparison:
+    """What comparing with earlier exports found. `earlier`: of each one; None where nothing can be compared.
+
+    Attributes:
+        by_all: persons in small groups by all that can be compared together; None where these are fewer than two.
+        promises: the limits that hold over all exports together.
+        few_values: by sensitive column, persons for whom all exports together leave fewer than l values.
+        distances: by sensitive column, how far joined classes are from the table that was given; where t is promised.
+        values_unknown: exports whose sensitive values are not remembered, though l was promised.
+        reclassified: columns that an earlier export let out as something else than they are now.
+        elsewhere: by name of an export of another table, how many persons are in it too.
+    """
+
+    earlier: Sequence[CompositionRisk] | None = ()
+    by_all: int | None = None
+    promises: PromisedLimits | None = None
+    few_values: Mapping[str, int] = field(default_factory=dict)
+    distances: Mapping[str, float] = field(default_factory=dict)
+    values_unknown: Sequence[str] = ()
+    reclassified: Sequence[str] = ()
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+
+    def together(self) -> Iterator[str]:
+        """Yield what all exports together break."""
+        promises = self.promises or PromisedLimits(2)
+        if self.by_all:
+            yield f"{describe_joint_exposure(self.by_all)}; k is {promises.k}"
+        for name, many in self.few_values.items():
+            if many:
+                yield (
+                    f"together with all earlier exports it leaves {_persons(many)} with fewer than {promises.l:g} "
+                    f"possible values of {name}"
+                )
+        for name, far in self.distances.items():
+            if promises.t is not None and far > promises.t + T_SLACK:
+                yield (
+                    f"together with earlier exports a joined group is {far:.4g} away from the table in {name}; "
+                    f"{promises.t:g} was promised"
+                )
+        for name in self.values_unknown:
+            yield (
+                f"the sensitive values of export {name} are not remembered, since an earlier version made it, so l "
+                "cannot be compared"
+            )
+        if self.reclassified:
+            yield (
+                f"{', '.join(self.reclassified)} left with an earlier export of the table as another class of column; "
+                "a column has one classification over all releases"
+            )
+
+    def as_json(self) -> dict[str, Json]:
+        """Return it as plain data, as a certificate has it."""
+        return {
+            "earlier": None if self.earlier is None else [one.as_json() for one in self.earlier],
+            "exposed_by_all": self.by_all,
+            "promised_together": None if self.promises is None else self.promises.as_json(),
+            "few_values_by_all": dict(self.few_values),
+            "t_by_all": dict(self.distances),
+            "together": list(self.together()),
+            "persons_elsewhere": dict(self.elsewhere),
+        }
+
+
+NOT_COMPARED: Final = ExportComparison()
+"""Of what holds no records of anybody."""
+
+
+def describe_exposure(one: Mapping[str, Json]) -> str:
+    """Say what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
+    both, alone = one["persons_exposed"], one["persons_left_over"]
+    if not isinstance(both, int) or not isinstance(alone, int):
+        return "it cannot be compared, since they do not tell the same people apart"
+    said = []
+    if both:
+        said.append(f"it leaves {_persons(both)} in small groups")
+    if alone:
+        said.append(f"its difference singles out {_persons(alone)} who are in one of them only")
+    if one.get("persons_in_both") == 0:
+        said.append("nobody is in both, unless the person key is written otherwise in one of them")
+    return " and ".join(said)
+
+
+def composition_risk(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> CompositionRisk:
+    """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
+    from checks.risk._composition import intersect_signed, left_over_signed
+
+    if kept is None or not is_comparable(kept, pairs):
+        return CompositionRisk(name, at, None, None, None)
+    before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
+    both = intersect_signed(before, after, k)
+    return CompositionRisk(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
+
+
+def is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:
+    """Return whether two exports tell persons apart by the same column and key, and name all of them."""
+    return kept.pairs.digest == pairs.digest and not kept.pairs.unnamed and not pairs.unnamed
+
+
+def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> int | None:
+    """Count whom all exports together leave in small groups; None where fewer than two earlier ones can be compared."""
+    from checks.risk._composition import intersect_all_signed
+
+    before = [(one.pairs.people, one.pairs.classes) for one in earlier if is_comparable(one, pairs)]
+    return intersect_all_signed([*before, (pairs.people, pairs.classes)], k) if len(before) > 1 else None
+
+
+def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes, least: float) -> int:
+    """Count whom all exports together leave with fewer values of a sensitive column than were promised."""
+    from checks.risk._composition import SignedClasses, few_values_signed
+
+    every = [one.pairs for one in earlier if is_comparable(one, pairs)] + [pairs]
+    return few_values_signed(
+        [SignedClasses(one.people, one.classes, one.values or b"") for one in every], attribute, least
+    )
+
+
+def reclassified(case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
+    """Name the columns that an earlier export let out as another class of column than the release has now."""
+    found = []
+    for event in earlier:
+        for name in _names(event, "columns"):
+            now = case.release.columns.get(name)
+            if now is not None and name not in found and now is not _class_then(event, name):
+                found.append(name)
+    return found
+
+
+def _class_then(event: ReleaseEvent, name: str) -> ColumnClass:
+    words = {
+        "quasi_identifiers": ColumnClass.QUASI_IDENTIFIER,
+        "sensitive": ColumnClass.SENSITIVE,
+        "pseudonyms": ColumnClass.DIRECT_IDENTIFIER,
+    }
+    return next((found for word, found in words.items() if name in _names(event, word)), ColumnClass.OTHER)
+
+
+def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
+    found = event.body.get(word)
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def describe_joint_exposure(many: int) -> str:
+    """Say whom all exports together expose."""
+    return f"together with all earlier exports it leaves {_persons(many)} in small groups"
+
+
+def check_exposures(case: ReleaseColumns, found: ExportComparison) -> None:
+    """Check that nobody is exposed, and that every limit that an export promised holds over all of them.
+
+    Raises:
+        Stop: somebody is, or an earlier export cannot be compared.
+    """
+    k = case.k if found.promises is None else found.promises.k
+    for one in found.earlier or ():
+        _check_exposure(case, one, k)
+    for seen in found.together():
+        raise _exposes(case, seen, "treat it as those exports were treated")
+
+
+def _check_exposure(case: ReleaseColumns, one: CompositionRisk, k: int) -> None:
+    if (one.intersected, one.left_over) == (0, 0):
+        return
+    seen = (
+        f"it cannot be compared with export {one.name}: that one, or this, tells people apart by no or by another "
+        "column, under another key, or has rows that name nobody"
+    )
+    if one.intersected is not None:
+        seen = f"together with export {one.name} {describe_exposure(one.as_json())}; k is {k}"
+    raise _exposes(case, seen, "treat it as that export was treated")
+
+
+def _exposes(case: ReleaseColumns, seen: str, hint: str) -> Stop:
+    said = f"{hint}; or say 're_release: warn' in the release"
+    return Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {seen}", hint=said))
+
+
+def _persons(many: int) -> str:
+    return "1 person" if many == 1 else f"{many:,} persons"

@@ -1,0 +1,144 @@
+"""Approve a release, or put it on hold: who, why, and of which state of which table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from unicodedata import normalize
+
+from checks import ColumnClass, Json
+from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.digests import declared_digest, state_of
+from monitor.releases.plan import RemedyKind, find_plan, kinds_of
+from monitor.releases.same_table import names_of
+from monitor.releases.state import ReleaseStanding, standing
+from monitor.scan.recorder import AGENT
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import ReleaseEvent, ReleaseEventKind, Store, View
+
+_LONGEST: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDecisions:
+    """The decisions about a release, and the store that keeps them."""
+
+    case: ReleaseColumns
+    store: Store
+
+    def standing(self) -> ReleaseStanding:
+        """Give what they amount to now."""
+        with self.store.reading() as view:
+            return self.standing_in(view)
+
+    def standing_in(self, view: View) -> ReleaseStanding:
+        """Give what the decisions that are in sight amount to now."""
+        case = self.case
+        now, after = case.project.clock.now(), case.release.expires_after
+        return standing(view.release_events(case.name), digest=case.digest, expires_after=after, now=now)
+
+    def approve(self, remedy: str, *, by: str, note: str) -> ReleaseStanding:
+        """Approve a remedy, for the table as it is now.
+
+        Raises:
+            Stop: there is no such remedy, this person may not approve, or the table cannot be read.
+        """
+        case = self.case
+        _check_note(note)
+        self._check_approver(by)
+        kinds = kinds_of(case)
+        plan = find_plan(case, remedy, kinds)
+        if plan.kind is not RemedyKind.TABLE and case.release.limits.epsilon is None:
+            message = f"release '{case.name}' has no limit on epsilon, by which alone '{remedy}' can be judged"
+            raise Stop(ExitCode.USAGE, Problem("release.no_epsilon", message, hint="limits: {epsilon: 1.0}"))
+        _check_classified(case, kinds)
+        check_one_classification(case)
+        watched = {*case.release.columns, *([case.release.person_key] if case.release.person_key else [])}
+        columns = sorted(name for name in watched if name in kinds)
+        state = state_of(case, columns).fingerprint
+        body: dict[str, Json] = {
+            "remedy": remedy,
+            "digest": case.digest,
+            "declared": declared_digest(case, plan),
+            "table_state": state,
+            "columns": columns,
+            "table_columns": sorted(kinds),
+        }
+        return self._write(ReleaseEventKind.APPROVED, by, note, body)
+
+    def hold(self, *, note: str, by: str = AGENT) -> ReleaseStanding:
+        """Put it on hold until somebody approves it again.
+
+        Raises:
+            Stop: no note.
+        """
+        _check_note(note)
+        return self._write(ReleaseEventKind.HELD, by, note, {"digest": self.case.digest})
+
+    def _write(self, kind: ReleaseEventKind, actor: str, note: str, body: dict[str, Json]) -> ReleaseStanding:
+        now = self.case.project.clock.now()
+        event = ReleaseEvent(self.case.name, kind, actor, " ".join(note.split()), body, now)
+        with self.store.writing() as book:
+            book.add_release_event(event)
+        return self.standing()
+
+    def _check_approver(self, by: str) -> None:
+        """See that somebody may approve: named in `approvers`, if there are any, and never the table's owner."""
+        case, owners = self.case, self.case.project.config.owners
+        known = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
+        said = _plain(by)
+        owner = case.owner
+        if owner is not None and said in {_plain(owner), *_also_called(owners.get(owner))}:
+            message = f"'{by}' owns '{case.release.table}', and nobody approves a release of a table of his own"
+            raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(known)))
+        if known and not any(said in names for names in known.values()):
+            message = f"'{by}' is not one of the approvers of release '{case.name}'"
+            raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(known)))
+
+
+def _also_called(owner: object) -> set[str]:
+    names = (getattr(owner, "name", None), getattr(owner, "email", None))
+    return {_plain(name) for name in names if isinstance(name, str)}
+
+
+def _plain(name: str) -> str:
+    """Take names that a person would not tell apart for one."""
+    return " ".join(normalize("NFKC", name).casefold().split())
+
+
+def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None:
+    """See that the release says of every column of the table what it says of persons, and names none that is not there.
+
+    Raises:
+        Stop: it does not.
+    """
+    silent = [name for name in kinds if name not in case.release.columns]
+    gone = [name for name in (*case.release.columns, case.release.person_key) if name is not None and name not in kinds]
+    if silent or gone:
+        said = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
+        message = f"release '{case.name}' {said}, so nobody can approve it"
+        hint = f"mend its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
+        raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
+
+
+def check_one_classification(case: ReleaseColumns) -> None:
+    """Check that no other release of the same table, under whichever name, classifies a column otherwise.
+
+    Raises:
+        Stop: one does.
+    """
+    project = case.project
+    names = names_of(project, case.release.table)
+    same = {name: one for name, one in project.config.releases.items() if one.table in names}
+    for found in two_classes(same):
+        if case.name in {found.release, found.other}:
+            raise Stop(ExitCode.USAGE, Problem("release.two_classifications", found.message, hint=ONE_CLASS_HINT))
+
+
+def _whom(known: Mapping[str, set[str]]) -> str:
+    return f"approvers: {', '.join(known)}" if known else "declare 'approvers' of the release"
+
+
+def _check_note(note: str) -> None:
+    if not note.strip() or len(note) > _LONGEST:
+        raise Stop(ExitCode.USAGE, Problem("release.no_note", "--note is empty or too long; write why"))

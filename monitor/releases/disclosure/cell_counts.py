@@ -1,0 +1,80 @@
+"""Count the rows of a table in declared cells, where it lives: true counts, for the steward only."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.treatment.table_reader import reading
+from monitor.terminal.output import count
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies import Misfit
+from remedies.differential_privacy.answers import Declared
+from remedies.differential_privacy.answers._grid import CELL, Grid
+from remedies.differential_privacy.answers._reading import Reader
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from ibis.expr import types as ir
+
+    from remedies.differential_privacy.answers._domain import Cells
+
+_EXACT: Final = 2**53
+
+
+def count_cells(
+    place: TableRef, domains: "Mapping[str, Cells]", *, weight: str | None = None
+) -> "npt.NDArray[np.int64]":
+    """Give the rows of each combination of declared values, with an axis for each column, in its order.
+
+    `weight`: a column that says how many records a row stands for.
+
+    Raises:
+        Stop: the table cannot be read or lacks a column, or has rows outside the domains or weights that are no counts.
+    """
+    import numpy as np
+
+    try:
+        grid = Grid.of(domains, Declared(domain=dict(domains)))
+        with reading(place) as (source, table):
+            found = source.fetch(
+                source.compile(_asked(Reader(table, source.dialect, source.types_declared), grid, weight))
+            )
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
+    _check_weights(found, weight)
+    laid = np.array(grid.filled(found, "records"), dtype=np.int64)
+    counts = laid.reshape([one.cells for one in domains.values()])
+    for axis, (name, one) in enumerate(domains.items()):
+        outside = int(counts.take(range(one.size, one.cells), axis=axis).sum())
+        if outside:
+            seen = count(outside, "record")
+            message = f"column '{name}' has {seen} outside its declared domain, NULL included"
+            raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message, hint=f"--other '{name}=VALUE'"))
+        counts = counts.take(range(one.size), axis=axis)
+    return counts
+
+
+def _asked(reader: Reader, grid: Grid, weight: str | None) -> "ir.Table":
+    cell = grid.cell(reader)
+    if weight is None:
+        placed = reader.table.select(**{CELL: cell})
+        return placed.group_by(CELL).aggregate(records=placed.count())
+    import ibis
+
+    number = reader.number(weight)
+    placed = reader.table.select(**{CELL: cell, "weight": number})
+    one = placed["weight"]
+    within = ibis.greatest(ibis.least(one, float(_EXACT)), 0.0)  # no engine has a whole number for 1e300
+    is_count = one.notnull() & (one == within.floor())  # false and NULL is false
+    return placed.group_by(CELL).aggregate(records=is_count.ifelse(one, 0.0).sum(), odd=is_count.ifelse(0, 1).sum())
+
+
+def _check_weights(found: Any, weight: str | None) -> None:
+    odd = sum(int(row.get("odd") or 0) for row in found)
+    if weight is not None and odd:
+        seen = count(odd, "cell")
+        message = f"column '{weight}' has {seen} that hold no count; expected whole numbers, 0 or more"
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
+    if sum(int(row["records"] or 0) for row in found) > _EXACT:
+        raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", "the records are too many to be counted exactly"))

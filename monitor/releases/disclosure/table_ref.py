@@ -1,0 +1,151 @@
+"""Find what a person means by a table: one that is configured, or a file."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from typing import Final
+
+from checks import Check, ColumnClass, did_you_mean
+from monitor.clock import Clock
+from monitor.config import ConfigError, find
+from monitor.config.project import Project
+from monitor.scan.recorder import CheckResult, judge_only
+from monitor.scan.results import Subject, Target
+from monitor.scan.scanner import scan_source
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from sources import SourceSpec
+
+_ENDS: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+_READABLE: Final = ".csv, .tsv or .parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table to ask: what the configuration says of it, or only where its file is. Its subject has no checks yet."""
+
+    target: Target
+
+    @property
+    def name(self) -> str:
+        """Give what people call it."""
+        return self.target.subject.name
+
+    def classified(self, word: ColumnClass) -> tuple[str, ...]:
+        """Give the columns that the configuration classifies so."""
+        return tuple(column for column, found in self.target.subject.classified.items() if found is word)
+
+    def ask(self, checks: Sequence[Check], clock: Clock) -> Sequence[CheckResult]:
+        """Look at the table with these checks, and judge; nothing is remembered."""
+        asked = tuple((f"{self.name}.{check.name}", check) for check in checks)
+        target = replace(self.target, subject=replace(self.target.subject, checks=asked))
+        return judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
+
+
+def table_ref_of(said: str, invocation: Invocation) -> TableRef:
+    """Find a table by its name in the configuration, if there is one, else a CSV or Parquet file, or a glob of them.
+
+    Raises:
+        Stop: there is neither; or there is a configuration that has errors.
+    """
+    project = project_of(invocation)
+    if project is not None and project.config.table(said) is not None:
+        (target,) = project.targets({said: ()})
+        return TableRef(target)
+    if is_file(said) and not Path(said).stat().st_size:
+        hint = "expected a line with the names of the columns, then one line for each record"
+        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{said}' is empty", hint=hint))
+    if is_file(said) or (said.endswith(_ENDS) and set(said) & set("*?[")):
+        pattern = escape(said) if is_file(said) else said
+        spec = SourceSpec(name=Path(said).name, base=Path.cwd(), files=pattern, table="table")
+        return TableRef(Target(Subject(said, "table", ()), spec))
+    known = [] if project is None else [table.name for table in project.config.tables]
+    hint = f"name a table of the configuration, or a {_READABLE} file"
+    path = Path(said)
+    if _exists(said):
+        what = f"a {path.suffix} file" if path.suffix else "a file without an ending such as .csv"
+        seen = f"{what} cannot be read as a table"
+        hint = f"write the table as {_READABLE} first"
+    elif _exists(said, folder=True):
+        seen, hint = "a folder is not a table", f"name one file of it, or a pattern in quotes such as '{said}/*.csv'"
+    elif said.endswith(_ENDS):
+        seen = f"there is no such file{_files_beside(path)}"
+    else:
+        seen = f"it is neither a configured table nor a file{did_you_mean(said, known)}"
+    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{said}': {seen}", hint=hint))
+
+
+def _files_beside(path: Path) -> str:
+    """Suggest the file in the same folder that was probably meant."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = [one.name for one in path.parent.iterdir() if is_file(str(one))]
+    return did_you_mean(path.name, names)
+
+
+@contextmanager
+def perhaps_beside(one: str, other: str | None, invocation: Invocation) -> Iterator[tuple[TableRef, str | None]]:
+    """Give a table, and the name of another one within its source, if one is named; as `beside`."""
+    if other is None:
+        yield table_ref_of(one, invocation), None
+        return
+    with beside(one, other, invocation) as (place, name):
+        yield place, name
+
+
+@contextmanager
+def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[TableRef, str]]:
+    """Give a table, and the name of another one within its source: of one configured source, or two files.
+
+    Raises:
+        Stop: they are not; or one of them is not found.
+    """
+    if is_file(one) and is_file(other):
+        with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
+            relations = [_linked(Path(folder), place, path) for place, path in (("a", one), ("b", other))]
+            spec = SourceSpec(name="files", base=Path(folder), files="*")
+            yield TableRef(Target(Subject(one, relations[0], (), relations={other: relations[1]}), spec)), other
+        return
+    places = table_ref_of(one, invocation), table_ref_of(other, invocation)
+    if places[0].target.source != places[1].target.source:
+        message = f"'{one}' and '{other}' are not of one source, so no engine can compare them"
+        hint = "name two tables of one source, or two files"
+        raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
+    target, relation = places[0].target, places[1].target.subject.relation
+    yield TableRef(replace(target, subject=replace(target.subject, relations={other: relation}))), other
+
+
+def project_of(invocation: Invocation) -> Project | None:
+    """Give the project, if a configuration was named or lies here.
+
+    Raises:
+        Stop: it has errors.
+    """
+    if invocation.config_path is None:
+        try:
+            find(Path.cwd())
+        except ConfigError as error:
+            if error.problems[0].code == "config.not_found":
+                return None
+    return Project.of(invocation)
+
+
+def is_file(said: str) -> bool:
+    """Say whether it is the path of a file that can be read as a table."""
+    return said.endswith(_ENDS) and _exists(said)
+
+
+def _exists(path: str, *, folder: bool = False) -> bool:
+    """Check whether there is such a file or folder; a name that is too long is none, where `Path` raises OSError."""
+    return os.path.isdir(path) if folder else os.path.isfile(path)  # noqa: PTH112, PTH113 - as said
+
+
+def _linked(folder: Path, name: str, said: str) -> str:
+    """Link a file into a folder under a name of its own, and give the name of its table."""
+    end = next(end for end in sorted(_ENDS, key=len, reverse=True) if said.endswith(end))
+    (folder / f"{name}{end}").symlink_to(Path(said).resolve())
+    return name

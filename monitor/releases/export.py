@@ -1,0 +1,204 @@
+"""Export an approved release: treat, write, read again, prove, compare with earlier exports, remember, give out.
+
+    approved? ─> the table is what was approved? ─> charge, if it costs epsilon ─> treat ─> write a draft ─> prove it
+    ─> whom does it expose, together with what was given out before? ─> is the table still the same? ─> remember
+    ─> the file gets its name
+
+Whatever fails leaves no file behind. It is remembered before the file gets its name: a crash in between leaves an
+export on record that nobody has, never a file that nobody knows of.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks.classes.counts import PersonPairs
+from monitor.releases.certificate import ExportFindings, certificate
+from monitor.releases.charge import charge_randomised, check_epsilon, told_as_table
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.composition_risk import NOT_COMPARED, describe_exposure
+from monitor.releases.decisions import ReleaseDecisions
+from monitor.releases.gate import ExportPermission, check_export_allowed
+from monitor.releases.output_sanitizing import read_columns
+from monitor.releases.person_registry import pairs_of
+from monitor.releases.plan import RemedyKind, TreatmentPlan
+from monitor.releases.treat import Treated, Verification, treat, verify_release, write_treated
+from monitor.releases.treatment.output import publish
+from monitor.releases.treatment.verify import WrittenFile
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies import Misfit, Refused
+from store import FailPoint, ReleaseEvent, ReleaseEventKind, reached
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file that was given out. `event`: what the registry keeps of it; `notes`: what a person should know."""
+
+    event: ReleaseEvent
+    notes: Sequence[str]
+
+
+def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, progress: "Progress") -> Exported:
+    """Write the file of an approved release.
+
+    Raises:
+        Stop: it is not approved, the table is not what was approved, the file does not hold the limits, or it exposes
+            somebody together with an earlier one.
+    """
+    passed = check_export_allowed(decisions, remedy)
+    work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
+    made: list[ReleaseEvent] = []
+
+    def proved(draft: Path) -> None:
+        reached(FailPoint.BEFORE_EXPORT_PROVED)
+        findings, pairs = work.found(draft)
+        passed.check_again()
+        body = certificate(decisions.case, passed.plan, passed.found, findings, draft=draft, name=out.name)
+        body |= passed.registry.marks
+        _check_target(out)
+        now = decisions.case.project.clock.now()
+        event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
+        passed.registry.remember(event, pairs, check=passed.check_on_record)
+        made.append(event)
+        reached(FailPoint.BEFORE_EXPORT_NAMED)
+
+    publish(out, work.write, proved)
+    if passed.notes:
+        decisions.hold(note="; ".join(passed.notes))
+    return Exported(made[0], [*passed.notes, *_worth_knowing(made[0])])
+
+
+def _check_target(out: Path) -> None:
+    """Check, before an export goes on record, that its file can get its name; only a crash comes in between then.
+
+    Raises:
+        Stop: it cannot.
+    """
+    seen = None
+    if out.is_symlink() or (out.exists() and not out.is_file()):
+        seen = "is not a file that can be replaced"
+    elif not os.access(out.parent, os.W_OK | os.X_OK):
+        seen = "lies in a folder that cannot be written"
+    if seen is not None:
+        message = f"'{out}' {seen}; nothing was given out, and no export is on record"
+        raise Stop(ExitCode.USAGE, Problem("release.target", message, hint="name another file"))
+
+
+class _Records:
+    """Records that were treated."""
+
+    def __init__(self, passed: ExportPermission, actor: str, progress: "Progress") -> None:
+        """Treat the table.
+
+        Raises:
+            Stop: it cannot be read, or does not fit the remedy, or the budget does not cover what it costs.
+        """
+        self._passed = passed
+        case, plan = passed.decisions.case, passed.plan
+        if plan.kind is RemedyKind.RANDOMISED:
+            check_epsilon(passed.decisions, plan)
+            charge_randomised(passed.decisions, plan, actor=actor)
+        self._treated = _treated(
+            case, plan, read_columns(case, plan.columns, blind=plan.kind is RemedyKind.RANDOMISED), progress
+        )
+        self._written = WrittenFile()
+
+    def write(self, draft: Path) -> None:
+        """Write them."""
+        self._written = write_treated(self._passed.decisions.case, self._passed.plan, self._treated, draft)
+
+    def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
+        """Prove them, and compare them with earlier exports."""
+        plan = self._passed.plan
+        proof, pairs = self._proved(draft)
+        compared = (
+            NOT_COMPARED if plan.kind is RemedyKind.RANDOMISED else self._passed.registry.compared(pairs, self._treated)
+        )
+        findings = ExportFindings(
+            rows=proof.rows,
+            suppressed=self._treated.suppressed,
+            columns=proof.columns,
+            reached=proof.reached,
+            question=proof.question,
+            lost=self._treated.lost,
+            epsilon=proof.epsilon,
+            compared=compared,
+            uniqueness=proof.uniqueness,
+            mixed=None if self._treated.bill is None else self._treated.bill.figures.get("mixed"),
+        )
+        return findings, pairs
+
+    def _proved(self, draft: Path) -> tuple[Verification, PersonPairs | None]:
+        case, plan = self._passed.decisions.case, self._passed.plan
+        try:
+            proof = verify_release(case, plan, self._treated, draft, self._written, case.project.clock)
+            return proof, None if plan.kind is RemedyKind.RANDOMISED else pairs_of(case, self._treated)
+        except (Misfit, Refused) as error:
+            raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
+
+
+class _Answers:
+    """Noisy answers in the place of records: a table of cells, each with its noise."""
+
+    def __init__(self, passed: ExportPermission, actor: str) -> None:
+        """Ask, and be charged.
+
+        Raises:
+            Stop: the budget does not cover it, or the limits of the release do not allow it.
+        """
+        self._passed = passed
+        self._frame, self._told = told_as_table(passed.decisions, passed.plan, actor=actor)
+
+    def write(self, draft: Path) -> None:
+        """Write the cells."""
+        case = self._passed.decisions.case
+        write_treated(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
+
+    def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
+        """Say with which noise they were made: that is the proof, whatever the numbers are."""
+        del draft
+        findings = ExportFindings(
+            rows=len(self._frame),
+            suppressed=0,
+            columns=tuple(map(str, self._frame.columns)),
+            reached={"noise": self._told.answer["noise"], "request_id": self._told.request_id},
+            question="none: no question to the file proves its noise, which the ledger has on record",
+            lost={},
+            epsilon=self._told.epsilon,
+        )
+        return findings, None
+
+
+def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", progress: "Progress") -> Treated:
+    try:
+        return treat(case, plan, frame, progress=progress)
+    except Misfit as error:
+        raise Stop(ExitCode.USAGE, Problem("release.misfit", str(error))) from None
+    except Refused as error:
+        raise Stop(ExitCode.FAILED, Problem("release.not_proved", str(error))) from None
+
+
+def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
+    """Say what is allowed, and a person should know."""
+    earlier, warnings = event.body["earlier"], event.body["warnings"]
+    loose = [str(one) for one in warnings] if isinstance(warnings, list) else []
+    return [*_of_earlier(event, earlier), *loose]
+
+
+def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
+    if earlier is None:
+        return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
+    said = [(one["export"], describe_exposure(one)) for one in earlier]
+    notes = [f"together with export {name} {why}" for name, why in said if why]
+    together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
+    notes += [str(one) for one in together] if isinstance(together, list) else []
+    for name, many in elsewhere.items() if isinstance(elsewhere, Mapping) else ():
+        notes.append(f"{many:,} persons are in export {name} of another table too, with which it was not compared")
+    return notes

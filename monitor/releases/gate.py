@@ -1,0 +1,129 @@
+"""Let an export begin only if it was approved, by this configuration, of the table as it still is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.releases.charge import check_spent
+from monitor.releases.decisions import ReleaseDecisions, check_one_classification
+from monitor.releases.digests import COLUMN_GONE, TableState, declared_digest, state_of
+from monitor.releases.person_registry import PersonRegistry
+from monitor.releases.plan import RemedyKind, TreatmentPlan, find_plan, kinds_of
+from monitor.releases.state import ReleaseDecision, ReleaseStanding
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import View
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPermission:
+    """An export that may go on. `notes`: what a person should know; `registry`: what was exported when it began."""
+
+    decisions: ReleaseDecisions
+    found: ReleaseStanding
+    plan: TreatmentPlan
+    notes: Sequence[str]
+    registry: PersonRegistry
+
+    def check_again(self) -> None:
+        """See that the approval still stands, and table and remedy are still those that were approved.
+
+        Raises:
+            Stop: it does not, or is not; a release whose table has changed is on hold then.
+        """
+        self._check_standing(self.decisions.standing())
+        check_same_table(self.decisions)
+        _check_declared(self.decisions, self.found, self.plan)
+
+    def check_on_record(self, view: View) -> None:
+        """See, in the step in which the export goes on record, that nothing was decided and nothing spent since.
+
+        Raises:
+            Stop: the approval does not stand any more, or another export has cost what this one needs.
+        """
+        self._check_standing(self.decisions.standing_in(view))
+        if self.plan.kind is RemedyKind.RANDOMISED:
+            check_spent(self.decisions.case, self.plan, view)
+
+    def _check_standing(self, now: ReleaseStanding) -> None:
+        if now.decision is not ReleaseDecision.APPROVED or now.event != self.found.event:
+            message = f"'{self.decisions.case.name}' is not approved any more: {now.said}"
+            raise _held("release.not_approved", message, "")
+
+
+def check_same_table(decisions: ReleaseDecisions) -> TableState:
+    """Check that the table is the one that was approved, and return its state; else put the release on hold.
+
+    Raises:
+        Stop: it is not, or cannot be read.
+    """
+    case, found = decisions.case, decisions.standing()
+    columns = _of_approval(found, "columns")
+    note = "the table is not what it was when it was approved"
+    try:
+        state = state_of(case, columns)
+        if state.fingerprint == found.state:
+            return state
+    except Stop as stop:
+        if stop.problems[0].code != COLUMN_GONE:
+            raise
+        note = stop.problems[0].message
+    decisions.hold(note=note)
+    hint = "look at it again: 'tablewatch release compare', then approve"
+    raise _held("release.table_changed", f"'{case.name}' is on hold: {note}", hint)
+
+
+def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPermission:
+    """Look whether an export may begin.
+
+    Raises:
+        Stop: it may not; a release whose table has changed is put on hold.
+    """
+    case, found = decisions.case, decisions.standing()
+    if found.decision is not ReleaseDecision.APPROVED:
+        hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
+        raise _held("release.not_approved", f"'{case.name}' is not approved: {found.said}", hint)
+    if found.remedy != remedy:
+        seen = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
+        raise _held("release.not_approved", seen, "approve this remedy, or export with the other")
+    check_one_classification(case)
+    state = check_same_table(decisions)
+    kinds = kinds_of(case)
+    plan = find_plan(case, remedy, kinds)
+    _check_declared(decisions, found, plan)
+    new = sorted(set(kinds) - set(_of_approval(found, "table_columns")))
+    notes = [f"column {', '.join(new)} appeared after the approval and did not leave"] if new else []
+    return ExportPermission(decisions, found, plan, notes, PersonRegistry.of(decisions, state))
+
+
+def check_same_remedy(decisions: ReleaseDecisions) -> None:
+    """See that the remedy of a release that is approved does what was approved; else put the release on hold.
+
+    Raises:
+        Stop: it does not, or there is none of that name, or a file that it names cannot be read.
+    """
+    case, found = decisions.case, decisions.standing()
+    _check_declared(decisions, found, find_plan(case, found.remedy or "", kinds_of(case)))
+
+
+def _check_declared(decisions: ReleaseDecisions, found: ReleaseStanding, plan: TreatmentPlan) -> None:
+    """See that a remedy does what was approved; else put the release on hold.
+
+    Raises:
+        Stop: it does not, or a file that it names cannot be read.
+    """
+    case = decisions.case
+    if found.event is not None and found.event.body.get("declared") == declared_digest(case, plan):
+        return
+    note = f"what '{plan.name}' does is declared otherwise than when it was approved: a hierarchy, or the budget"
+    decisions.hold(note=note)
+    hint = "look at it again: 'tablewatch release compare', then approve"
+    raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
+
+
+def _of_approval(found: ReleaseStanding, name: str) -> Sequence[str]:
+    said: Any = () if found.event is None else found.event.body.get(name, ())
+    return tuple(said)
+
+
+def _held(code: str, message: str, hint: str) -> Stop:
+    return Stop(ExitCode.FAILED, Problem(code, message, hint=hint or None))

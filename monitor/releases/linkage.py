@@ -1,0 +1,142 @@
+"""Judge rows that a pseudonym links: whoever sees that rows are of one person looks at all of them together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks.risk._t_closeness import T_SLACK
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.output_sanitizing import one_of_each
+from monitor.releases.person_level_k import PersonLevelK, linked_classes, person_level_k
+from monitor.releases.treatment.spreadsheet import escape_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies.generalisation._distances import Farthest
+    from remedies.generalisation._frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedUnit:
+    """Whose each row is, by the person key or by a pseudonym. `apart`: rows that name nobody are of several."""
+
+    of_row: "pd.Series[Any]"
+    apart: bool = False
+
+
+def pseudonyms_in(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
+    """Name the pseudonyms that leave with a table."""
+    return [name for name in case.release.pseudonyms if name in frame.columns]
+
+
+def units_of(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Sequence[LinkedUnit]:
+    """Give by what rows are somebody's: the person key, and each pseudonym that leaves.
+
+    Args:
+        case: the release.
+        frame: the table as it was treated, with what pseudonyms are made of in their place.
+        people: of each row, the person; None without a person key.
+    """
+    others = [name for name in pseudonyms_in(case, frame) if name != case.release.person_key]
+    return [
+        *([] if people is None else [LinkedUnit(people)]),
+        *(LinkedUnit(frame[name], apart=True) for name in others),
+    ]
+
+
+def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Give the quasi-identifiers of a treated table, as they leave."""
+    grouped = [name for name in case.quasi if name in frame.columns]
+    return one_of_each(frame[grouped], grouped)
+
+
+def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> PersonLevelK | None:
+    """Count persons in the place of rows: the smallest crowd, by person key and by each pseudonym; None without any."""
+    linked, classes = bool(pseudonyms_in(case, frame)), classes_of(case, frame)
+    found = [
+        person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
+        for unit in units_of(case, frame, people)
+    ]
+    return min(found, key=lambda one: (-one.exposed, one.least or 0), default=None)
+
+
+def too_alike(
+    case: ReleaseColumns,
+    frame: "pd.DataFrame",
+    people: "pd.Series[Any] | None",
+    references: "Mapping[str, Frequencies]",
+    out: Path,
+) -> Iterator[str]:
+    """Say which limits on sensitive columns the rows of people break who are alike in all of their rows.
+
+    A class of one sensitive value is no less of one because others hide it whom the pseudonyms tell apart.
+
+    `references`: by sensitive column, the table that was given, where closeness has a limit; `out`: the file.
+
+    Raises:
+        Misfit: values have no text.
+    """
+    if not len(frame) or not pseudonyms_in(case, frame):
+        return
+    limits, classes = case.release.limits, classes_of(case, frame)
+    for unit in units_of(case, frame, people):
+        numbers = linked_classes(unit.of_row, classes, apart=unit.apart)
+        for name in (one for one in case.sensitive if one in frame.columns):
+            told = escape_frame(frame[[name]], out)[name]
+            least = _least_diverse(numbers, told)
+            if limits.l is not None and least < limits.l:
+                yield f"rows that a pseudonym links tell too much: {least} of {limits.l:g} values of {name} in a group"
+            if limits.t is not None and (far := _farthest(numbers, told, references[name])) > limits.t + T_SLACK:
+                yield f"rows that a pseudonym links tell too much: a group is {far:.4g} away in {name}"
+
+
+def _least_diverse(numbers: Sequence[int], told: "pd.Series[Any]") -> int:
+    """Give the fewest values in a group; NULL is a value of its own."""
+    import pandas as pd
+
+    from remedies.generalisation import texts_of
+
+    each = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(told), dtype=object)}).drop_duplicates()
+    return int(each.groupby("group").size().min())
+
+
+def reference_of(given: "pd.DataFrame") -> "Frequencies":
+    """Count the values of the one column of a frame: a sensitive column of the table that was given."""
+    from remedies.generalisation import hierarchy_spec
+    from remedies.generalisation._frequencies import read_table
+
+    (name,) = map(str, given.columns)
+    one = f"{name}_"
+    tree = hierarchy_spec({"type": "flat"}).build(["all"])
+    return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]
+
+
+def farthest_from_input(numbers: Sequence[int], told: "pd.Series[Any]", given: "pd.DataFrame") -> float:
+    """Return how far a group of rows is from the table that was given, in a sensitive column: 0 to 1.
+
+    Args:
+        numbers: the group of each row.
+        told: the value of each row.
+        given: the table that was given, with that column alone.
+    """
+    return _distances(numbers, told, reference_of(given)).t
+
+
+def _farthest(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> float:
+    """Give how far a group is from the table that was given, or from all rows that leave."""
+    found = _distances(numbers, told, reference)
+    return max(found.t, found.t_of_output)
+
+
+def _distances(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
+    import pandas as pd
+
+    from remedies.generalisation._distances import farthest
+
+    name = str(told.name)
+    group, rows = f"{name} group", f"{name} rows"
+    frame = pd.DataFrame({group: numbers, name: told.reset_index(drop=True)})
+    counts = frame.groupby([group, name], dropna=False).size().reset_index(name=rows)
+    return farthest(counts, [group], name, distance="equal", reference=reference)

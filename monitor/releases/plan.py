@@ -1,0 +1,263 @@
+"""Make of what a release says about its remedies what can be run: the words, completed by the release."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from checks import did_you_mean
+from monitor.config import Recipe
+from monitor.releases.columns import ReleaseColumns
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies import Misfit, Remedy
+from remedies.differential_privacy.answers import STATISTICS, Statistic, Values
+
+AS_IT_IS: Final = "as-it-is"
+
+
+class RemedyKind(StrEnum):
+    """How what comes out is proved: by grouping it, by the mechanism that it was randomised with, by its noise."""
+
+    TABLE = "table"
+    RANDOMISED = "randomised"
+    ANSWERS = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentPlan:
+    """One way to treat a release. `columns`: those that leave. Exactly one of `remedy` and `statistic`, or none."""
+
+    name: str
+    kind: RemedyKind
+    columns: tuple[str, ...]
+    remedy: Remedy | None = None
+    statistic: Statistic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyNotUsable:
+    """One way that cannot be gone with this release, and why."""
+
+    name: str
+    why: str
+
+
+def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[TreatmentPlan | RemedyNotUsable]:
+    """Give every way that the release declares, or else a sensible set; first the table as it is.
+
+    `kinds`: the Ibis types of the table's columns.
+    """
+    recipes = case.release.remedies or _default(case)
+    as_it_is = TreatmentPlan(AS_IT_IS, RemedyKind.TABLE, _present(case.leaving, kinds))
+    return [as_it_is, *(plan_of(case, recipe, kinds) for recipe in recipes)]
+
+
+def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    """Give one way by name.
+
+    Raises:
+        Stop: there is none of that name, or it cannot be gone.
+    """
+    found = {one.name: one for one in plans_of(case, kinds)}
+    plan = found.get(name)
+    if plan is None:
+        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, found)} (known: {', '.join(found)})"
+        raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
+    if isinstance(plan, RemedyNotUsable):
+        raise Stop(
+            ExitCode.USAGE, Problem("release.no_remedy", f"remedy '{name}' of release '{case.name}': {plan.why}")
+        )
+    return plan
+
+
+def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan | RemedyNotUsable:
+    """Make one way of its words."""
+    try:
+        return _MAKERS[recipe.remedy](case, recipe, kinds)
+    except ValidationError as error:
+        said = "; ".join(_worded(one) for one in error.errors(include_url=False, include_input=False))
+        return RemedyNotUsable(recipe.name, said)
+    except Misfit as error:
+        return RemedyNotUsable(recipe.name, str(error))
+    except Stop as stop:
+        return RemedyNotUsable(recipe.name, "; ".join(problem.message for problem in stop.problems))
+
+
+def _default(case: ReleaseColumns) -> Sequence[Recipe]:
+    """Give what is compared where a release declares nothing."""
+    found = [
+        Recipe(remedy="generalise"),
+        Recipe.model_validate({"remedy": "generalise", "id": "mondrian", "search": "mondrian"}),
+        Recipe(remedy="microaggregate"),
+        Recipe(remedy="suppress"),
+    ]
+    budget = case.project.config.budgets.get(case.release.table)
+    if budget is not None and (cells := [name for name in case.quasi if isinstance(budget.domain.get(name), Values)]):
+        found += [
+            Recipe.model_validate({"remedy": "randomise", "columns": cells, "drop": "rest", "epsilon": 1}),
+            Recipe.model_validate({"remedy": "answers", "statistic": "histogram", "by": cells, "epsilon": 1}),
+        ]
+    return found
+
+
+def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from monitor.releases.treatment.declared_hierarchies import hierarchies_for
+    from remedies.generalisation import hierarchy_spec
+    from remedies.generalise import Generalise
+
+    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
+    quasi = _named(words, case.quasi, columns)
+    said = words.pop("hierarchies", None)
+    folder = case.folder / said if isinstance(said, str) else None
+    inline = {name: hierarchy_spec(one) for name, one in said.items()} if isinstance(said, Mapping) else {}
+    declared = hierarchies_for(quasi, inline=(), folder=folder, declared={**case.release.hierarchies, **inline})
+    searches = words.get("search", "incognito")
+    flat = {name: hierarchy_spec({"type": "flat"}) for name in quasi if not _numeric(kinds[name], searches)}
+    remedy = Generalise.model_validate(
+        {**_limits(case), "hierarchies": {**flat, **declared}, **words, "columns": quasi}
+    )
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
+
+
+def _numeric(kind: Any, search: str) -> bool:
+    return search == "mondrian" and bool(kind.is_numeric())
+
+
+def _microaggregate(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from remedies.microaggregate import Microaggregate
+
+    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
+    quasi = _named(words, case.quasi, columns)
+    said = dict(words.pop("kinds", {}))
+    nominal = [name for name in quasi if said.get(name, _kind_of(kinds[name])) == "nominal"]
+    ordinal = {name: () for name in quasi if said.get(name) == "ordinal"}
+    given = {"k": case.k, "nominal": nominal, "ordinal": ordinal, **words, "columns": quasi}
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, Microaggregate.model_validate(given))
+
+
+def _kind_of(kind: Any) -> str:
+    return "numeric" if kind.is_numeric() or kind.is_temporal() else "nominal"
+
+
+def _suppress(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from remedies.suppress import Suppress
+
+    words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
+    quasi = _named(words, case.quasi, columns)
+    remedy = Suppress.model_validate({**_limits(case), **words, "columns": quasi})
+    return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, remedy)
+
+
+def _code(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from remedies.code import Code
+
+    return TreatmentPlan(
+        recipe.name, RemedyKind.TABLE, _leaving(case, recipe, kinds), Code.model_validate(recipe.words)
+    )
+
+
+def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    from pydantic import TypeAdapter
+
+    from remedies.differential_privacy.answers import Domain, Limits
+    from remedies.randomise import Randomise
+
+    words = dict(recipe.words)
+    budget = case.project.config.budgets.get(case.release.table)
+    said = words.pop("domain", None) or ({} if budget is None else budget.domain)
+    named = words.pop("columns", None) or list(said)
+    read = {name: TypeAdapter(Domain).validate_python(said[name]) for name in named if name in said}
+    lacking = [name for name in named if name not in read or isinstance(read[name], Limits)]
+    if lacking:
+        raise Misfit(f"'domain' does not say which values {', '.join(lacking)} can have")
+    domains = {name: one.values if isinstance(one, Values) else one for name, one in read.items()}
+    others = {name: other for name, one in read.items() if (other := getattr(one, "other", None)) is not None}
+    remedy = Randomise.model_validate({"others": others, **words, "domains": domains})
+    columns = _leaving(case, recipe, kinds)
+    return TreatmentPlan(recipe.name, RemedyKind.RANDOMISED, _rest_dropped(recipe, columns, remedy.columns), remedy)
+
+
+def _answers(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
+    del kinds
+    budget = case.project.config.budgets.get(case.release.table)
+    if budget is None:
+        raise Misfit(f"noisy answers need a budget: declare 'budgets' of '{case.release.table}'")
+    words = dict(recipe.words)
+    word = str(words.get("statistic"))
+    if word not in STATISTICS:
+        raise Misfit(f"'statistic' is one of {', '.join(STATISTICS)}")
+    statistic = STATISTICS[word].model_validate(words)
+    statistic.check(budget.terms)
+    return TreatmentPlan(recipe.name, RemedyKind.ANSWERS, tuple(statistic.reads()), statistic=statistic)
+
+
+_MAKERS: Final[Mapping[str, Callable[[ReleaseColumns, Recipe, Mapping[str, Any]], TreatmentPlan]]] = {
+    "answers": _answers,
+    "code": _code,
+    "generalise": _generalise,
+    "microaggregate": _microaggregate,
+    "randomise": _randomise,
+    "suppress": _suppress,
+}
+
+
+def _limits(case: ReleaseColumns) -> Mapping[str, Any]:
+    """Give the limits as remedies take them that keep k, l and t."""
+    limits = case.release.limits
+    return {
+        "k": case.k,
+        "l": {} if limits.l is None else dict.fromkeys(case.sensitive, limits.l),
+        "t": {} if limits.t is None else dict.fromkeys(case.sensitive, limits.t),
+    }
+
+
+def _leaving(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the columns that leave: all that may, but those that are dropped."""
+    drop = () if recipe.drop == "rest" else recipe.drop
+    strange = [name for name in drop if name not in case.leaving]
+    if strange:
+        raise Misfit(f"'drop' names '{strange[0]}', which does not leave anyhow; leaving: {', '.join(case.leaving)}")
+    return tuple(name for name in _present(case.leaving, kinds) if name not in drop)
+
+
+def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]) -> tuple[str, ...]:
+    strange = [name for name in treated if name not in columns]
+    if strange:
+        raise Misfit(f"column '{strange[0]}' is not one that the release lets out: {', '.join(columns)}")
+    return tuple(name for name in columns if name in treated) if recipe.drop == "rest" else tuple(columns)
+
+
+def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Give the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
+    said = words.pop("columns", None)
+    found = tuple(name for name in quasi if name in columns) if said is None else tuple(said)
+    if not found:
+        raise Misfit("no quasi-identifier leaves, so there is nothing to treat")
+    strange = [name for name in found if name not in columns]
+    if strange:
+        raise Misfit(f"column '{strange[0]}' is not one that the release lets out: {', '.join(columns)}")
+    return found
+
+
+def _present(columns: Sequence[str], kinds: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(name for name in columns if name in kinds)
+
+
+def _worded(error: Any) -> str:
+    where = ".".join(map(str, error["loc"]))
+    said = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {said}" if where else said
+
+
+def kinds_of(case: ReleaseColumns) -> Mapping[str, Any]:
+    """Give the Ibis types of the table's columns.
+
+    Raises:
+        Stop: it cannot be read.
+    """
+    from monitor.releases.treatment.table_reader import reading
+
+    with reading(case.place) as (_, table):
+        return dict(table.schema().items())

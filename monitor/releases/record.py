@@ -1,0 +1,90 @@
+"""Give the record of a release: how it stands, and every decision and every export, the newest first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from checks import did_you_mean
+from monitor.config.project import Project
+from monitor.releases.same_table import MARKS
+from monitor.summaries.health import states_of
+from monitor.summaries.incident import iso
+from monitor.summaries.releases import ReleaseState, releases_of
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import ReleaseEvent, ReleaseEventKind, View
+
+SCHEMA: Final = "tablewatch.release-record/1"
+NO_STATEMENT: Final = (
+    "thresholds that were passed by the file as it was read again; no proof of anonymity, and no statement of law"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """What is on record of a release. `state`: None where the configuration has it no more; `events`: newest first."""
+
+    name: str
+    state: ReleaseState | None
+    events: Sequence[ReleaseEvent]
+    as_of: datetime
+
+    @property
+    def exports(self) -> Sequence[ReleaseEvent]:
+        """Give the files that were given out, the newest first."""
+        return [one for one in self.events if one.kind is ReleaseEventKind.EXPORTED]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the published form; an export's body is its certificate."""
+        release = None if self.state is None else self.state.release
+        return {
+            "schema": SCHEMA,
+            "ok": True,
+            "release": self.name,
+            "as_of": iso(self.as_of),
+            "standing": None if self.state is None else {**self.state.to_json(), "why": self.state.why},
+            "purpose": None if release is None else release.purpose,
+            "legal_basis": None if release is None else release.legal_basis,
+            "record": [_as_json(one) for one in self.events],
+            "says": NO_STATEMENT,
+        }
+
+
+def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
+    """Read the record of a release; also of one that was taken out of the configuration.
+
+    Raises:
+        Stop: nobody has heard of it.
+    """
+    events = view.release_events(name)[::-1]
+    state = next((one for one in states_now(project, view) if one.name == name), None)
+    if state is None and not events:
+        known = project.config.releases
+        message = f"there is no release '{name}', and none is on record{did_you_mean(name, known)}"
+        raise Stop(ExitCode.USAGE, Problem("release.unknown", message, hint="'tablewatch release list' names all"))
+    return ReleaseRecord(name, state, events, project.clock.now())
+
+
+def states_now(project: Project, view: View) -> Sequence[ReleaseState]:
+    """Give how all releases of the configuration stand; only their tables are looked up."""
+    wanted = {release.table for release in project.config.releases.values()}
+    tables = [table for table in project.config.tables if table.name in wanted]
+    return releases_of(project, view, states_of(project, view, tables)) if tables else []
+
+
+def last_exports(view: View) -> Mapping[str, ReleaseEvent]:
+    """Give the newest export of each release that has one, by name; also of those that are no longer configured."""
+    return {one.release: one for one in view.release_events(kind=ReleaseEventKind.EXPORTED)}
+
+
+def export_as_json(event: ReleaseEvent) -> dict[str, Any]:
+    """Name an export in few words."""
+    named = {name: event.body.get(name) for name in ("file", "remedy", "rows", "sha256", "expires_at")}
+    return {"export": event.id, "release": event.release, "at": iso(event.recorded_at), "by": event.actor, **named}
+
+
+def _as_json(event: ReleaseEvent) -> dict[str, Any]:
+    told = {"id": event.id, "kind": event.kind.value, "at": iso(event.recorded_at), "by": event.actor}
+    if event.kind is ReleaseEventKind.EXPORTED:
+        return {**told, "certificate": {name: one for name, one in event.body.items() if name != MARKS}}
+    return {**told, "note": event.note, **event.body}

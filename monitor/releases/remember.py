@@ -1,0 +1,74 @@
+"""Remember whom a table holds at the moment at which it is given away, so that later releases are compared with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from checks import Measurement, Outcome
+from checks.classes.counts import PersonPairs, Release
+from monitor.config.project import Project
+from monitor.scan.incremental import with_count_states
+from monitor.scan.scanner import scan_source
+from store import Store, StoredCounts
+
+RE_RELEASE: Final = "re_release"
+
+
+class ReleaseNotStored(Exception):
+    """A release cannot be remembered: the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedRelease:
+    """What was remembered under a check: `rows` with a person, and `unnamed` ones, which are left out.
+
+    `problem` says why nothing was.
+    """
+
+    check_id: str
+    name: str
+    released_at: datetime
+    rows: int = 0
+    unnamed: int = 0
+    problem: str | None = None
+
+
+def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[RememberedRelease]:
+    """Remember a configured table as a release, under each of its checks `re_release`; signatures only.
+
+    Raises:
+        NotRemembered: there is no such table or check, or the table cannot be read for any of them.
+        StoreConflict: a release of this name is remembered already. StoreError: it cannot be written.
+    """
+    configured = project.config.table(table)
+    if configured is None:
+        raise ReleaseNotStored(f"table '{table}' is not configured; a release is one of a configured table")
+    checks = [check.name for check in configured.checks if check.type == RE_RELEASE]
+    if not checks:
+        raise ReleaseNotStored(
+            f"table '{table}' has no check of type {RE_RELEASE}; add one: it says which columns name the person"
+        )
+    targets = with_count_states(project.targets({table: checks}), store=store, key=project.signature_key)
+    (looked,) = scan_source(targets, clock=project.clock, plans={})
+    found = {one.check_id: _pairs(one.answer) for one in looked.measured}
+    problems = [pairs for pairs in found.values() if isinstance(pairs, str)]
+    if len(problems) == len(found):
+        raise ReleaseNotStored(problems[0])
+    counts, remembered = StoredCounts(store), []
+    for check_id, pairs in found.items():
+        if isinstance(pairs, str):
+            remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
+            continue
+        counts.remember_release(check_id, Release(name, looked.started_at, pairs))
+        remembered.append(RememberedRelease(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
+    return remembered
+
+
+def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:
+    """Give what is to be remembered, or why nothing can be."""
+    if isinstance(answer, Outcome):
+        return f"the table cannot be read: {answer.message}"
+    if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:
+        return "no row says whose it is; a release without persons cannot be compared with"
+    return answer.kept

@@ -1,0 +1,99 @@
+"""Print the command that does again what was tried: with levels and sweeps fixed, so that nothing is searched."""
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.plan import RemedyKind, TreatmentPlan
+
+if TYPE_CHECKING:
+    from remedies import UtilityReport
+
+_SIGNS: Final = frozenset(",=:<")
+"""What parts the words of an option: a column that is called so cannot be named in one."""
+
+
+def command_for(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport | None") -> str | None:
+    """Give the command; None of what needs none, cannot be said in one, or dice decide that no seed repeats."""
+    if bill is None or plan.kind is not RemedyKind.TABLE or plan.remedy is None:
+        return None
+    remedy: Any = plan.remedy
+    options = _options(case, plan, bill)
+    if options is None or any(set(name) & _SIGNS for name in remedy.columns):
+        return None
+    return shlex.join(["tablewatch", "remedy", remedy.type, case.release.table, "OUT", *options])
+
+
+def _options(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport") -> list[str] | None:
+    remedy: Any = plan.remedy
+    match remedy.type:
+        case "generalise":
+            return _generalise(case, plan, bill)
+        case "suppress":
+            limits = _limits(case, remedy)
+            weights = ["--weights", _pairs(remedy.weights)] if remedy.weights else []
+            return None if limits is None else [*limits, *(["--cells"] if remedy.cells else []), *weights]
+        case "microaggregate":
+            return _microaggregate(remedy, bill)
+        case _:
+            return None
+
+
+def _generalise(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport") -> list[str] | None:
+    remedy: Any = plan.remedy
+    limits, trees = _limits(case, remedy), _trees(case, plan)
+    if limits is None or trees is None:
+        return None
+    levels: Any = bill.figures.get("levels")
+    if not levels:
+        return [*limits, *trees, "--search", remedy.search.value]
+    fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
+    return [*limits, *trees, "--levels", fixed, "--suppress", str(remedy.suppress)]
+
+
+def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
+    """Say where hierarchies are that the release does not declare; None where its remedy declares them itself."""
+    recipe = case.release.recipe(plan.name)
+    said = None if recipe is None else recipe.words.get("hierarchies")
+    if said is not None and not isinstance(said, str):
+        return None
+    folder = [] if said is None else ["--hierarchies", str(case.folder / said)]
+    remedy: Any = plan.remedy
+    declared = set(case.release.hierarchies)
+    flat = [name for name in remedy.hierarchies if name not in declared and not (said and _has(case, said, name))]
+    return [*folder, *(word for name in flat for word in ("--hierarchy", f"{name}=flat"))]
+
+
+def _has(case: ReleaseColumns, said: str, name: str) -> bool:
+    return any((case.folder / said / f"{name}{end}").exists() for end in (".csv", ".yaml", ".yml"))
+
+
+def _limits(case: ReleaseColumns, remedy: Any) -> list[str] | None:
+    """Say the limits that the remedy keeps; None where one of them cannot be said in a word."""
+    said = ["--release", case.name, "--quasi-identifiers", ",".join(remedy.columns), "--k", str(remedy.k)]
+    if any(set(name) & _SIGNS for name in remedy.sensitive) or any(
+        one.hierarchy is not None for one in remedy.t.values()
+    ):
+        return None
+    for name, one in remedy.l.items():
+        said += ["--l", ":".join([f"{name}={one.l}", one.kind, *([] if one.c is None else [str(one.c)])])]
+    for name, one in remedy.t.items():
+        said += ["--t", f"{name}={one.t}:{one.distance}"]
+    return said
+
+
+def _microaggregate(remedy: Any, bill: "UtilityReport") -> list[str] | None:
+    if any(levels for levels in remedy.ordinal.values()):
+        return None
+    said = ["--columns", ",".join(remedy.columns), "--k", str(remedy.k), "--seed", str(remedy.seed)]
+    said += ["--method", remedy.method.value]
+    said += ["--nominal", ",".join(remedy.nominal)] if remedy.nominal else []
+    said += [word for name in remedy.ordinal for word in ("--ordinal", name)]
+    said += ["--weights", _pairs(remedy.weights)] if remedy.weights else []
+    swept: Any = bill.figures.get("sweeps") or ()
+    return [*said, "--sweeps", ",".join(map(str, swept))] if swept else said
+
+
+def _pairs(weights: Mapping[str, float]) -> str:
+    return ",".join(f"{name}={one}" for name, one in weights.items())

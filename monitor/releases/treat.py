@@ -1,0 +1,268 @@
+"""Treat a table as a plan says, write it, read what was written again, and prove the limits of the release on it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks import ColumnClass, Json
+from monitor.clock import Clock
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.disclosure.uniqueness import Uniqueness, find_uniqueness
+from monitor.releases.linkage import crowd_in, reference_of, too_alike
+from monitor.releases.output_sanitizing import one_of_each, with_pseudonyms
+from monitor.releases.plan import RemedyKind, TreatmentPlan
+from monitor.releases.treatment.output import write_frame
+from monitor.releases.treatment.spreadsheet import escape_frame
+from monitor.releases.treatment.table_reader import reading
+from monitor.releases.treatment.verify import WrittenFile, texts_in
+from monitor.releases.verdict import judge
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies import RowOrder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from remedies import Progress, UtilityReport
+    from remedies.generalisation._frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Treated:
+    """What became of a table. `frame`: in the rows' own order and index; `before`: the same columns, untreated.
+
+    `people`: whose row each row of `frame` is; None without a person key.
+    """
+
+    frame: "pd.DataFrame"
+    before: "pd.DataFrame"
+    bill: "UtilityReport | None"
+    people: "pd.Series[Any] | None" = None
+
+    @property
+    def suppressed(self) -> int:
+        """Count the rows that were left out."""
+        return len(self.before) - len(self.frame)
+
+    @property
+    def lost(self) -> Mapping[str, float]:
+        """Give the information that is lost, by column, in per cent."""
+        return {} if self.bill is None else self.bill.information_lost
+
+
+class LimitsNotMet(Stop):
+    """What was written does not hold the limits. `reached`: what was found in it all the same."""
+
+    def __init__(self, seen: str, reached: Mapping[str, Json] | None = None) -> None:
+        message = f"the output was read again and is refused: {seen}"
+        hint = "nothing was given out; 'tablewatch release compare' shows what the other remedies reach"
+        super().__init__(ExitCode.FAILED, Problem("release.not_proved", message, hint=hint))
+        self.reached = reached or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found in the bytes that were written. `epsilon`: of a randomised table, what it costs a person."""
+
+    rows: int
+    columns: tuple[str, ...]
+    question: str
+    reached: Mapping[str, Json]
+    epsilon: str | None = None
+    uniqueness: Uniqueness | None = None
+
+
+def treat(
+    case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", *, progress: "Progress | None" = None
+) -> Treated:
+    """Treat the columns of a plan; the frame itself stays as it is. It has the person key too, where there is one.
+
+    Raises:
+        Misfit, Refused: as the remedy.
+    """
+    before = frame[list(plan.columns)]
+    key = case.release.person_key
+    people = None if key is None else frame[key]
+    if plan.remedy is None:
+        return Treated(before, before, None, people)
+    found = plan.remedy.apply(before, progress=progress)
+    return Treated(found.frame, before, found.bill, None if people is None else people.loc[found.frame.index])
+
+
+def write_treated(case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path) -> WrittenFile:
+    """Write what was treated, ready to leave, and say how it is to be read again.
+
+    Raises:
+        Stop: a CSV file cannot hold it. OSError: it cannot be written.
+    """
+    from monitor.releases.treatment.randomise_table import spelled
+
+    frame = treated.frame
+    if plan.kind is RemedyKind.RANDOMISED and draft.suffix == ".csv":
+        frame = spelled(frame, getattr(plan.remedy, "columns", ()))
+    ready = one_of_each(with_pseudonyms(frame, case), case.quasi)
+    write_frame(ready, draft, order=RowOrder.RANDOM)
+    return WrittenFile(texts=texts_in(ready))
+
+
+def verify_release(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, draft: Path, written: WrittenFile, clock: Clock
+) -> Verification:
+    """Read a file again, and find in it what the release asks for.
+
+    Raises:
+        Stop: it does not hold that, or is not what was written.
+        Refused: it is not as it was randomised.
+        Misfit: it holds values that cannot be told apart.
+    """
+    exact = getattr(plan.remedy, "columns", ()) if plan.kind is RemedyKind.RANDOMISED else case.quasi
+    place = written.exactly([name for name in exact if name in plan.columns]).place(draft)
+    rows, columns = _shape(place)
+    if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
+        raise LimitsNotMet("the file does not have the rows and columns that were written")
+    if plan.kind is RemedyKind.RANDOMISED:
+        return _randomised(case, plan, treated, place, draft)
+    _check_flat(case, treated.frame)
+    verdict = judge(case, place, columns=columns, clock=clock)
+    references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
+    far, of_input = _from_input(case, place, treated, references)
+    crowd = crowd_in(case, treated.frame, treated.people)
+    few = case.release.limits.least_k is not None and crowd is not None and crowd.exposed > 0
+    why = [verdict.why] if not verdict.holds else []
+    why += [far] if far else []
+    why += [f"{_persons(crowd.exposed)} alike with fewer than {case.k - 1} others"] if few and crowd else []
+    why += too_alike(case, treated.frame, treated.people, references=references, out=draft)
+    reached = {**verdict.figures(), "t_of_input": of_input, "persons": None if crowd is None else crowd.as_json()}
+    uniqueness = find_uniqueness(place, untreated(case, plan))
+    why += too_unique(case, uniqueness)
+    if why:
+        raise LimitsNotMet("; ".join(why), reached)
+    return Verification(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness)
+
+
+def untreated(case: ReleaseColumns, plan: TreatmentPlan) -> Sequence[str]:
+    """Name the columns that leave as they are: sensitive ones and others that the remedy does not treat."""
+    treats = getattr(plan.remedy, "columns", ())
+    loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
+    return [name for name in loose if name in plan.columns and name not in treats]
+
+
+def too_unique(case: ReleaseColumns, found: Uniqueness) -> Sequence[str]:
+    """Say whether a column called `other` identifies more records than the release allows."""
+    limit = case.release.limits.unclassified_uniqueness
+    others = case.release.classified(ColumnClass.OTHER)
+    if limit is None or found.share(others) <= limit:
+        return ()
+    broken = [one for one in found.alone if one.columns[0] in others and one.records > limit * found.rows]
+    named = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {found.rows:,})" for one in broken)
+    return [f"columns called 'other' identify more records than {limit:g} of them: {named}; classify or drop them"]
+
+
+def _persons(many: int) -> str:
+    return "1 person is" if many == 1 else f"{many:,} persons are"
+
+
+def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
+    """See that nothing nested is to be told apart: an engine takes lists and structs for alike whose bytes differ.
+
+    Raises:
+        NotProved: one is.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    for name in (*(one for one in case.quasi if one in frame.columns), *_close(case, frame)):
+        kind = frame[name].dtype
+        if isinstance(kind, pd.ArrowDtype) and pa.types.is_nested(kind.pyarrow_dtype):
+            raise LimitsNotMet(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
+
+
+def _close(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
+    """Name the sensitive columns of a treated table that have to be close to the one that was given."""
+    if case.release.limits.t is None or not len(frame):
+        return ()
+    return [name for name in case.sensitive if name in frame.columns]
+
+
+def _from_input(
+    case: ReleaseColumns, place: TableRef, treated: Treated, references: "Mapping[str, Frequencies]"
+) -> tuple[str | None, Mapping[str, Json]]:
+    """Measure how far the file's groups are from the table that was given; the check measures it from the file itself.
+
+    Gives what is too far, if anything is, and the distance of each sensitive column.
+    """
+    from monitor.releases.treatment.table_reader import count
+    from monitor.releases.treatment.verify import count_name
+    from remedies import Misfit
+    from remedies.generalisation._distances import farthest
+
+    limit = case.release.limits.t
+    columns = [name for name in case.quasi if name in treated.frame.columns]
+    if limit is None or not columns:
+        return None, {}
+    far, found = [], {}
+    for name, reference in references.items():
+        counts = count(place, [*columns, name], called=count_name([*columns, name]))
+        try:
+            one = farthest(counts, columns, name, distance="equal", reference=reference)
+        except Misfit as error:
+            raise LimitsNotMet(str(error)) from None
+        found[name] = one.t
+        if one.above(limit):
+            far.append(f"a group is {one.t:.4g} away from the table that was given in {name}; {limit:g} is allowed")
+    return "; ".join(far) or None, found
+
+
+def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
+    """Count the values of a sensitive column in the table that was given, as the file would spell them."""
+    return reference_of(escape_frame(treated.before[[name]], draft))
+
+
+def question_of(columns: Sequence[str]) -> str:
+    """Give the question that anybody can put to the file, in SQL."""
+    from remedies import grouped_by
+
+    return grouped_by(columns) if columns else "SELECT count(*) FROM output"
+
+
+def _shape(place: TableRef) -> tuple[int, tuple[str, ...]]:
+    with reading(place) as (source, table):
+        (row,) = source.fetch(source.compile(table.aggregate(rows=table.count())))
+        return int(row["rows"]), tuple(table.columns)
+
+
+def _randomised(
+    case: ReleaseColumns, plan: TreatmentPlan, treated: Treated, place: TableRef, draft: Path
+) -> Verification:
+    from monitor.releases.treatment.randomise_table import read_again
+    from remedies.differential_privacy import Mechanism
+    from remedies.randomise import keep_to_epsilon
+
+    remedy: Any = plan.remedy
+    limit = case.release.limits.epsilon
+    if limit is None:
+        raise LimitsNotMet("the release has no limit on epsilon, by which alone a randomised table can be judged")
+    if treated.bill is None:
+        raise LimitsNotMet("nothing was randomised")
+    if treated.people is not None and _most_rows(treated.people) > remedy.rows_per_unit:
+        raise LimitsNotMet(
+            f"somebody has more rows than the {remedy.rows_per_unit:,} for which '{plan.name}' prices a person, so its "
+            "epsilon does not hold; give it 'rows_per_unit'"
+        )
+    mechanism: Mechanism = Mechanism.read(treated.bill.guarantee.reached)
+    keep_to_epsilon(mechanism, limit)
+    after = read_again(place, mechanism, draft)
+    guarantee = remedy.guarantee(mechanism, after)
+    return Verification(
+        rows=len(after),
+        columns=tuple(map(str, after.columns)),
+        question=guarantee.proof,
+        reached=guarantee.reached,
+        epsilon=None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
+    )
+
+
+def _most_rows(people: "pd.Series[Any]") -> int:
+    """Give how many rows a person has at most; rows that name nobody are taken for one person's."""
+    return int(people.value_counts(dropna=False).max()) if len(people) else 0

@@ -1,0 +1,181 @@
+"""Find what a person declared of columns: all values that they could have had. Nothing is ever taken from a table."""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from checks import did_you_mean
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from remedies.differential_privacy.answers import Domain, Limits, Range, Values
+from remedies.generalisation import text_of
+
+if TYPE_CHECKING:
+    from monitor.config import Config, Release
+    from monitor.config.release_model import Recipe
+    from remedies.differential_privacy.answers._domain import Cells
+
+_RANGE: Final = re.compile(r"(?P<low>-?[0-9]+)\.\.(?P<high>-?[0-9]+)(:(?P<width>[0-9]+))?")
+_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,14})")
+_FORMS: Final = "sex=F,M or birth_year=1930..2010 or birth_year=1930..2009:10 (cells of ten)"
+
+
+def domains_for(
+    columns: Sequence[str],
+    *,
+    inline: Iterable[str],
+    others: Iterable[str],
+    declared: "Mapping[str, Cells | Limits]",
+    released: Iterable[str] = (),
+) -> "dict[str, Cells]":
+    """Give the domain of each column: what is said `inline`, else what is declared; `others` as `sex=F`.
+
+    Without columns, those of `inline` are meant, and those that a release randomises.
+
+    Raises:
+        Stop: what is said cannot be read, or speaks of another column, or a column has no domain; all of that is told.
+    """
+    said, problems = _inline(inline)
+    columns = columns or tuple(dict.fromkeys((*released, *said)))
+    if not columns and not problems:
+        problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain {_FORMS}"))
+    found: dict[str, Cells | Limits] = {**declared, **said}
+    taken, faults = _others(others, found)
+    problems += faults
+    problems += [_strange("--domain", name, columns) for name in said if name not in columns]
+    problems += [_strange("--other", name, columns) for name in taken if name not in columns]
+    problems += [_missing(name, found.get(name)) for name in columns if not isinstance(found.get(name), Values | Range)]
+    if problems:
+        raise Stop(ExitCode.USAGE, *problems)
+    cells = {name: taken.get(name, found[name]) for name in columns}
+    return {name: one for name, one in cells.items() if isinstance(one, Values | Range)}
+
+
+def declared_in(config: "Config | None", table: str, release: "Release | None") -> "Mapping[str, Cells | Limits]":
+    """Give what the configuration declares of a table's columns: as of the release's randomisation, else its budget.
+
+    Raises:
+        Stop: a domain of the release makes no sense.
+    """
+    budget = None if config is None else config.budgets.get(table)
+    found: dict[str, Cells | Limits] = {} if budget is None else dict(budget.domain)
+    recipe = recipe_of(release)
+    for name, declared in ((recipe and recipe.words.get("domain")) or {}).items():
+        try:
+            found[name] = TypeAdapter(Domain).validate_python(declared)
+        except ValidationError as error:
+            raise Stop(ExitCode.USAGE, Problem("remedy.domain", f"domain of '{name}': {_said(error)}")) from None
+    return found
+
+
+def released_columns(release: "Release | None") -> tuple[str, ...]:
+    """Name the columns that a release randomises, where it says so."""
+    recipe = recipe_of(release)
+    return () if recipe is None else tuple(recipe.words.get("columns") or recipe.words.get("domain") or ())
+
+
+def recipe_of(release: "Release | None") -> "Recipe | None":
+    """Give the first randomisation that a release has among its remedies."""
+    recipes = () if release is None else release.remedies
+    return next((one for one in recipes if one.remedy == "randomise"), None)
+
+
+def read_cells(words: str) -> "Cells":
+    """Read `F,M`, `1930..2010` or `1930..2009:10`; values that are all whole numbers are numbers, else texts.
+
+    Raises:
+        ValueError: it is of no known form.
+    """
+    found = _RANGE.fullmatch(words.strip())
+    if found:
+        return Range(range=(int(found["low"]), int(found["high"])), width=int(found["width"] or 1))
+    values = [value.strip() for value in next(csv.reader([words], skipinitialspace=True), [])]
+    if not values or "" in values:
+        raise ValueError("an empty value; values are separated by one comma, and those with a comma stand in quotes")
+    return Values(values=tuple(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else tuple(values))
+
+
+def declared_words(words: str) -> "Range | tuple[object, ...]":
+    """Give what is said as a remedy takes it: a range, or all values.
+
+    Raises:
+        ValueError: it is of no known form.
+    """
+    cells = read_cells(words)
+    return cells if isinstance(cells, Range) else cells.values
+
+
+def labels_of(cells: "Cells") -> "tuple[bool | int | float | str, ...]":
+    """Give all values that a column comes out with."""
+    if isinstance(cells, Values):
+        return cells.values
+    return tuple(range(cells.range[0], cells.range[1] + 1, cells.width))
+
+
+def reason(error: ValueError) -> str:
+    """Say what is wrong with a domain."""
+    return _said(error) if isinstance(error, ValidationError) else str(error)
+
+
+def _inline(inline: Iterable[str]) -> "tuple[dict[str, Cells], list[Problem]]":
+    found: dict[str, Cells] = {}
+    problems: list[Problem] = []
+    for said in inline:
+        name, sign, words = (part.strip() for part in said.partition("="))
+        if not (name and sign and words):
+            problems.append(Problem("remedy.domain", f"--domain '{said}': expected column=values", hint=_FORMS))
+        elif name in found:
+            problems.append(Problem("remedy.domain", f"--domain names '{name}' twice; expected each column once"))
+        else:
+            try:
+                found[name] = read_cells(words)
+            except ValueError as error:
+                problems.append(Problem("remedy.domain", f"--domain '{said}': {reason(error)}", hint=_FORMS))
+    return found, problems
+
+
+def _others(said: Iterable[str], found: "Mapping[str, Cells | Limits]") -> "tuple[dict[str, Cells], list[Problem]]":
+    taken: dict[str, Cells] = {}
+    problems = []
+    for one in said:
+        name, sign, text = (part.strip() for part in one.partition("="))
+        cells = found.get(name)
+        if not sign or not isinstance(cells, Values | Range) or name in taken:
+            message = f"--other '{one}': expected a column with a domain, once, '=' and one of its values"
+            problems.append(Problem("remedy.domain", message))
+            continue
+        other = _value(cells, text)
+        if other is None:
+            problems.append(Problem("remedy.domain", f"--other '{one}': the domain of '{name}' has no such value"))
+            continue
+        taken[name] = cells.model_copy(update={"other": other})
+    return taken, problems
+
+
+def _value(cells: "Cells", text: str) -> Any:
+    """Find a value by its text; None where there is none."""
+    if isinstance(cells, Values):
+        return next((value for value in cells.values if text_of(value) == text), None)
+    low, high = cells.range
+    return int(text) if _WHOLE.fullmatch(text) and low <= int(text) <= high else None
+
+
+def _missing(name: str, found: "Limits | Cells | None") -> Problem:
+    if found is None:
+        message = f"column '{name}' has no declared domain; it is never taken from the table"
+    else:
+        message = f"column '{name}' is declared with limits; declare all its values, or a range of whole numbers"
+    hint = f"--domain '{name}=A,B,C' or '{name}=1930..2010', or 'domain' under 'budgets' of the configuration"
+    return Problem("remedy.domain", message, hint=hint)
+
+
+def _strange(option: str, name: str, columns: Sequence[str]) -> Problem:
+    near = did_you_mean(name, columns) or f"; there are: {', '.join(columns)}"
+    return Problem("remedy.domain", f"{option} speaks of '{name}', which is none of the columns{near}")
+
+
+def _said(error: ValidationError) -> str:
+    message = str(error.errors(include_url=False, include_input=False)[0]["msg"]).removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,176 @@
+"""Recode a table that may be larger than memory: counted where it lives, then written in pieces."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks import Json
+from monitor.clock import Clock
+from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.treatment.interrupt import stop_on_interrupt
+from monitor.releases.treatment.output import OutputColumns, check_not_read, publish, row_writer
+from monitor.releases.treatment.table_reader import changed, count, pieces_of, reading, schema_of
+from monitor.releases.treatment.verify import WrittenFile, count_name, verify_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from remedies import Progress, UtilityReport
+    from remedies._recoded import ChosenLevels, Recodes
+    from remedies.generalisation._frequencies import Frequencies
+
+
+@dataclass(frozen=True, slots=True)
+class RecodingRequest:
+    """A table that is to be recoded, and how often each combination of the remedy's columns comes in it.
+
+    `every`: the quasi-identifiers that have to be alike together; those of the remedy, and maybe more. `called`: the
+    column of `counts` that says how often.
+    """
+
+    place: TableRef
+    remedy: "Recodes"
+    every: Sequence[str]
+    counts: "pd.DataFrame"
+    called: str
+
+    @classmethod
+    def of(cls, place: TableRef, remedy: "Recodes", every: Sequence[str]) -> "RecodingRequest":
+        """Count the combinations where the table lives: only they come, however many rows it has.
+
+        They are put in order, since engines group in any: sums of floats, and so ties, are then the same every time.
+
+        Raises:
+            Stop: it cannot be read, or has no such column.
+        """
+        names = (*remedy.columns, *remedy.sensitive)
+        called = count_name(names)
+        return cls(place, remedy, every, _ordered(count(place, names, called=called), names), called)
+
+    def check_size(self) -> None:
+        """Refuse a table that is too small.
+
+        Raises:
+            Misfit: it has fewer than k rows.
+        """
+        self.remedy.check_size(int(self.counts[self.called].sum()))
+
+    def frequencies(self) -> "Frequencies":
+        """Find the values in the remedy's hierarchies.
+
+        Raises:
+            Misfit: they have no place there, or there are fewer than k rows.
+        """
+        from remedies.generalisation._frequencies import read_counts
+
+        self.check_size()
+        remedy = self.remedy
+        return read_counts(self.counts, remedy.built(self.counts), sensitive=remedy.sensitive, count=self.called)
+
+
+def generalise_table(
+    question: RecodingRequest,
+    leaving: OutputColumns,
+    *,
+    clock: Clock,
+    progress: "Progress",
+    look: Callable[[TableRef], None] | None = None,
+) -> "UtilityReport":
+    """Choose what becomes of a table, write it, and check in the file that it keeps the limits of the remedy.
+
+    Memory: the combinations, one piece of rows, and what `row_writer` holds. `look`: is shown the file, once it passed,
+    before it has its name. `leaving.drop`: none of `question.every`, and none that the remedy looks at.
+
+    Raises:
+        Misfit, Refused: as the remedy.
+        Stop: the file cannot be read or written, changed while it was read, or the output does not hold it.
+    """
+    check_not_read(leaving.out, question.place)
+    remedy, frequencies = question.remedy, question.frequencies()
+    with stop_on_interrupt(progress, wanted=getattr(remedy, "budget", None) is not None) as tell:
+        chosen = remedy.choose(frequencies, progress=tell)
+    writer = _Writer(question.place, chosen, question.every, leaving=leaving)
+
+    def looked(draft: Path) -> Mapping[str, Json]:
+        reached = verify_file(remedy, question.every, frequencies, written=writer.written, clock=clock)(draft)
+        if look is not None:
+            look(writer.written.place(draft))
+        return reached
+
+    reached = publish(leaving.out, writer.write, looked)
+    return replace(remedy.bill(chosen, remedy.guarantee(reached, question.every)), row_order=leaving.order)
+
+
+class _Writer:
+    """Writes a table as a recoding makes it. `written`: how the file is to be read again."""
+
+    def __init__(
+        self, place: TableRef, chosen: "ChosenLevels", every: Sequence[str], *, leaving: OutputColumns
+    ) -> None:
+        self._place, self._recoding, self._every, self._leaving = place, chosen.recoding, every, leaving
+        self.written = WrittenFile()
+
+    def write(self, draft: Path) -> None:
+        """Read the table anew, piece by piece, and write what is left of it.
+
+        Raises:
+            Stop: it cannot be read, or is not what it was when it was counted.
+        """
+        from remedies.generalisation._rows import Rows
+
+        rows, before = Rows(self._recoding.frequencies), 0
+        with reading(self._place) as (source, whole):
+            table = whole.drop(*self._leaving.drop)
+            pieces = pieces_of(source, table)
+            first = next(pieces, None)
+            if first is None:
+                raise changed()
+            schema = self._schema(schema_of(first, table))
+            self.written = WrittenFile.of(schema)
+            with row_writer(draft, schema, order=self._leaving.order) as write:
+                piece: pa.Table | None = first
+                while piece is not None:
+                    before += len(piece)
+                    write(self._recoded(piece, rows, schema))
+                    piece = next(pieces, None)
+        if before != self._recoding.frequencies.rows:
+            raise changed()
+
+    def _schema(self, before: "pa.Schema") -> "pa.Schema":
+        """Give the types of the output: texts for what has labels, all else as it is."""
+        import pyarrow as pa
+
+        labelled = {
+            column.domain.column for column in self._recoding.columns if not (column.is_unchanged or column.keeps_type)
+        }
+        return pa.schema([(one.name, pa.string() if one.name in labelled else one.type) for one in before])
+
+    def _recoded(self, piece: "pa.Table", rows: Any, schema: "pa.Schema") -> "pa.Table":
+        import pandas as pd
+        import pyarrow as pa
+
+        from remedies.generalisation._recoding import one_zero
+
+        frame: pd.DataFrame = piece.to_pandas(types_mapper=pd.ArrowDtype)
+        combinations = rows.find(frame)
+        if (combinations < 0).any():
+            raise changed()
+        treated = self._recoding.apply(frame, combinations)
+        for name in treated.columns.intersection(list(self._every)):
+            treated[name] = one_zero(treated[name])
+        columns = [pa.array(treated[field.name], from_pandas=False).cast(field.type) for field in schema]
+        return pa.table(columns, schema=schema)
+
+
+def _ordered(counts: "pd.DataFrame", names: Sequence[str]) -> "pd.DataFrame":
+    """Put combinations in the order of their values, as far as these have one."""
+    import pyarrow as pa
+
+    kinds: Mapping[str, Any] = dict(counts.dtypes)
+    sortable = [name for name in names if not pa.types.is_nested(kinds[name].pyarrow_dtype)]
+    try:
+        return counts.sort_values(sortable, ignore_index=True) if sortable else counts
+    except OverflowError:  # days without end: whoever looks for them in a hierarchy refuses them
+        return counts

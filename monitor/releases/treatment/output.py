@@ -1,0 +1,217 @@
+"""Write a treated table as a file that is complete and was read again, or not at all.
+
+Every output of a remedy goes through `row_writer`: it says in which order the rows stand, and protects CSV files from
+spreadsheets. Nothing else of a file tells where a row lay in the input: no index, no metadata of pandas or Arrow, no
+statistics, no dictionary that lists values in another order than the rows.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from monitor.clock import Clock
+from monitor.releases.disclosure.table_ref import TableRef
+from monitor.releases.treatment.row_order import IN_MEMORY, Shuffle
+from monitor.releases.treatment.spreadsheet import check_cells, check_names, escape_cells
+from monitor.releases.treatment.verify import WrittenFile, k_check, reached_in
+from monitor.terminal.output_file import ProtectedFiles, check_target, matches, refused, write_file
+from monitor.terminal.problem import Stop
+from remedies import RowOrder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_ENDS: Final = (".csv", ".parquet")
+_CODE: Final = "remedy.output"
+_ROW_GROUP: Final = 100_000
+"""Rows that a row group of a Parquet file has at least, but the last."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumns:
+    """The file to write, the columns that are left out of it, and the order of its rows."""
+
+    out: Path
+    drop: Sequence[str] = ()
+    order: RowOrder = RowOrder.RANDOM
+
+
+def check_place(out: Path, *, given: str, force: bool, protected: ProtectedFiles) -> None:
+    """Check that a file can be written there, before any work is done. `given`: the table, or the file, that is read.
+
+    Raises:
+        Stop: it cannot, or it exists and `force` is not given, or it is what is read.
+    """
+    if out.suffix not in _ENDS:
+        raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
+    check_target(out, protected=protected.reading(given, use="the file that is read"), force=force, code=_CODE)
+
+
+def check_not_read(out: Path, place: TableRef) -> None:
+    """Check that a file is none of those that a table is read from, by its name, a pattern or the configuration.
+
+    Nor may it become one: a table that is read from all files of a folder would hold what was made of it.
+
+    Raises:
+        Stop: it is one of them, or would be.
+    """
+    source = place.target.source
+    if source.files is not None and matches(os.path.join(source.base.resolve(), source.files), out):  # noqa: PTH118 - a glob
+        seen = "is" if out.exists() else "would be"
+        raise _refused(f"'{out}' {seen} a file that is read", "write to another folder, or by another name")
+
+
+def write_verified(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
+    """Write a frame as CSV or Parquet, and return what `prove` finds in the very bytes, before the file gets its name.
+
+    Columns, types and rows are the frame's; no index, no metadata of pandas, no statistics of columns.
+
+    Raises:
+        Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
+    """
+    return publish(out, lambda draft: write_frame(frame, draft, order=order), prove)
+
+
+def write_frame(frame: "pd.DataFrame", draft: Path, *, order: RowOrder) -> None:
+    """Write a frame that is in memory, without its index, through `row_writer`.
+
+    Raises:
+        Stop: as `row_writer`. OSError: the file cannot be written.
+    """
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    with row_writer(draft, table.schema, order=order, memory=None) as write:
+        write(table)
+
+
+def publish(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Found]) -> Found:
+    """Let `write` make a draft, and give what `prove` finds in it, before the file gets its name.
+
+    Raises:
+        Stop: the file cannot be written, or `prove` refuses it; nothing is left behind.
+    """
+    return write_file(out, write, prove, replace=True, code=_CODE)
+
+
+def verify_k(
+    columns: Sequence[str], *, k: int, clock: Clock, written: WrittenFile | None = None
+) -> Callable[[Path], int]:
+    """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
+
+    The function raises Stop where these are fewer than k, or cannot be counted.
+    """
+
+    def prove(path: Path) -> int:
+        (result,) = (written or WrittenFile()).place(path).ask([k_check(columns, k)], clock)
+        return int(reached_in(result, columns)["k"])
+
+    return prove
+
+
+@contextmanager
+def row_writer(
+    draft: Path, schema: "pa.Schema", *, order: RowOrder, memory: int | None = IN_MEMORY
+) -> "Iterator[Callable[[pa.Table | pa.RecordBatch], None]]":
+    """Return a function that takes rows of an output; afterwards they are in a CSV or Parquet file, and on disk.
+
+    Args:
+        draft: the file; rows that do not fit in memory lie in its folder meanwhile, which only its owner can read.
+        schema: of the rows that are given.
+        order: of the rows in the file.
+        memory: bytes of rows that are held at once; None if all of them are in memory anyway.
+
+    Raises:
+        Stop: a CSV file cannot hold a column, or a spreadsheet would run its name.
+    """
+    import pyarrow as pa
+
+    plain = pa.schema([(one.name, _plain_type(one.type)) for one in schema])
+    with _file_writer(draft, plain) as put:
+        if order is RowOrder.INPUT:
+            yield lambda rows: put(_as_table(rows).cast(plain))
+        else:
+            shuffle = Shuffle(draft.parent / "shuffle", memory=sys.maxsize if memory is None else memory)
+            yield lambda rows: shuffle.add(_as_table(rows).cast(plain))
+            for piece in _regrouped(shuffle.take()):
+                put(piece)
+    check_cells(draft, plain.names)
+
+
+@contextmanager
+def _file_writer(draft: Path, schema: "pa.Schema") -> "Iterator[Callable[[pa.Table], None]]":
+    if draft.suffix == ".parquet":
+        from pyarrow import parquet
+
+        with parquet.ParquetWriter(
+            draft, schema, write_statistics=False, store_schema=False, compression="zstd"
+        ) as writer:
+            yield writer.write_table
+    else:
+        from pyarrow import csv
+
+        _check_csv(schema)
+        check_names(schema.names)
+        with csv.CSVWriter(draft, schema) as rows:
+            yield lambda table: rows.write_table(_escaped(table))
+    with draft.open("rb") as written:
+        os.fsync(written.fileno())
+
+
+def _as_table(rows: "pa.Table | pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+
+
+def _plain_type(kind: "pa.DataType") -> "pa.DataType":
+    """Return the type of a dictionary's values: it may list values that no row has, in the order of the input."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _regrouped(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
+    """Join small pieces, since each becomes a row group of a Parquet file."""
+    import pyarrow as pa
+
+    held: list[pa.Table] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) >= _ROW_GROUP:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _escaped(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.table([escape_cells(column) for column in table.columns], schema=table.schema)
+
+
+def _check_csv(schema: "pa.Schema") -> None:
+    """See that a CSV file can hold these columns.
+
+    Raises:
+        Stop: it cannot.
+    """
+    import pyarrow as pa
+
+    tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    for field in schema:
+        if any(test(field.type) for test in tests):
+            message = f"a CSV file cannot hold column '{field.name}' of type {field.type}"
+            raise _refused(message, "write a .parquet file, or leave out the column")
+
+
+def _refused(message: str, hint: str) -> Stop:
+    return refused(message, hint, code=_CODE)

@@ -1,0 +1,88 @@
+"""Judge a table, or a file that was written, by the limits of a release: with checks, in an engine, on what is there.
+
+What judges knows nothing of what treated: it counts groups in the file, by all quasi-identifiers that are in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checks import Check, Json, Status
+from monitor.clock import Clock
+from monitor.config.release_checks import release_checks
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.disclosure.table_ref import TableRef
+from monitor.scan.recorder import CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the checks of a release found. `columns`: the quasi-identifiers that were grouped by."""
+
+    columns: tuple[str, ...]
+    results: Sequence[CheckResult]
+
+    @property
+    def broken(self) -> Sequence[CheckResult]:
+        """Give the limits that are broken, and those that could not be evaluated."""
+        return [one for one in self.results if one.outcome.status in {Status.FAIL, Status.UNKNOWN}]
+
+    @property
+    def holds(self) -> bool:
+        """Say whether every limit was evaluated, and holds."""
+        return bool(self.results) and not self.broken
+
+    @property
+    def why(self) -> str:
+        """Say what does not hold."""
+        if not self.results:
+            return "the release has no limit that a table can be judged by"
+        return "; ".join(str(one.outcome.message) for one in self.broken)
+
+    def observed(self, kind: str) -> Mapping[str, Any]:
+        """Give what a check observed, by its type; nothing if it was not asked."""
+        return next((one.outcome.observed for one in self.results if one.check.type == kind), {})
+
+    def figures(self) -> Mapping[str, Json]:
+        """Give what was reached, as plain data; None is what no limit asks for."""
+        k, diverse, close = (self.observed(kind) for kind in ("k_anonymity", "l_diversity", "t_closeness"))
+        unique = self.observed("population_uniqueness")
+        return {
+            "k": k.get("k"),
+            "highest_risk": k.get("highest_risk"),
+            "average_risk": k.get("average_risk"),
+            "records_below_k": k.get("records_below_k"),
+            "l": diverse.get("l_distinct"),
+            "t": close.get("t"),
+            "population_unique_fraction": _decided(unique),
+        }
+
+
+def judge(case: ReleaseColumns, place: TableRef, *, columns: Sequence[str], clock: Clock) -> Verdict:
+    """Judge a table by the limits of a release; `columns`: which columns it has.
+
+    Whether columns are classified is not asked of a file: it has those that it was written with.
+    """
+    there = set(columns)
+    release = case.release.model_copy(
+        update={"columns": {name: word for name, word in case.release.columns.items() if name in there}}
+    )
+    checks = [check for check in release_checks(case.name, release) if check.type != "classification"]
+    grouped = tuple(name for name in case.quasi if name in there)
+    return Verdict(grouped, place.ask([_plain(check) for check in checks], clock) if checks else ())
+
+
+def _plain(check: Check) -> Check:
+    """Leave out what a check measures beside its limit."""
+    fields: Any = getattr(type(check), "model_fields", {})
+    copy: Any = check
+    made: Check = copy.model_copy(update={"other_readings": False}) if "other_readings" in fields else check
+    return made
+
+
+def _decided(unique: Mapping[str, Any]) -> Json:
+    """Give the share of the population that the estimate decided for says is unique."""
+    model = unique.get("decision")
+    found = unique.get(model) if isinstance(model, str) else None
+    share: Json = found.get("fraction_of_population") if isinstance(found, Mapping) else None
+    return share

@@ -1,0 +1,101 @@
+"""Break a week's downtime down: by day, by owner of the root cause, by table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from incidents import Cost, Downtime, Window
+from incidents._spans import Ints
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.model import DayBar, Share
+from monitor.reporting.week import Day, Week
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What things weigh: their cost, or their downtime where nothing costs anything; the week weighs `total`."""
+
+    by_cost: bool
+    total: Fraction
+
+    @classmethod
+    def of(cls, downtime: Downtime, cost: Cost | None) -> "Scale":
+        """Give the scale of a week."""
+        if cost is not None and cost.amount:
+            return cls(by_cost=True, total=cost.amount)
+        return cls(by_cost=False, total=Fraction(downtime.downtime))
+
+    def weight(self, cost: Fraction | None, downtime: int) -> Fraction:
+        """Give what something weighs."""
+        return cost if self.by_cost and cost is not None else Fraction(downtime)
+
+
+def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> DayBar:
+    """Give the downtime of a day; none of a day to come or of which nobody knows, nothing on one the zone left out.
+
+    `reports_only` says that no check ever ran and that the week's figures are what people reported: so are its days.
+    """
+    if day.start >= evidence.as_of:
+        return DayBar(day.date, None, None)
+    if day.start >= day.end:
+        return DayBar(day.date, 0, 0)
+    window = Window.of(day.start, day.end)
+    found = evidence.measure(window)
+    if not found.n and not reports_only:
+        seen = evidence.observed.in_some_of(window) and week.monday not in evidence.blind_weeks
+        if not seen or day.end <= evidence.kept_since:
+            return DayBar(day.date, None, None)
+    return DayBar(day.date, found.undetected, found.repair)
+
+
+def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> tuple[Share, ...]:
+    """Give what falls to the heaviest tables, at most so many."""
+    costs = evidence.price_by(window, evidence.spans.table)
+    if scale.by_cost and costs is not None and len(costs) > most:  # a large house: measure the few that are shown
+        dearest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
+        if costs[dearest[-1]].amount:
+            rows = np.flatnonzero(np.isin(evidence.spans.table, dearest))
+            evidence = replace(evidence, spans=evidence.spans.take(rows))
+    names = dict(enumerate(evidence.spans.names))
+    return _shares(evidence, window, scale, group=evidence.spans.table, costs=costs, names=names)[:most]
+
+
+def by_owner(evidence: Evidence, window: Window, scale: Scale) -> tuple[Share, ...]:
+    """Give what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
+    spans = evidence.spans
+    codes: dict[str | None, int] = {}
+    code_of = np.zeros(len(spans.names), dtype=np.int64)
+    for table in np.unique(spans.root_table).tolist():
+        code_of[table] = codes.setdefault(evidence.owners.get(spans.names[table]), len(codes))
+    group, names = code_of[spans.root_table], {code: owner for owner, code in codes.items()}
+    return _shares(evidence, window, scale, group=group, costs=evidence.price_by(window, group), names=names)
+
+
+def _shares(
+    evidence: Evidence,
+    window: Window,
+    scale: Scale,
+    *,
+    group: Ints,
+    costs: Mapping[int, Cost] | None,
+    names: Mapping[int, str | None],
+) -> tuple[Share, ...]:
+    shares = []
+    for key, found in evidence.measure_by(window, group).items():
+        if not found.n:
+            continue
+        cost = None if costs is None else costs.get(key, Cost()).amount
+        share = Share(
+            name=names[key],
+            owner=evidence.owners.get(names[key] or ""),
+            n=found.n,
+            undetected_us=found.undetected,
+            repair_us=found.repair,
+            table_us=found.table_time,
+            cost=cost,
+            part=scale.weight(cost, found.downtime) / scale.total,
+        )
+        shares.append(share)
+    return tuple(sorted(shares, key=lambda share: (-share.part, -share.downtime_us, share.name or "")))

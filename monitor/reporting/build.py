@@ -1,0 +1,202 @@
+"""Build the weekly report: pure, from what is known to one value. The arithmetic is that of the `incidents` room."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Final
+
+from checks import Message
+from incidents import MAINTENANCE, Cost, Downtime, Incident, Resolution, Window, changes, lever, to_us
+from monitor.config import Config, Rates
+from monitor.config.project import Project
+from monitor.releases.record import states_now
+from monitor.reporting.breakdown import Scale, by_owner, by_table, day_bar
+from monitor.reporting.coverage import coverage_of, why_unknown
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.figures import median_of, weekly_figures
+from monitor.reporting.headline import unknown_week, weekly_headline
+from monitor.reporting.incident_list import listed, standout
+from monitor.reporting.model import (
+    ComparedFigure,
+    Coverage,
+    Diagnosis,
+    ExcludedIncidents,
+    Maintained,
+    Method,
+    WeekBar,
+    WeeklyReport,
+)
+from monitor.reporting.releases import releases_in
+from monitor.reporting.sentences import title_of
+from monitor.reporting.week import Week
+from monitor.summaries.coverage import lasting_gaps
+from monitor.summaries.ranking import Ranking, advise, rank
+from store import ReleaseEventKind, View
+
+TREND_WEEKS: Final = 12
+_MEDIAN_WEEKS: Final = 4
+_TABLES_SHOWN: Final = 10
+_OWNERS_SHOWN: Final = 12
+
+
+def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
+    """Give the report of a week as known at the evidence's moment.
+
+    All weeks are told as they are known now, so a back-dated correction restates the weeks it touches.
+    """
+    config, window = evidence.config, window_of(week)
+    weeks = [week.back(i) for i in range(TREND_WEEKS)]
+    measured = [evidence.measure(window_of(one)) for one in weeks]
+    prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
+    coverage = coverage_of(evidence, week)
+    if coverage.evaluated == 0:  # None: it is no longer known
+        evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
+    unknown = [why_unknown(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
+    complete = evidence.as_of >= week.end
+    scale = Scale.of(measured[0], prices[0])
+    comparison = _comparison(measured, prices, [one is None for one in unknown])
+    reports_only = evidence.watching.first is None and measured[0].n > 0
+    ranking = rank(
+        evidence.spans,
+        window,
+        as_of_us=evidence.as_of_us,
+        maintenance=evidence.maintenance,
+        costs=evidence.price_by(window, evidence.spans.incident),
+    )
+    tables = by_table(evidence, window, scale, most=_TABLES_SHOWN)
+    owners = by_owner(evidence, window, scale)
+    return WeeklyReport(
+        project=config.project,
+        week=week,
+        as_of=evidence.as_of,
+        currency=config.cost.currency,
+        headline=_headline(comparison, coverage, currency=config.cost.currency, complete=complete, why=unknown[0]),
+        coverage=coverage,
+        figures=comparison,
+        change=changes(measured[1], measured[0]) if complete and _differ(comparison) else None,
+        diagnosis=_diagnosis(evidence, measured[0], ranking),
+        days=tuple(day_bar(evidence, week, day, reports_only=reports_only) for day in week.days),
+        owners=owners[:_OWNERS_SHOWN],
+        owners_more=max(0, len(owners) - _OWNERS_SHOWN),
+        trend=tuple(_trend(weeks, measured, unknown))[::-1],
+        tables=tables,
+        tables_more=(ranking.tables if ranking else 0) - len(tables),
+        incidents=listed(ranking, evidence, window),
+        method=_method(evidence, week, measured[0], prices[0] or Cost()),
+        releases=releases_in(evidence, window),
+    )
+
+
+def window_of(week: Week) -> Window:
+    """Give the week as a window."""
+    return Window.of(week.start, week.end)
+
+
+def _headline(
+    comparison: ComparedFigure, coverage: Coverage, *, currency: str, complete: bool, why: Message | None
+) -> Message:
+    if why is not None:
+        return unknown_week(why, coverage.since)
+    since = coverage.since if coverage.begun and not coverage.from_start else None
+    return weekly_headline(comparison, currency=currency, complete=complete, since=since)
+
+
+def _differ(figures: ComparedFigure) -> bool:
+    return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
+
+
+def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], known: Sequence[bool]) -> ComparedFigure:
+    weeks = zip(measured, prices, known, strict=False)  # only as many as have a price
+    figures = [weekly_figures(found, cost) if is_known else None for found, cost, is_known in weeks]
+    earlier = [one for one in figures[1:] if one is not None]
+    return ComparedFigure(week=figures[0], before=figures[1], median=median_of(earlier))
+
+
+def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequence[Message | None]) -> Iterator[WeekBar]:
+    for week, found, why in zip(weeks, measured, unknown, strict=True):
+        yield WeekBar(week, None, None, why) if why else WeekBar(week, found.undetected, found.repair)
+
+
+def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:
+    if ranking is None:
+        return None
+    advice = advise(ranking)
+    titles = [] if advice.incident is None else [title_of(one) for one in evidence.look_up([advice.incident])]
+    return Diagnosis(
+        lever=lever(this),
+        undetected_share=Fraction(this.undetected, this.downtime),
+        found_by_person=ranking.unwatched,
+        n=this.n,
+        costliest=standout(ranking),
+        advice=advice,
+        title=titles[0] if titles else None,
+    )
+
+
+def _method(evidence: Evidence, week: Week, this: Downtime, cost: Cost) -> Method:
+    config = evidence.config
+    excluded = [
+        ExcludedIncidents(one, this.excluded[one.value].n, this.excluded[one.value].time)
+        for one in Resolution
+        if one.value in this.excluded
+    ]
+    planned = this.excluded.get(MAINTENANCE)
+    return Method(
+        excluded=tuple(excluded),
+        maintenance=tuple(_maintained(config, week)),
+        maintenance_us=planned.time if planned else 0,
+        rate_notes=tuple(_notes(config, week)),
+        priced=evidence.pricing is not None,
+        unpriced_us=cost.unpriced,
+        disclosure=this.exposure.n,
+    )
+
+
+def _maintained(config: Config, week: Week) -> Iterator[Maintained]:
+    for work in config.maintenance:
+        start, end = work.span(config.timezone)
+        if start < week.end and end > week.start:
+            yield Maintained(work.reason, start, end)
+
+
+def _notes(config: Config, week: Week) -> Iterator[str]:
+    """Give the notes of the rates that hold at some time of the week, oldest first."""
+    by_age = sorted((config.cost, *config.cost.history), key=_valid_from)
+    for rates, following in zip(by_age, [*by_age[1:], None], strict=True):
+        over = date.max if following is None else _valid_from(following)
+        if rates.note and _valid_from(rates) < week.monday + timedelta(weeks=1) and over > week.monday:
+            yield rates.note
+
+
+def _valid_from(rates: Rates) -> date:
+    return rates.valid_from or date.min
+
+
+def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
+    """Give what is known of a week and the eleven before it. Use it inside of the view's transaction."""
+    config = project.config
+    spans = view.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
+    watches = view.watches()
+    kept_since = now - config.storage.keep_measurements
+    earlier = [week.back(number) for number in range(1, TREND_WEEKS)]
+
+    def look_up(ids: Sequence[int]) -> Sequence[Incident]:
+        return [view.incident(one) for one in ids]
+
+    return Evidence(
+        config=config,
+        as_of=now,
+        spans=spans,
+        maintenance=project.maintenance(spans.names),
+        pricing=project.pricing if project.priced else None,
+        gaps=(*view.gaps(week.start, week.end), *lasting_gaps(project.config, watches, now)),
+        watches=watches,
+        results=view.results_by_status(week.start, week.end) if week.start >= kept_since else None,
+        look_up=look_up,
+        blind_weeks=frozenset(
+            one.monday for one in earlier if one.start >= kept_since and not view.saw_anything(one.start, one.end)
+        ),
+        releases=states_now(project, view),
+        exports=view.release_events(kind=ReleaseEventKind.EXPORTED),
+    )

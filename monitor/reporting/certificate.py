@@ -1,0 +1,250 @@
+"""Read what the registry keeps of an export, as its page shows it: limits asked and reached, columns, how to check it.
+
+No value of the table is in it, and no label that values were generalised to: these stand in the file alone.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, Final
+
+from checks import ColumnClass, Message
+from monitor.releases.plan import RemedyKind
+from store import ReleaseEvent
+
+CLASSES: Final[Mapping[ColumnClass, Message]] = {
+    ColumnClass.DIRECT_IDENTIFIER: Message("direct identifier"),
+    ColumnClass.QUASI_IDENTIFIER: Message("quasi-identifier"),
+    ColumnClass.SENSITIVE: Message("sensitive"),
+    ColumnClass.OTHER: Message("other"),
+}
+KINDS: Final[Mapping[RemedyKind, Message]] = {
+    RemedyKind.TABLE: Message("a table, checked by grouping the file"),
+    RemedyKind.RANDOMISED: Message("a randomised table, judged by the mechanism that made it"),
+    RemedyKind.ANSWERS: Message("noisy statistics in the place of records, judged by their noise"),
+}
+_NOT_TOLD: Final = frozenset({"type", "others", "where"})
+"""Parameters that a page leaves out: the first is said by the remedy's name, the others may hold values."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateLimit:
+    """A limit. `sign`: how what was reached must stand to what was asked; None: not asked, not measured."""
+
+    what: Message
+    shown: str
+    sign: str
+    asked: float | str | None
+    reached: float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateColumn:
+    """A column that left. `lost`: which share of its information, 0 to 1; None where nobody measures that."""
+
+    name: str
+    says: Message
+    became: Message
+    lost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier export and this one give away together: how many persons; None where nobody can say."""
+
+    name: str
+    in_both: int | None
+    exposed: int | None
+    left_over: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """An export as its page shows it."""
+
+    number: int
+    event: ReleaseEvent
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """Give what the registry keeps."""
+        return self.event.body
+
+    @property
+    def kind(self) -> RemedyKind:
+        """Say how it was proved."""
+        return RemedyKind(str(self.body["kind"]))
+
+    @property
+    def said_kind(self) -> Message:
+        """Say how it was proved, in words."""
+        return KINDS[self.kind]
+
+    @property
+    def grouped(self) -> bool:
+        """Say whether it was proved by grouping it."""
+        return self.kind is RemedyKind.TABLE
+
+    @property
+    def limits(self) -> Sequence[CertificateLimit]:
+        """Give what was asked, and what was reached."""
+        return tuple(limits_of(self.body) if self.grouped else _epsilon(self.body))
+
+    @property
+    def columns(self) -> Sequence[CertificateColumn]:
+        """Give the columns that left."""
+        return tuple(_columns(self.body))
+
+    @property
+    def parameters(self) -> Sequence[tuple[str, str]]:
+        """Give what the remedy was told, by name."""
+        said: Mapping[str, Any] = self.body["parameters"] or {}
+        told = {name: parameter(value) for name, value in said.items() if name not in _NOT_TOLD}
+        return [(name, text) for name, text in told.items() if text]
+
+    @property
+    def earlier(self) -> Sequence[Earlier] | None:
+        """Give the earlier exports that it was compared with; None where it could not be."""
+        found = self.body["earlier"]
+        if found is None:
+            return None
+        words = ("persons_in_both", "persons_exposed", "persons_left_over")
+        return [Earlier(str(one["export"]), *(one.get(word) for word in words)) for one in found]
+
+    @property
+    def exposed_by_all(self) -> int | None:
+        """Count the persons whom it and all earlier exports together expose; None where these are fewer than two."""
+        found: int | None = self.body.get("exposed_by_all")
+        return found
+
+    @property
+    def noise(self) -> Sequence[Mapping[str, Any]]:
+        """Give how noisy answers are."""
+        found: Sequence[Mapping[str, Any]] = (
+            self.body["reached"].get("noise", ()) if self.kind is RemedyKind.ANSWERS else ()
+        )
+        return found
+
+    @property
+    def approved_at(self) -> datetime | None:
+        """Say when it was approved."""
+        return _moment(self.body["approved_at"])
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """Say when the approval ends."""
+        return _moment(self.body["expires_at"])
+
+    @property
+    def check_hash(self) -> str:
+        """Give the command that says whether a file is this one."""
+        line = f"{self.body['sha256']}  {self.body['file']}"
+        return f"echo {shlex.quote(line)} | sha256sum --check"
+
+    @property
+    def check_question(self) -> str | None:
+        """Give a command that puts the question of the proof to the file; None where no question proves it."""
+        if not self.grouped:
+            return None
+        file = str(self.body["file"]).replace("'", "''")
+        read = f"read_csv('{file}', all_varchar = true)" if PurePath(file).suffix == ".csv" else f"'{file}'"
+        return f"duckdb <<'SQL'\nCREATE VIEW output AS FROM {read};\n{self.body['question']};\nSQL"
+
+
+def certificates(exports: Sequence[ReleaseEvent]) -> Sequence[Certificate]:
+    """Give exports, the newest first, numbered from the oldest on."""
+    return [Certificate(len(exports) - place, one) for place, one in enumerate(exports)]
+
+
+def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
+    """Give each limit of a table that was grouped, with what was asked of it and reached."""
+    asked, reached = body["limits"], body["reached"]
+    k = asked.get("k")
+    yield CertificateLimit(Message("records that are alike (k)"), "number", "≥", k, reached.get("k"))
+    yield CertificateLimit(
+        Message("highest probability of finding a record again"),
+        "ratio",
+        "≤",
+        asked.get("max_risk", None if k is None else 1 / k),
+        reached.get("highest_risk"),
+    )
+    yield CertificateLimit(
+        Message("mean probability of finding a record again"),
+        "ratio",
+        "≤",
+        asked.get("max_average_risk"),
+        reached.get("average_risk"),
+    )
+    yield CertificateLimit(
+        Message("distinct sensitive values in each group (l)"), "number", "≥", asked.get("l"), _least(reached.get("l"))
+    )
+    yield CertificateLimit(
+        Message("distance of each group's sensitive values from those of the table (t)"),
+        "number",
+        "≤",
+        asked.get("t"),
+        _most(reached.get("t")),
+    )
+    yield CertificateLimit(
+        Message("share of the population that is unique in it"),
+        "ratio",
+        "≤",
+        asked.get("max_population_unique_fraction"),
+        reached.get("population_unique_fraction"),
+    )
+
+
+def _epsilon(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
+    yield CertificateLimit(Message("epsilon: how much one row can change what comes out"), "text", "≤", *_both(body))
+
+
+def _both(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    asked, reached = body["limits"].get("epsilon"), body["epsilon"]
+    return None if asked is None else str(asked), None if reached is None else str(reached)
+
+
+def _columns(body: Mapping[str, Any]) -> Iterator[CertificateColumn]:
+    lost: Mapping[str, float] = body["information_lost"]
+    for name in body["columns"]:
+        column_class, became = _told(body, name)
+        share = lost.get(name)
+        if share and column_class is not ColumnClass.DIRECT_IDENTIFIER:
+            became = Message("treated")
+        yield CertificateColumn(name, CLASSES[column_class], became, None if share is None else share / 100)
+
+
+def _told(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, Message]:
+    if name in body["pseudonyms"]:
+        return ColumnClass.DIRECT_IDENTIFIER, Message("replaced by a pseudonym of this release")
+    if name in body["quasi_identifiers"]:
+        return ColumnClass.QUASI_IDENTIFIER, Message("as it was")
+    return ColumnClass.SENSITIVE if name in body["sensitive"] else ColumnClass.OTHER, Message("as it was")
+
+
+def parameter(value: Any) -> str:
+    """Say a parameter in one line, whatever it is made of."""
+    if value is None or value in ({}, []):
+        return ""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Mapping():
+            return "; ".join(f"{name}: {parameter(one)}" for name, one in value.items())
+        case list() | tuple():
+            return ", ".join(map(parameter, value))
+        case _:
+            return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _least(value: Any) -> Any:
+    return min(value.values(), default=None) if isinstance(value, Mapping) else value
+
+
+def _most(value: Any) -> Any:
+    return max(value.values(), default=None) if isinstance(value, Mapping) else value
+
+
+def _moment(text: Any) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

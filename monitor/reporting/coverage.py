@@ -1,0 +1,64 @@
+"""Say what was watched in a week, what was not, and of which weeks nobody knows."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from checks import Message, Status
+from incidents import Downtime, Unobserved, Window, unobserved
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.model import BlindSpot, Coverage
+from monitor.reporting.week import Week
+from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASONS
+
+_SHOWN: Final = 5
+
+
+def why_unknown(evidence: Evidence, week: Week, found: Downtime) -> Message | None:
+    """Say why nobody knows of a week's downtime, None of a week that is known.
+
+    What is on record is known, whoever reported it. Without any incident a week is known to have been good only if a
+    check had begun, if incidents of that time are still kept, and if something could be evaluated.
+    """
+    if found.n:
+        return None
+    if not evidence.watching.had_begun(min(week.end, evidence.as_of)):
+        return NOT_WATCHED
+    if week.end <= evidence.kept_since:
+        return NOT_KEPT
+    return NOT_EVALUATED if week.monday in evidence.blind_weeks else None
+
+
+def coverage_of(evidence: Evidence, week: Week) -> Coverage:
+    """Give the coverage of a week, as far as it has come."""
+    config, watching, end = evidence.config, evidence.watching, min(week.end, evidence.as_of)
+    checks = [table.check_id(check) for table in config.tables for check in table.checks]
+    unseen = unobserved(evidence.gaps, Window.of(week.start, week.end))
+    results = evidence.results
+    total = None if results is None else sum(results.values())
+    return Coverage(
+        tables=len(config.tables),
+        checks=len(checks),
+        since=watching.first,
+        begun=watching.had_begun(end),
+        from_start=watching.first is not None and watching.first <= week.start,
+        partly=watching.partly(config, week.start, end),
+        not_yet=watching.not_yet(config, end),
+        results=total,
+        evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
+        silent=sum(1 for check in checks if check not in evidence.watches),
+        unobserved_us=sum(one.time for one in unseen.values()),
+        blind=_blind(unseen)[:_SHOWN],
+        blind_more=max(0, len(unseen) - _SHOWN),
+        without_owner=tuple(table.name for table in config.tables if evidence.owners[table.name] is None),
+        without_checks=tuple(table.name for table in config.tables if not table.checks),
+    )
+
+
+def _blind(unseen: Mapping[str, Unobserved]) -> tuple[BlindSpot, ...]:
+    worst_first = sorted(unseen.items(), key=lambda item: (-item[1].time, item[0]))
+    return tuple(BlindSpot(table, one.time, _reasons(one)) for table, one in worst_first)
+
+
+def _reasons(one: Unobserved) -> tuple[Message, ...]:
+    longest_first = sorted(one.by_reason, key=lambda reason: (-one.by_reason[reason], reason))
+    return tuple(REASONS[reason] for reason in longest_first)

@@ -1,0 +1,110 @@
+"""What a report is built from: everything that the store and the configuration know about twelve weeks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from checks import Status
+from incidents import (
+    Cost,
+    Downtime,
+    Gap,
+    Incident,
+    Maintenance,
+    Pricing,
+    Spans,
+    Watch,
+    Window,
+    measure_by,
+    price,
+    price_by,
+    to_us,
+)
+from incidents import measure as measure_window
+from incidents._spans import Ints
+from monitor.config import Config
+from monitor.summaries.coverage import Observed, Watching, kept_since
+from monitor.summaries.releases import ReleaseState
+from store import ReleaseEvent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is known at a moment.
+
+    `spans`: all episodes of incidents that touch the twelve weeks. `look_up`: gives incidents by id. `gaps`:
+    unobserved time that touches the week, the time since the last run included. `watches`: by check id. `results`:
+    how often checks found what in the week, None when that is no longer kept. `blind_weeks`: the Mondays of the
+    earlier weeks in which checks might have run and none could be evaluated. `pricing` is None where no rate is
+    configured. `owners`: by table, the name to show. `watching`: since when tables are watched. `observed`: when
+    anything was seen in the week. `releases`: as they stand at the moment. `exports`: all that ever were, the oldest
+    first.
+    """
+
+    config: Config
+    as_of: datetime
+    spans: Spans
+    maintenance: Maintenance | None
+    pricing: Pricing | None
+    gaps: Sequence[Gap]
+    watches: Mapping[str, Watch]
+    results: Mapping[Status, int] | None
+    look_up: Callable[[Sequence[int]], Sequence[Incident]]
+    blind_weeks: frozenset[date] = frozenset()
+    releases: Sequence[ReleaseState] = ()
+    exports: Sequence[ReleaseEvent] = ()
+    owners: Mapping[str, str | None] = field(init=False)
+    watching: Watching = field(init=False)
+    observed: Observed = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owners", owner_names(self.config))
+        object.__setattr__(self, "watching", Watching.of(self.watches, self.as_of))
+        object.__setattr__(self, "observed", Observed.of(self.watches, self.gaps, self.config, self.as_of))
+
+    @property
+    def as_of_us(self) -> int:
+        """Give the moment of knowing in microseconds."""
+        return to_us(self.as_of)
+
+    @property
+    def kept_since(self) -> datetime:
+        """Give since when incidents that are over are kept; those that ended before may be forgotten."""
+        return kept_since(self.config, self.as_of)
+
+    def measure(self, window: Window) -> Downtime:
+        """Give the downtime of a window."""
+        return measure_window(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def measure_by(self, window: Window, group: Ints) -> dict[int, Downtime]:
+        """Give the downtime of a window by group of the spans' rows."""
+        return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+
+    def price(self, window: Window) -> Cost | None:
+        """Give the cost of a window, None where nothing has a price."""
+        if self.pricing is None:
+            return None
+        return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def price_by(self, window: Window, group: Ints) -> dict[int, Cost] | None:
+        """Give the cost of a window by group of the spans' rows, None where nothing has a price."""
+        if self.pricing is None:
+            return None
+        return price_by(
+            self.spans,
+            window,
+            pricing=self.pricing,
+            as_of_us=self.as_of_us,
+            group=group,
+            maintenance=self.maintenance,
+        )
+
+
+def owner_names(config: Config) -> dict[str, str | None]:
+    """Give for each table the name of who owns it, None for nobody."""
+    names = {}
+    for table in config.tables:
+        owner = config.owner_of(table)
+        person = config.owners.get(owner or "")
+        names[table.name] = (person.name if person else None) or owner
+    return names

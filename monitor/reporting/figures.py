@@ -1,0 +1,76 @@
+"""From measured downtime and its price to the figures of a report, and the median of several weeks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from statistics import median
+
+from checks import Severity
+from incidents import Cost, Downtime, Statistics
+from monitor.reporting.model import Figures, Spread
+
+_SUMS = ("n", "n_occurred", "undetected_us", "repair_us", "downtime_us", "low_us", "high_us", "table_us")
+_PARTS = ("min", "mean", "median", "p90", "max")
+
+
+def weekly_figures(downtime: Downtime, cost: Cost | None) -> Figures:
+    """Give the figures of a measured week; `cost` is None where nothing has a price."""
+    return Figures(
+        n=Fraction(downtime.n),
+        n_occurred=Fraction(downtime.n_occurred),
+        undetected_us=Fraction(downtime.undetected),
+        repair_us=Fraction(downtime.repair),
+        downtime_us=Fraction(downtime.downtime),
+        low_us=Fraction(downtime.low),
+        high_us=Fraction(downtime.high),
+        table_us=Fraction(downtime.table_time),
+        by_severity={severity: Fraction(part.downtime) for severity, part in downtime.by_severity.items()},
+        ttd=_spread(downtime.ttd),
+        ttr=_spread(downtime.ttr),
+        cost=None if cost is None else cost.amount,
+        cost_by_table_hours=None if cost is None else cost.table_hours_amount,
+    )
+
+
+def median_of(weeks: Sequence[Figures]) -> Figures | None:
+    """Give the median of each figure over several weeks, exactly; None of no week.
+
+    Each figure has a median of its own, so the medians of the parts need not add up to the median of the sum.
+    """
+    if not weeks:
+        return None
+    sums = {name: median(getattr(week, name) for week in weeks) for name in _SUMS}
+    return Figures(
+        **sums,
+        by_severity=_median_severities([week.by_severity for week in weeks]),
+        ttd=_median_spread(week.ttd for week in weeks),
+        ttr=_median_spread(week.ttr for week in weeks),
+        cost=_median(week.cost for week in weeks),
+        cost_by_table_hours=_median(week.cost_by_table_hours for week in weeks),
+    )
+
+
+def _median_severities(weeks: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
+    """Give the median of each severity that any week knows; a week that does not know it had none of it."""
+    return {
+        severity: Fraction(median(week.get(severity, Fraction(0)) for week in weeks))
+        for severity in Severity
+        if any(severity in week for week in weeks)
+    }
+
+
+def _spread(statistics: Statistics | None) -> Spread | None:
+    if statistics is None:
+        return None
+    return Spread(**{part: Fraction(getattr(statistics, part)) for part in _PARTS})
+
+
+def _median(values: Iterable[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return Fraction(median(known)) if known else None
+
+
+def _median_spread(spreads: Iterable[Spread | None]) -> Spread | None:
+    known = [spread for spread in spreads if spread is not None]
+    if not known:
+        return None
+    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in known)) for part in _PARTS})

@@ -1,0 +1,127 @@
+"""What templates may ask for: values said in one voice, and the geometry of charts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Final
+
+from checks import Message, MessageFormatter, Severity
+from incidents import Resolution, State
+from monitor.reporting import charts, sentences
+from monitor.reporting.model import DayBar, WeekBar
+from monitor.reporting.words import (
+    RELEASE_SHAPES,
+    RELEASES,
+    RESOLUTIONS,
+    SEVERITIES,
+    SEVERITY_SHAPES,
+    STATE_SHAPES,
+    STATES,
+)
+from monitor.summaries.releases import ReleaseWord
+from monitor.terminal.localizer import Money
+
+NOTHING: Final = "\N{EN DASH}"
+"""Where there is no figure: a dash, never a zero."""
+
+_HOUR: Final = 3_600_000_000
+
+
+def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
+    """Give the filters of the report's templates."""
+
+    def show(value: Any, kind: str) -> str:
+        if value is None:
+            return NOTHING
+        match kind:
+            case "hours":
+                return voice.format(sentences.length(value), "hours")
+            case "short_hours":
+                return _short(Fraction(value) / _HOUR, voice)
+            case "money":
+                return voice.format(Money(value, currency), "money")
+            case "number":
+                return voice.format(int(value) if value == int(value) else float(value), "number")
+            case _:
+                return voice.format(value, kind)
+
+    def say(message: Message) -> str:
+        return message.render(voice)
+
+    def signed_hours(value: Fraction) -> str:
+        said = show(abs(value), "hours")
+        return said if not value else f"{'+' if value > 0 else chr(0x2212)}{said}"
+
+    kinds = ("hours", "number", "ratio", "time", "moment", "date", "day", "weekday")
+    return {
+        **{kind: lambda value, kind=kind: show(value, kind) for kind in kinds},
+        "show": show,
+        "say": say,
+        "signed_hours": signed_hours,
+        "as_length": sentences.length,
+        "over": lambda total, n: Fraction(total) / n if n else None,
+        "word": lambda word: say(_WORDS[type(word)][word]),
+        "shape": lambda word: _SHAPES[type(word)][word],
+        "incident_title": lambda message: say_title(message, voice),
+        "notes": lambda row, complete: sentences.notes(row, complete=complete),
+        "onset_range": sentences.onset_range,
+        "coverage_sentences": sentences.coverage_sentences,
+        "diagnosis_sentences": lambda report: sentences.diagnosis_sentences(report.diagnosis),
+        "method_sentences": lambda report: sentences.method_sentences(report.method, currency),
+        "days_label": lambda days: say(sentences.days_label(days)),
+        "trend_label": lambda trend: say(sentences.trend_label(trend)),
+        "columns": _columns,
+        "signed_bar": charts.signed_bar,
+        "percent": charts.percent,
+    }
+
+
+def texts(voice: MessageFormatter) -> Mapping[str, Callable[..., str]]:
+    """Give `_` and `ngettext`, which take the values of the places in their texts."""
+
+    def text(message: str, **values: Any) -> str:
+        return Message(message, values).render(voice)
+
+    def plural(one: str, many: str, n: int, **values: Any) -> str:
+        return Message(many, {**values, "n": n}, one=one, counted="n").render(voice)
+
+    return {"_": text, "ngettext": plural}
+
+
+def say_title(title: Message, voice: MessageFormatter) -> str:
+    """Say an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
+    if not title.values:
+        return voice.text(title.text)
+    try:
+        return title.render(voice)
+    except (KeyError, ValueError, IndexError):
+        return title.text
+
+
+def _short(hours: Fraction, voice: MessageFormatter) -> str:
+    """Say hours in the few letters that fit over a column."""
+    if 0 < hours < Fraction(1, 10):
+        return f"<{voice.format(0.1, 'tenths')}"
+    return voice.format(hours, "count" if hours >= 100 or not hours else "tenths")
+
+
+_WORDS: Final[Mapping[type[StrEnum], Mapping[Any, Message]]] = {
+    Severity: SEVERITIES,
+    State: STATES,
+    Resolution: RESOLUTIONS,
+    ReleaseWord: RELEASES,
+}
+_SHAPES: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
+    Severity: SEVERITY_SHAPES,
+    State: STATE_SHAPES,
+    ReleaseWord: RELEASE_SHAPES,
+}
+
+
+def _columns(bars: Sequence[DayBar | WeekBar]) -> charts.ColumnChart:
+    return charts.stacked_columns(
+        [
+            None if bar.undetected_us is None or bar.repair_us is None else (bar.undetected_us, bar.repair_us)
+            for bar in bars
+        ]
+    )

@@ -1,0 +1,61 @@
+"""Load the incidents of a week that a report lists."""
+
+from typing import Final
+
+from checks import Message
+from incidents import Incident, Window, from_us
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.model import IncidentList, IncidentRow, Standout
+from monitor.summaries.ranking import Ranking, advise
+
+SHOWN: Final = 25
+"""How many incidents a report lists."""
+
+
+def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> IncidentList:
+    """Load the incidents that are shown and count the rest."""
+    if ranking is None:
+        return IncidentList((), 0)
+    shown = ranking.places[:SHOWN].tolist()
+    incidents = {one.id: one for one in evidence.look_up([ranking.id_at(place) for place in shown])}
+    rows = tuple(
+        _row(incidents[ranking.id_at(place)], place, ranking=ranking, evidence=evidence, window=window)
+        for place in shown
+        if ranking.id_at(place) in incidents
+    )
+    return IncidentList(rows, len(ranking) - len(rows))
+
+
+def standout(ranking: Ranking) -> Standout | None:
+    """Return the incident that alone makes more than half of what the week weighs, if there are several."""
+    advice = advise(ranking)
+    if len(ranking) < 2 or advice.incident is None or 2 * advice.share <= 1:
+        return None
+    return Standout(advice.incident, advice.table)
+
+
+def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentRow:
+    each, part = ranking.each, ranking.part
+    occurred, resolved = int(part.occurred[each.first[place]]), int(part.resolved[each.last[place]])
+    return IncidentRow(
+        id=incident.id,
+        table=incident.table,
+        title=Message(incident.title, incident.title_values),
+        severity=incident.severity,
+        state=incident.state,
+        resolution=incident.resolution,
+        occurred_at=from_us(occurred),
+        earliest=from_us(int(part.earliest[each.first[place]])),
+        latest=from_us(int(part.latest[each.first[place]])),
+        ttd_us=int(each.ttd[place]),
+        ttr_us=None if each.lasts[place] else int(each.ttr[place]),
+        undetected_us=int(each.undetected[place]),
+        repair_us=int(each.repair[place]),
+        cost=ranking.cost_at(place),
+        owner=evidence.owners.get(incident.table),
+        cause=incident.cause,
+        found_by=incident.found_by,
+        regressed=incident.regressed,
+        began_before=occurred < window.start_us,
+        goes_on=resolved > min(window.end_us, evidence.as_of_us),
+    )

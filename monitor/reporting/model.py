@@ -1,0 +1,326 @@
+"""What a weekly report says, before it is said: numbers and message ids, no formatted text and no layout.
+
+Lengths of time are microseconds: integers where they are sums, exact fractions where they are means. Money is exact, in
+the currency of the project, and rounded once, by whoever shows it; where no rate is configured it is None, which is not
+the same as nothing. The renderers turn one value into a page, a JSON document or Markdown, in any language.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+
+from checks import Message, Severity
+from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.reporting.week import Week
+from monitor.summaries.ranking import Advice
+from monitor.summaries.releases import ReleaseWord
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a length of time is spread over incidents, microseconds; p90 by linear interpolation."""
+
+    min: Fraction
+    mean: Fraction
+    median: Fraction
+    p90: Fraction
+    max: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one week, or their medians over several (then counts and sums may be fractions).
+
+    `ttd` is over incidents detected in the week, `ttr` over those resolved in it; None when there were none.
+    `by_severity` is the downtime of each severity that had any.
+    """
+
+    n: Fraction
+    n_occurred: Fraction
+    undetected_us: Fraction
+    repair_us: Fraction
+    downtime_us: Fraction
+    low_us: Fraction
+    high_us: Fraction
+    table_us: Fraction
+    by_severity: Mapping[Severity, Fraction]
+    ttd: Spread | None
+    ttr: Spread | None
+    cost: Fraction | None
+    cost_by_table_hours: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """The week beside the one before and the median of the four before.
+
+    None for a time of which nobody knows: before anything was watched, without anything that could be evaluated, or no
+    longer kept, and nothing was reported.
+    """
+
+    week: Figures | None
+    before: Figures | None
+    median: Figures | None
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Give the severities that any of the columns knows, the worst first."""
+        columns = [column for column in (self.week, self.before, self.median) if column is not None]
+        return tuple(one for one in reversed(Severity) if any(one in column.by_severity for column in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """A table whose checks saw nothing for some time, and why."""
+
+    table: str
+    unobserved_us: int
+    reasons: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was watched, and what was not.
+
+    `since` is when the first check ran, None before that; `begun` says that this was before the week's end,
+    `from_start` that it was before its beginning. `partly` names the tables whose first look falls into the week,
+    `not_yet` those of which it comes later or never came.
+    `results` counts what checks found in the week, `evaluated` those of them that are not unknown; both are None of a
+    week whose measurements are no longer kept. `silent` counts the checks that never ran at all. `blind` holds the
+    tables with unobserved hours, most hours first; `blind_more` counts those left out.
+    """
+
+    tables: int
+    checks: int
+    since: datetime | None
+    begun: bool
+    from_start: bool
+    partly: tuple[str, ...]
+    not_yet: tuple[str, ...]
+    results: int | None
+    evaluated: int | None
+    silent: int
+    unobserved_us: int
+    blind: tuple[BlindSpot, ...]
+    blind_more: int
+    without_owner: tuple[str, ...]
+    without_checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What would shorten downtime most, and what stands out.
+
+    `lever` is `NONE` when the low and the high reading disagree. `undetected_share` of the downtime had passed before
+    detection. `costliest` alone makes more than half of the cost (of the downtime, where nothing has a price).
+    `advice` is what follows from the figures; `title` is that of the incident that it is about.
+    """
+
+    lever: Lever
+    undetected_share: Fraction
+    found_by_person: int
+    n: int
+    costliest: "Standout | None"
+    advice: Advice | None = None
+    title: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standout:
+    """An incident that is named because it outweighs all others."""
+
+    id: int
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class DayBar:
+    """The downtime of one day in its two parts; None for a day still to come, or of which nobody knows."""
+
+    date: date
+    undetected_us: int | None
+    repair_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WeekBar:
+    """The downtime of one week of the trend; None for a week of which nobody knows, and `why` nobody does."""
+
+    week: Week
+    undetected_us: int | None
+    repair_us: int | None
+    why: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What falls to one owner or one table.
+
+    `name` is None for tables that nobody owns. `part` is its share of the cost (of the downtime, where nothing has a
+    price), 0 to 1.
+    """
+
+    name: str | None
+    owner: str | None
+    n: int
+    undetected_us: int
+    repair_us: int
+    table_us: int
+    cost: Fraction | None
+    part: Fraction
+
+    @property
+    def downtime_us(self) -> int:
+        """Give both parts together."""
+        return self.undetected_us + self.repair_us
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentRow:
+    """One incident in the list.
+
+    `undetected_us`, `repair_us` and `cost` are what falls into the week; `ttd_us` and `ttr_us` are unclipped, over all
+    its episodes, and `ttr_us` is None while it lasts. `occurred_at` is the moment from which the figures count; it lies
+    between `earliest` and `latest`, as the low and high figures do. `began_before` says that the week's beginning clips
+    it, `goes_on` that it was not over at the week's end, or when the report was made.
+    """
+
+    id: int
+    table: str
+    title: Message
+    severity: Severity
+    state: State
+    resolution: Resolution | None
+    occurred_at: datetime
+    earliest: datetime
+    latest: datetime
+    ttd_us: int
+    ttr_us: int | None
+    undetected_us: int
+    repair_us: int
+    cost: Fraction | None
+    owner: str | None
+    cause: str | None
+    found_by: FoundBy
+    regressed: bool
+    began_before: bool
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentList:
+    """The week's incidents, open ones first, then by cost; `more` counts those left out."""
+
+    rows: tuple[IncidentRow, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedIncidents:
+    """Incidents that are not downtime, by how they ended: how many, and the hours they would have been."""
+
+    resolution: Resolution
+    n: int
+    downtime_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """Planned work in the week, whose hours are no downtime."""
+
+    reason: str
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one must know to read the figures.
+
+    `unpriced_us` is downtime for which no rate was valid. `disclosure` counts incidents about a release at risk.
+    """
+
+    excluded: tuple[ExcludedIncidents, ...]
+    maintenance: tuple[Maintained, ...]
+    maintenance_us: int
+    rate_notes: tuple[str, ...]
+    priced: bool
+    unpriced_us: int
+    disclosure: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRow:
+    """How a release stands, and why; `since` is None if it never was otherwise, `until` if an approval has no end."""
+
+    name: str
+    table: str
+    audience: str | None
+    word: ReleaseWord
+    why: tuple[Message, ...]
+    since: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """A file that was given out. `epsilon`: what it cost, as it was said; None of a table that was grouped."""
+
+    release: str
+    at: datetime
+    by: str
+    file: str
+    remedy: str
+    rows: int
+    k: int | None
+    epsilon: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """The releases, those at risk first, and what was given out in the week; `more` counts those left out."""
+
+    rows: tuple[ReleaseRow, ...] = ()
+    more: int = 0
+    at_risk: int = 0
+    exports: tuple[ExportRow, ...] = ()
+    exports_more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyReport:
+    """The whole report.
+
+    A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key of
+    the JSON form.
+    """
+
+    project: str
+    week: Week
+    as_of: datetime
+    currency: str
+    headline: Message
+    coverage: Coverage
+    figures: ComparedFigure
+    change: Shares | None
+    diagnosis: Diagnosis | None
+    days: tuple[DayBar, ...]
+    owners: tuple[Share, ...]
+    owners_more: int
+    trend: tuple[WeekBar, ...]
+    tables: tuple[Share, ...]
+    tables_more: int
+    incidents: IncidentList
+    method: Method
+    releases: Releases = Releases()
+
+    @property
+    def complete(self) -> bool:
+        """Say whether the week was over when the report was made."""
+        return self.as_of >= self.week.end
+
+    @property
+    def by_cost(self) -> bool:
+        """Say whether tables and incidents are weighed by their cost; else by their downtime."""
+        return self.figures.week is not None and bool(self.figures.week.cost)

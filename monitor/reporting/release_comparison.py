@@ -1,0 +1,128 @@
+"""Render a comparison of remedies to one HTML file: side by side, and as a plot of risk against what is lost."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from checks import Message
+from monitor.releases.columns import ReleaseColumns
+from monitor.releases.compare import ANSWERS, CRASHED, HOLDS, NOT_TRIED, REFUSED, ReleaseComparison, RemedyTrial
+from monitor.releases.plan import AS_IT_IS, RemedyKind
+from monitor.reporting.render import page
+from monitor.reporting.risk_plot import PlottedRemedy, RiskPlot, risk_plot
+from monitor.terminal.localizer import Localizer
+
+STATUSES: Final[Mapping[str, Message]] = {
+    HOLDS: Message("keeps every limit"),
+    REFUSED: Message("refused"),
+    NOT_TRIED: Message("not tried"),
+    CRASHED: Message("crashed"),
+}
+SHAPES: Final[Mapping[str, str]] = {HOLDS: "●", REFUSED: "○", NOT_TRIED: "\N{EN DASH}", CRASHED: "✕"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A way, by its number on the page."""
+
+    number: int
+    tried: RemedyTrial
+    best: bool
+
+    @property
+    def status(self) -> Message:
+        """Say what came of it."""
+        return STATUSES[self.tried.status]
+
+    @property
+    def shape(self) -> str:
+        """Give a sign that needs no colour."""
+        return SHAPES[self.tried.status]
+
+    @property
+    def lost(self) -> float | None:
+        """Give the mean share of information that is lost, 0 to 1."""
+        found = self.tried.mean_loss
+        return None if found is None else found / 100
+
+    def reached(self, name: str) -> Any:
+        """Give a figure that was found in the output; the weakest where there is one for each column."""
+        found: Any = self.tried.reached.get(name)
+        if isinstance(found, Mapping):
+            weakest = max if name == "t" else min
+            return weakest(found.values(), default=None)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far one figure of an analysis moved; a share, the text `infinite`, or None."""
+
+    number: int
+    remedy: str
+    analysis: str
+    figure: str | None
+    mean: float | str | None
+    largest: float | str | None
+    lines: int
+    failure: str | None
+
+
+def comparison_html(
+    case: ReleaseColumns,
+    found: ReleaseComparison,
+    voice: Localizer,
+    *,
+    project: str,
+    as_of: datetime,
+    redact: Callable[[str], str] = str,
+) -> str:
+    """Give one self-contained page: no script, nothing fetched."""
+    lines = [Line(number, one, one.name == found.recommended) for number, one in enumerate(found.tried, start=1)]
+    tables = [one for one in lines if one.tried.kind == RemedyKind.TABLE.value]
+    return page(
+        "comparison",
+        voice,
+        redact=redact,
+        project=project,
+        as_of=as_of,
+        case=case,
+        found=found,
+        lines=lines,
+        tables=tables,
+        randomised=[one for one in lines if one.tried.kind == RemedyKind.RANDOMISED.value],
+        answers=[one for one in lines if one.tried.status == ANSWERS],
+        plot=plot_of(tables, case.release.limits.least_k),
+        best=next((one for one in lines if one.best), None),
+        columns=list(dict.fromkeys(name for one in lines for name in one.tried.lost)),
+        losing=[one for one in lines if one.tried.lost],
+        changes=list(_changes(lines)),
+        as_it_is=AS_IT_IS,
+    )
+
+
+def plot_of(tables: Sequence[Line], least_k: int | None) -> RiskPlot | None:
+    """Place the ways whose risk and loss are known; None where there is none. Randomised tables have no such risk."""
+    ways = [
+        PlottedRemedy(one.number, one.tried.name, float(risk), one.lost, one.tried.status == HOLDS, one.best)
+        for one in tables
+        if (risk := one.tried.reached.get("highest_risk")) and isinstance(risk, int | float) and one.lost is not None
+    ]
+    return risk_plot(ways, None if least_k is None else 1 / least_k) if ways else None
+
+
+def _changes(lines: Sequence[Line]) -> Iterator[Change]:
+    for line in lines:
+        for analysis, said in line.tried.changes.items():
+            told: Any = said
+            head = (line.number, line.tried.name, analysis)
+            change = told["change"]
+            if change is None:
+                yield Change(*head, None, None, None, 0, told["failure"])
+                continue
+            moved = change["vanished"] + change["appeared"]
+            for figure, one in change["figures"].items():
+                yield Change(*head, figure, one["mean"], one["largest"], moved, None)
+            if not change["figures"]:
+                yield Change(*head, None, None, None, moved, None)

@@ -1,0 +1,104 @@
+"""Render a weekly report to one HTML file or to Markdown; `monitor.reporting.weekly_json` gives the JSON form.
+
+Everything a template writes is escaped, in both formats: names of tables, titles, owners and causes were written by
+others.
+"""
+
+import base64
+import hashlib
+import importlib.resources
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from monitor.reporting.filters import filters, texts
+from monitor.reporting.model import WeeklyReport
+from monitor.reporting.responsive_tables import with_cards
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.text_cleaning import one_line, visible
+
+SECTIONS: Final = (
+    "headline",
+    "coverage",
+    "figures",
+    "change",
+    "diagnosis",
+    "days",
+    "owners",
+    "trend",
+    "tables",
+    "releases",
+    "incidents",
+    "method",
+)
+"""The sections in order; each has a template of its name for every format."""
+
+_MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
+
+
+def as_html(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+    """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
+    return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
+
+
+def styled(*names: str) -> Mapping[str, Any]:
+    """Give our own style sheets as one, and the hash by which a page's security policy allows it."""
+    folder = importlib.resources.files("templates")
+    style = "\n".join(folder.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in names)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {"style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704 - our own files
+
+
+def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
+    """Give Markdown (with GitHub's tables) for a chat or a pull request."""
+
+    def finalize(value: Any) -> Any:
+        return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
+
+    return re.sub(r"\n{3,}", "\n\n", _render("md", report, voice, finalize)).strip() + "\n"
+
+
+def escape_markdown(value: str) -> Markup:
+    """Escape what Markdown or HTML would read as more than text; one line, whatever the value holds."""
+    signs_escaped = _MARKDOWN_SIGNS.sub(r"\\\1", one_line(value))
+    return Markup(signs_escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))  # noqa: S704 - escaped here
+
+
+def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
+    """Return what an environment does to each value before it is written: mask secrets, show control characters."""
+
+    def finalize(value: Any) -> Any:
+        return visible(redact(value), keep="\n") if type(value) is str else value
+
+    return finalize
+
+
+def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
+    """Give what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
+    made = Environment(
+        loader=PackageLoader("templates", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize,
+    )
+    made.filters.update(filters(voice, currency))
+    made.globals.update(texts(voice))
+    return made
+
+
+def _render(suffix: str, report: WeeklyReport, voice: Localizer, finalize: Callable[[Any], Any], **more: Any) -> str:
+    dates = voice.format((report.week.monday, report.week.sunday), "dates")
+    template = environment(voice, report.currency, finalize).get_template(f"report/weekly.{suffix}.j2")
+    return template.render(report=report, sections=SECTIONS, language=voice.language, dates=dates, **more)
+
+
+def page(name: str, voice: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:
+    """Give a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
+    style = styled("report/weekly.css", "release/release.css")
+    template = environment(voice, "", masking(redact)).get_template(f"release/{name}.html.j2")
+    return with_cards(template.render(language=voice.language, zone=voice.zone.key, **style, **values))

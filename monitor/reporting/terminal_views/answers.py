@@ -1,0 +1,183 @@
+"""Say a noisy answer to a person: what was asked, how far off it may be, and what it cost."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.answers.ask import PrivateAnswer
+from monitor.answers.budget_status import ProtectedPeople, loss_word, sentence_of
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+from remedies.differential_privacy._epsilon import text_of
+from remedies.differential_privacy._ledger import Audit, Charge, GivenAnswer, Standing
+
+_REST = "(other)"
+_WITHHELD: Final = "withheld"
+_LONG: Final = 10_000
+"""From here on the thousands would be lost to an exponent."""
+
+
+def draw_answer(
+    console: Console, told: PrivateAnswer, standing: Standing, people: ProtectedPeople | None = None
+) -> None:
+    """Print an answer, what its noise means, and where the budget stands."""
+    answer: Mapping[str, Any] = told.answer
+    _draw_values(console, answer)
+    console.print()
+    _draw_accuracy(console, answer["noise"], answer.get("not_covered", ()))
+    if "withheld_below" in answer:
+        least = _number(answer["withheld_below"])
+        console.print(Text(f"A mean of fewer than {least} rows is withheld: its noise would hide what it says."))
+    word = loss_word(standing)
+    cost = "nothing: it was given before" if told.repeated else f"{text_of(told.nano)} {word}"
+    console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
+    said = sentence_of(standing)
+    console.print(Text(f"{said[:1].upper()}{said[1:]}."))
+    if people is not None:
+        console.print(Text(f"{people.sentence[:1].upper()}{people.sentence[1:]}."))
+    console.print(Text(f"request {visible(told.request_id)}", "dim"))
+
+
+def draw_plan(
+    console: Console,
+    charge: Charge,
+    standing: Standing,
+    *,
+    noises: Sequence[Mapping[str, Any]],
+    not_covered: Sequence[Mapping[str, Any]],
+) -> None:
+    """Print what a request would cost, how large its noise would be, and what else would set the answer apart."""
+    word = loss_word(standing)
+    console.print(Text(f"It would cost {text_of(charge.nano)} of {text_of(standing.left)} {word} that are left."))
+    if charge.nano > standing.left:
+        console.print(Text("It would be refused: the budget does not cover it.", "yellow"))
+    _draw_accuracy(console, noises, not_covered)
+
+
+def draw_answers(console: Console, found: Sequence[GivenAnswer]) -> None:
+    """Print the answers that were given."""
+    if not found:
+        console.print(Text("no answer has been given yet"))
+        return
+    rows = [
+        (
+            f"{one.answered_at:%Y-%m-%d %H:%M}Z",
+            _asked(one.request),
+            _short(one.answer),
+            text_of(one.nano),
+            visible(one.request_id),
+        )
+        for one in found
+    ]
+    draw_table(console, ("when", "asked", ">answer", ">cost", "request"), rows)
+
+
+def _draw_values(console: Console, answer: Mapping[str, Any]) -> None:
+    if "value" in answer:
+        console.print(Text(_value(answer["value"]), "bold"))
+        if "count" in answer:
+            console.print(Text(f"of {_number(answer['count'])} rows"))
+        return
+    groups = answer["groups"]
+    names = list(groups[0]["by"])
+    counted = "count" in groups[0]
+    rows = [
+        (
+            *(_label(group["by"][name]) for name in names),
+            _value(group["value"]),
+            *([_number(group["count"])] if counted else []),
+        )
+        for group in groups
+    ]
+    draw_table(console, (*(visible(name) for name in names), ">answer", *([">of rows"] if counted else [])), rows)
+
+
+def _draw_accuracy(
+    console: Console, noises: Sequence[Mapping[str, Any]], not_covered: Sequence[Mapping[str, Any]]
+) -> None:
+    for line in _accuracy(noises):
+        console.print(Text(line))
+    if not_covered:
+        console.print(Text("That is the noise alone. Beside it:"))
+    for one in not_covered:
+        console.print(Text(f"- {visible(str(one['text']))}"))
+
+
+def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    lines = []
+    for noise in noises:
+        if "rank_within_95" in noise:
+            rank = f"In 95 of 100 cases the rank of the answer is off by at most {noise['rank_within_95']:,} rows"
+            lines.append(f"{rank}; values are rounded to {_number(noise['step'])}." if "step" in noise else f"{rank}.")
+        else:
+            lines.append(
+                f"In 95 of 100 cases the noise changes the {noise['of']} by at most {_number(noise['within_95'])}."
+            )
+    return lines
+
+
+def _asked(request: Mapping[str, Any]) -> str:
+    said = str(request["statistic"])
+    if "column" in request:
+        said += f" of {visible(request['column'])}"
+    if request.get("by"):
+        said += f" by {visible(', '.join(request['by']))}"
+    if request.get("where"):
+        said += f" where {visible(' and '.join(request['where']))}"
+    return said
+
+
+def _short(answer: Mapping[str, Any]) -> str:
+    return _value(answer["value"]) if "value" in answer else f"{len(answer['groups']):,} cells"
+
+
+def _label(value: Any) -> str:
+    return _REST if value is None else visible(str(value))
+
+
+def _value(value: float | None) -> str:
+    return _WITHHELD if value is None else _number(value)
+
+
+def _number(value: float) -> str:
+    """Write a number with six digits, or, where those before the point are more, with all of them and two after it."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.6g}" if abs(value) < _LONG else f"{value:,.2f}".removesuffix(".00")
+
+
+def draw_budgets(console: Console, found: Sequence[Standing], groups: Sequence[ProtectedPeople] = ()) -> None:
+    """Print what was spent of each budget, and what that means."""
+    if not found:
+        console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))
+        return
+    rows = [
+        (
+            visible(one.budget.data_set),
+            visible(one.budget.unit),
+            loss_word(one),
+            *(text_of(amount) for amount in (one.budget.total, one.spent, one.left)),
+        )
+        for one in found
+    ]
+    draw_table(console, ("table", "protects each", "in", ">total", ">spent", ">left"), rows)
+    console.print()
+    for one in found:
+        console.print(Text(f"{visible(one.budget.data_set)}: {sentence_of(one)}."))
+    for group in groups:
+        console.print(Text(f"{visible(group.name)}: {visible(group.sentence)}."))
+
+
+def draw_audit(console: Console, audit: Audit) -> None:
+    """Print what a walk over the ledger found."""
+    if audit.flaws:
+        for flaw in audit.flaws:
+            where = "" if flaw.entry is None else f"entry {flaw.entry:,}: "
+            console.print(Text.assemble(("BROKEN", "red"), f"  {where}{flaw.problem}"))
+        return
+    vouched = "nothing has been written yet" if audit.anchored is None else f"the anchor vouches for {audit.anchored:,}"
+    console.print(
+        Text.assemble(("WHOLE", "green"), f"  {audit.entries:,} entries, each follows from the last; {vouched}")
+    )

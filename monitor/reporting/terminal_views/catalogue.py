@@ -1,0 +1,103 @@
+"""Show the catalogue to a person: a list of tables, and the sheet of one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from checks import say_duration
+from incidents import Cost, Downtime, to_us
+from monitor.config.project import Project
+from monitor.reporting.terminal_views.incident import incident_headline
+from monitor.summaries.catalogue import Lineage, Loss, lineage_of, worst_first
+from monitor.summaries.health import TableHealth, TableState
+from monitor.terminal.output import count
+from monitor.terminal.tables import draw_table
+from monitor.triage.create import tidy
+from monitor.triage.time_parsing import format_hours
+from store import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def draw_list(console: "Console", project: Project, tables: Sequence[tuple[TableState, Loss]]) -> None:
+    """Print a list of tables, those that need somebody first."""
+    loss_of = {state.table.name: loss for state, loss in tables}
+    columns = ["~table", "~domain", "~owner", "tier", "health", ">down to date"]
+    columns += [">cost to date"] if project.priced else []
+    rows = []
+    for state in worst_first([state for state, _ in tables]):
+        loss, table = loss_of[state.table.name], state.table
+        row = [table.name, table.domain, state.owner, table.tier, state.health.value, format_hours(loss.whole.downtime)]
+        row += [] if loss.whole_cost is None else [project.currency.text(loss.whole_cost.amount)]
+        rows.append(row)
+    draw_table(console, columns, rows)
+
+
+def draw_sheet(
+    console: "Console", project: Project, state: TableState, *, loss: Loss, results: Mapping[str, Result]
+) -> None:
+    """Print everything about one table."""
+    console.print(Text(f"{state.table.name}  {state.health.value}", "bold"))
+    if state.table.description:
+        console.print(tidy(state.table.description))
+    for label, said in _facts(project, state, lineage_of(state.table, project.config)):
+        console.print(_line(label, said))
+    console.print(_line("last 28 days", _loss(project, loss.recent, loss.recent_cost)))
+    console.print(_line("to date", _loss(project, loss.whole, loss.whole_cost)))
+    for incident in state.incidents:
+        console.print(_line("open", "") + incident_headline(incident))
+    console.print()
+    if state.table.checks:
+        draw_table(console, ("~check", "severity", "found", "when", "~what"), _checks(project, state, results))
+    else:
+        console.print("no checks: nothing is asked of this table")
+    for one in state.not_evaluated:
+        console.print(_line("not evaluated", f"{one.check_id}  {one.reason}: {one.message}"))
+
+
+def _facts(project: Project, state: TableState, lineage: Lineage) -> Iterator[tuple[str, str]]:
+    table, config = state.table, project.config
+    domain = config.domains.get(table.domain or "")
+    title = f" ({domain.title})" if domain is not None and domain.title else ""
+    yield "domain", f"{table.domain or 'none'}{title}"
+    owner = config.owners.get(state.owner or "")
+    name = f" ({owner.name})" if owner is not None and owner.name else ""
+    yield "owner", f"{state.owner or 'nobody is named'}{name}"
+    yield "tier", f"{table.tier or 'none'}{_rate(project, table.name)}"
+    yield "source", table.source if table.table is None else f"{table.source}, as {table.table}"
+    yield "schedule", "none: run by hand or by another scheduler" if table.schedule is None else str(table.schedule)
+    yield "upstream", _names(lineage.upstream, lineage.upstream_all)
+    yield "downstream", _names(lineage.downstream, lineage.downstream_all)
+    yield "consumers", ", ".join(table.consumers) or "none named"
+
+
+def _names(near: Sequence[str], reached: Sequence[str]) -> str:
+    far = [name for name in reached if name not in near]
+    return (", ".join(near) or "none") + (f"; further: {', '.join(far)}" if far else "")
+
+
+def _rate(project: Project, table: str) -> str:
+    rate = project.pricing.per_hour(table, to_us(project.clock.now())) if project.priced else None
+    return "" if rate is None else f", {project.currency.text(rate)} an hour of downtime"
+
+
+def _loss(project: Project, found: Downtime, cost: Cost | None) -> str:
+    said = f"{format_hours(found.downtime)} of downtime in {count(found.n, 'incident')}"
+    return said if cost is None else f"{said}, {project.currency.text(cost.amount)}"
+
+
+def _checks(project: Project, state: TableState, results: Mapping[str, Result]) -> Iterator[Sequence[str | None]]:
+    now = project.clock.now()
+    for check in state.table.checks:
+        result = results.get(state.table.check_id(check))
+        if result is None:
+            yield check.name, check.severity.value, TableHealth.NOT_YET_CHECKED.value, None, None
+            continue
+        age = f"{say_duration(now - result.measured_at)} ago"
+        yield check.name, check.severity.value, result.status.value, age, tidy(str(result.message))
+
+
+def _line(label: str, said: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), said)

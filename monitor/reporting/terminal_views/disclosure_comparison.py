@@ -1,0 +1,156 @@
+"""Say to a steward what a randomised table and noisy answers are worth at the same epsilon."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.releases.disclosure.comparison_json import cost_of, labels, linear_retention
+from monitor.terminal.output import count
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+
+if TYPE_CHECKING:
+    from remedies.differential_privacy import Comparison
+    from remedies.differential_privacy._comparison import AtEpsilon, Batch
+    from remedies.differential_privacy._expected_error import Error
+    from remedies.differential_privacy.answers._domain import Cells
+
+_WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
+
+
+def draw_comparison(console: Console, found: "Comparison", domains: "Mapping[str, Cells]") -> None:
+    """Print tables 2, 5 and 6 of the paper, corrected, for these counts."""
+    sizes = " x ".join(f"{visible(name)} {one.size:,}" for name, one in domains.items())
+    total = math.prod(found.shape)
+    cells = f"{count(found.rows, 'record')} in {total:,} cells ({sizes}); {count(found.runs, 'simulated table')}"
+    console.print(Text(found.label, "yellow"))
+    console.print(Text(cells))
+    _draw_retentions(console, found)
+    for one in found.at:
+        _draw_errors(console, one, domains)
+    _draw_answers(console, found)
+    _draw_crossovers(console, found)
+
+
+def _draw_retentions(console: Console, found: "Comparison") -> None:
+    console.print()
+    console.print(Text("What is kept, and what is added, at the same epsilon (table 2, corrected)", "bold"))
+    total = f"epsilon / {sum(found.shape):,}"
+    linear = [linear_retention(one.epsilon, found.shape) for one in found.at]
+    draw_table(
+        console,
+        (">epsilon", ">retention", f">{total}", ">Pk", ">scale of noise", ">joint retention"),
+        [
+            (
+                f"{one.epsilon:f}",
+                f"{one.attribute_wise.retention:.10f}",
+                rho,
+                f"{one.pk:.4f}",
+                f"{float(one.interactive[0].scale / one.interactive[0].answers):g}",
+                None if one.joint is None else f"{one.joint.retention:.10f}",
+            )
+            for one, rho in zip(found.at, linear, strict=True)
+        ],
+    )
+    console.print(Text("Pk is the k of Pk-anonymity: no group of rows that are alike has this size.", "dim"))
+    console.print(Text(_paper(found), "dim"))
+
+
+def _paper(found: "Comparison") -> str:
+    """Say which equation is followed where the paper prints something else."""
+    epsilon = found.at[-1].epsilon
+    rho = linear_retention(epsilon, found.shape)
+    cost = cost_of(rho, found.shape)
+    really = "is no probability" if cost is None else f"really costs {cost:.4g}"
+    total = f"epsilon / {sum(found.shape):,}"
+    printed = f"The paper takes {total}, which does not: {rho} for {epsilon:f} {really}."
+    return f"Retentions solve equation 6. {printed}"
+
+
+def _draw_errors(console: Console, one: "AtEpsilon", domains: "Mapping[str, Cells]") -> None:
+    console.print()
+    title = f"A randomised table, epsilon {one.epsilon:f}: errors of its counts (table 5, corrected)"
+    console.print(Text(title, "bold"))
+    rows = [_error(way, error, domains) for way, error in _errors(one)]
+    draw_table(console, ("batch", ">RMS L2", ">bias L2", ">Spearman", ">quartiles of cells", "~worst cell"), rows)
+
+
+def _errors(one: "AtEpsilon") -> "Iterator[tuple[str, Error]]":
+    batches: Sequence[tuple[str, Batch | None]] = (("", one.attribute_wise), ("joint, ", one.joint))
+    for before, batch in batches:
+        for name, way in _WAYS.items():
+            error = None if batch is None else getattr(batch, name)
+            if error is not None:
+                yield f"{before}{way}", error
+
+
+def _error(way: str, error: "Error", domains: "Mapping[str, Cells]") -> Sequence[str | None]:
+    where = ", ".join(visible(str(label)) for label in labels(error.worst_cell, domains).values())
+    return (
+        way,
+        f"{error.rms_l2:.3f}",
+        f"{error.bias_l2:.3f}",
+        _rank(error.spearman),
+        " / ".join(map(_short, error.quartiles)),
+        f"{_short(error.worst)} in {where}",
+    )
+
+
+def _draw_answers(console: Console, found: "Comparison") -> None:
+    console.print()
+    console.print(Text("Noisy answers that share an epsilon: errors of the counts of one (table 5)", "bold"))
+    delta = f"zCDP, {float(found.delta):g}"
+    draw_table(
+        console,
+        (">epsilon", ">answers", ">scale", ">RMS L2", ">continuous", ">each cell", f">{delta}", ">Spearman"),
+        [
+            (
+                f"{one.epsilon:f}",
+                f"{answer.answers:,}",
+                f"{float(answer.scale):g}",
+                f"{answer.rms_l2:.6f}",
+                f"{answer.continuous:.6f}",
+                _short(answer.cell),
+                None if answer.zcdp is None else f"{answer.zcdp:.3f}",
+                _rank(answer.spearman),
+            )
+            for one in found.at
+            for answer in one.interactive
+        ],
+    )
+    console.print(Text("Noise of answers is discrete; the paper computes with continuous noise.", "dim"))
+
+
+def _draw_crossovers(console: Console, found: "Comparison") -> None:
+    console.print()
+    title = "From how many answers on the batch is nearer to the truth: basic / zCDP (table 6, corrected)"
+    console.print(Text(title, "bold"))
+    draw_table(
+        console,
+        ("batch", *(f">epsilon {one.epsilon:f}" for one in found.at)),
+        [(_way(name), *(_crossover(one, name) for one in found.at)) for name in found.at[0].crossovers],
+    )
+    said = "A batch is charged once, however often it is tabulated. Under zCDP (Gaussian noise) epsilon holds"
+    but = f"but for a probability of {float(found.delta):g}, a weaker guarantee. * simulated: runs differ."
+    console.print(Text(f"{said}\n{but}", "dim"))
+
+
+def _way(name: str) -> str:
+    joint, way = ("joint, ", name.removeprefix("joint-")) if name.startswith("joint-") else ("", name)
+    return f"{joint}{_WAYS[way.replace('-', '_')]}"
+
+
+def _crossover(one: "AtEpsilon", name: str) -> str:
+    crossover = one.crossovers[name]
+    return f"{crossover.basic} / {'-' if crossover.zcdp is None else crossover.zcdp}"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 1000 else f"{number:.1f}"
+
+
+def _rank(spearman: float | None) -> str | None:
+    return None if spearman is None else f"{spearman:.3f}"

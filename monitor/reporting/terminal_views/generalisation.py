@@ -1,0 +1,264 @@
+"""Print what was generalised: what was found in the file first, then the levels and what they cost."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+from remedies import UtilityReport
+
+if TYPE_CHECKING:
+    from monitor.releases.treatment.analysis import AnalysisComparison
+    from remedies.generalisation._choices import Choice, Choices
+
+
+READ_AGAIN: Final = "READ AGAIN"
+"""Stands before what was found in the bytes of a file, by which it was kept."""
+_SEARCHED: Final = (
+    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
+    "levels chosen for these data say something about them: fix them for the next release with"
+)
+_FIXED: Final = (
+    "Not protected: a group whose records share a sensitive value tells it of each of them (--l, --t);\n"
+    "columns that were not named leave as they are. No proof of anonymity."
+)
+
+_RARE: Final = (
+    "Not protected: that a record was left out says that it was rare; a group whose records share a sensitive\n"
+    "value tells it of each of them (--l, --t); columns that were not named leave as they are."
+)
+_ORDER: Final = (
+    "Not protected: the order of the rows, which is that of the input (--keep-order). Who has a table in that order\n"
+    "finds each record by its place."
+)
+_DOUBTS: Final = 5
+_NO_K: Final = (
+    "Not protected: everybody in between (no k is promised: tablewatch risk looks at it); bounds that are taken\n"
+    "from the table itself tell its extremes."
+)
+
+
+def draw_generalisation(
+    console: Console,
+    bill: UtilityReport,
+    out: Path,
+    *,
+    named: Sequence[str] = (),
+    compared: "AnalysisComparison | None" = None,
+) -> None:
+    """Print what was found in the file, the level of each column, what was lost, and what is not protected."""
+    figures: Mapping[str, Any] = bill.figures
+    draw_proof(console, bill, out)
+    console.print(Text(_search(figures)))
+    draw_named(console, named)
+    console.print()
+    levels: Mapping[str, Any] = figures.get("levels") or {}
+    said = {name: _level(levels.get(name), changed) for name, changed in bill.cells_changed.items()}
+    _draw_columns(console, bill, "changed", said=said)
+    if compared is not None:
+        console.print()
+        draw_change(console, compared)
+    console.print()
+    searched = levels and figures["search"] != "fixed levels"
+    console.print(Text(_SEARCHED if searched else _FIXED, "dim"))
+    if searched:
+        fixed = ",".join(f"{name}={one['level']}" for name, one in levels.items())
+        console.print(Text(f"  --levels {visible(fixed)}", "dim"))
+    draw_order(console, bill)
+
+
+def draw_suppression(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
+    """Print what was found in the file, what was left out of it, and what is not protected."""
+    draw_proof(console, bill, out)
+    draw_named(console, named)
+    if bill.figures["cells"]:
+        console.print()
+        _draw_columns(console, bill, "blanked")
+    console.print()
+    console.print(Text(_RARE, "dim"))
+    draw_order(console, bill)
+
+
+def draw_coding(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
+    """Print the bounds that were found to hold in the file, what was coded, and what is not protected."""
+    limits: Mapping[str, Any] = bill.guarantee.limits
+    said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
+    console.print(Text.assemble((READ_AGAIN, "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
+    draw_named(console, named)
+    console.print()
+    _draw_columns(console, bill, "changed")
+    console.print()
+    console.print(Text(_NO_K, "dim"))
+    draw_order(console, bill)
+
+
+def draw_order(console: Console, bill: UtilityReport) -> None:
+    """Print that the order of the rows is not protected, where it is that of the input."""
+    if bill.not_protected:
+        console.print(Text(_ORDER, "dim"))
+
+
+def _draw_columns(
+    console: Console, bill: UtilityReport, what: Literal["changed", "blanked"], *, said: Mapping[str, str] | None = None
+) -> None:
+    """Print what each column lost, and how many of its cells. `said`: of each, in a column beside its name."""
+    cells = bill.cells_changed if what == "changed" else bill.cells_blanked
+    draw_table(
+        console,
+        ("column", *(("~level",) if said else ()), ">information lost", f">cells {what}"),
+        [
+            (visible(name), *((said[name],) if said else ()), f"{lost:.2f} %", f"{cells[name]:,}")
+            for name, lost in bill.information_lost.items()
+        ],
+    )
+
+
+def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
+    """Warn of what is strange about hierarchies that are used all the same."""
+    for one in doubts[:_DOUBTS]:
+        said = f"  {visible(str(one['file']))}: column '{visible(one['column'])}': {visible(one['message'])}"
+        console.print(Text.assemble(("WARNING", "yellow"), said), soft_wrap=True)
+    if len(doubts) > _DOUBTS:
+        console.print(Text(f"and {len(doubts) - _DOUBTS:,} more warnings: --format json", "dim"))
+
+
+def draw_named(console: Console, named: Sequence[str]) -> None:
+    """Warn of direct identifiers that are still in a file."""
+    if named:
+        said = f"direct identifiers are still in it: {visible(', '.join(named))}; --drop-identifiers leaves them out"
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
+
+
+def _bounds(bottom: float | None, top: float | None) -> str:
+    if bottom is None or top is None:
+        return f"has nothing above {top:g}" if top is not None else f"has nothing below {bottom:g}"
+    return f"lies between {bottom:g} and {top:g}"
+
+
+def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
+    """Print what was found when the file was read again."""
+    reached: Mapping[str, Any] = bill.guarantee.reached
+    draw_k(console, bill, out, bill.guarantee.columns, k=int(reached["k"]))
+    for name, found in reached["l"].items():
+        console.print(Text(f"  {visible(name)}: l = {found:g} in each group"))
+    for name, found in reached["t"].items():
+        own = f"; {found['t_of_output']:.4f} from those of the output"
+        console.print(Text(f"  {visible(name)}: at most {found['t']:.4f} from the values of the input (t){own}"))
+    if bill.rows_suppressed:
+        share = 100 * bill.rows_suppressed / bill.rows
+        console.print(Text(f"{bill.rows_suppressed:,} of {bill.rows:,} records ({share:.2f} %) are left out"))
+    mixed: Any = bill.figures.get("mixed")
+    if mixed and mixed["classes_for_values"]:
+        console.print(
+            Text(
+                f"{mixed['classes_for_values']:,} groups are left out for their sensitive values, and with them "
+                f"{mixed['classes_besides']:,} groups ({mixed['rows_besides']:,} records) that hold, drawn at random: "
+                "what is missing tells nobody whose values were alike"
+            )
+        )
+
+
+def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:
+    """Print the k that was counted in the file, and on which columns."""
+    kept, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
+    said = f"  {visible(str(out))}: k = {k:,} on {among}: each of {kept:,} records is alike with at least {others(k)}"
+    console.print(Text.assemble((READ_AGAIN, "green"), said), soft_wrap=True)
+
+
+def others(k: int) -> str:
+    """Say how many records one of k is alike with."""
+    return "1 other" if k == 2 else f"{k - 1:,} others"
+
+
+def draw_change(console: Console, compared: "AnalysisComparison") -> None:
+    """Print how the figures of an analysis have changed."""
+    change = compared.change
+    if change is None:
+        console.print(Text(f"The analysis cannot be compared: {visible(compared.failure or '')}"))
+        return
+    lines = f"{change.lines_before:,} lines before, {change.lines_after:,} after"
+    console.print(Text(f"Analysis: {lines}; {change.vanished:,} are gone, {change.appeared:,} are new"))
+    draw_table(
+        console,
+        ("figure", ">compared", ">mean change", ">largest change"),
+        [
+            (visible(name), f"{one.cells:,}", _share(one.mean), _share(one.largest))
+            for name, one in change.figures.items()
+        ],
+    )
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else f"{100 * value:.2f} %"
+
+
+def _level(one: Mapping[str, Any] | None, changed: int) -> str:
+    if one is None:
+        return "several labels for a value" if changed else "as it is"
+    return f"{one['name']} (level {one['level']} of {one['of']})"
+
+
+def _value(by: str, value: float | str) -> str:
+    """Write a measure as `lattice` does."""
+    if isinstance(value, str):
+        return value
+    if by == "loss":
+        return f"{100 * value:.2f} %"
+    return f"{value:.4f}" if by == "precision" else f"{value:.6g}"
+
+
+def _search(figures: Mapping[str, Any]) -> str:
+    """Say how the levels were found."""
+    groups = figures["utilities"]["classes"]
+    by = f"{groups:,} groups; {figures['seconds']:.1f} s by {figures['search']}"
+    if figures["proved"] is None:
+        return by
+    less = "more" if figures["by"] == "precision" else "less"
+    best = f"{figures['by']} {_value(figures['by'], figures['value'])}"
+    least = f"no other levels that hold have {less}" if figures["proved"] else "the best within the budget"
+    return f"{by}: {best}, {least} ({figures['looked']:,} of {figures['nodes']:,} nodes looked at)"
+
+
+_HINT: Final = "Choose by what your analysis needs, and give the levels to `remedy generalise`."
+
+
+def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
+    """Print the best of the nodes that hold, with what each loses."""
+    held = f"{choices.holding:,} of {choices.nodes:,} combinations of levels hold, {choices.minimal:,} of them minimal"
+    console.print(Text(held if choices.complete else f"{held}, so far: the search was ended"))
+    if not choices.listed:
+        console.print(
+            Text("Allow more suppression, add a root such as '*' to the hierarchies, or ask for less.", "dim")
+        )
+        return
+    console.print(Text(f"Levels of {visible(', '.join(choices.columns))}:"))
+    console.print()
+    draw_table(
+        console,
+        ("levels", ">loss", ">precision", ">discernibility", ">group size", ">left out", "minimal"),
+        [_line(one) for one in choices.listed[:most]],
+    )
+    console.print()
+    more = len(choices.listed) - most
+    if more > 0:
+        console.print(Text(f"and {more:,} more: --top {len(choices.listed)}, or --format json", "dim"))
+    console.print(Text(f"Sorted by {choices.by.value}. {_HINT} The first is", "dim"))
+    pairs = zip(choices.columns, choices.listed[0].levels, strict=True)
+    console.print(Text(f"  --levels {visible(','.join(f'{name}={level}' for name, level in pairs))}", "dim"))
+
+
+def _line(one: "Choice") -> tuple[str, ...]:
+    found = one.utilities
+    return (
+        " ".join(map(str, one.levels)),
+        f"{100 * found.total.loss:.2f} %",
+        f"{found.total.precision or 0:.4f}",
+        f"{found.discernibility:,}",
+        f"{found.average_class_size or 0:,.1f}",
+        f"{found.rows_suppressed:,}",
+        "yes" if one.is_minimal else "no",
+    )

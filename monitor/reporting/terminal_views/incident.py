@@ -1,0 +1,217 @@
+"""Tell an incident to a person: its times and how they are known, its figures, and what happened."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from rich.text import Text
+
+from checks import OccurrenceMethod
+from incidents import (
+    Acknowledged,
+    Assigned,
+    Change,
+    Commented,
+    Corrected,
+    Durations,
+    Episode,
+    Escalated,
+    Event,
+    Flapped,
+    FoundBy,
+    Incident,
+    Merged,
+    Opened,
+    Reopened,
+    Resolved,
+    RootNamed,
+    Snoozed,
+    State,
+    TicketSaid,
+    to_us,
+)
+from incidents.verbs import available
+from monitor.config.project import Project
+from monitor.scan.recorder import AGENT
+from monitor.summaries.incident import IncidentFigures, incident_figures, is_downtime, owner_of, title_of
+from monitor.triage.create import ticket_of, tidy
+from monitor.triage.desk import IncidentDetail
+from monitor.triage.time_parsing import format_hours, format_time
+
+_METHODS: Final = {
+    OccurrenceMethod.LAST_GOOD_RUN: "the last good run",
+    OccurrenceMethod.FRESHNESS_DEADLINE: "the first arrival that was missed",
+    OccurrenceMethod.BAD_ROWS: "when the first bad rows were loaded",
+    OccurrenceMethod.FIRST_OBSERVATION: "when it was first seen; it may have begun earlier",
+    OccurrenceMethod.PERSON: "a person's word",
+}
+
+_TIMES: Final = frozenset({"occurred", "detected", "resolved"})
+_TEXTS: Final = frozenset({"title", "cause"})
+
+
+def incident_headline(incident: Incident) -> Text:
+    """Give an incident in one line: number, table, what is wrong, where it stands."""
+    state = incident.state.value.upper()
+    if incident.resolution is not None:
+        state += f" ({incident.resolution.value})"
+    parts = [f"#{incident.id}", incident.table, title_of(incident), state, incident.severity.value]
+    return Text("  ".join(parts), "bold")
+
+
+def say_event(event: Event, zone: str) -> Text:
+    """Say what happened, when it was recorded and by whom, in one line."""
+    return Text(f"  {format_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
+
+
+def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
+    """Tell an incident as `tablewatch incident show` does."""
+    incident = sheet.incident
+    figures = incident_figures(project, [incident])[incident.id]
+    zone = project.config.timezone
+    yield incident_headline(incident)
+    for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
+        if len(incident.episodes) > 1:
+            yield Text(f"episode {number} of {len(incident.episodes)}")
+        yield from _times(incident, episode, figures.episodes[number - 1], found=finder, zone=zone)
+    yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
+    for label, said in _facts(project, incident):
+        yield _line(label, said)
+    if sheet.duplicates:
+        yield _line("merged", ", ".join(f"#{one}" for one in sheet.duplicates))
+    yield Text(f"history ({zone})")
+    for event in sheet.events:
+        yield say_event(event, zone)
+    yield _line("now", ", ".join(available(incident)))
+
+
+def _finders(sheet: IncidentDetail) -> Iterator[str]:
+    """Say of each episode who noticed it."""
+    check = f"by {sheet.incident.check_id or 'a check'}"
+    for event in sheet.events:
+        match event.change:
+            case Opened(found_by=FoundBy.PERSON):
+                yield "by a person"
+            case Reopened() if event.actor != AGENT:
+                yield f"by {tidy(event.actor)}"
+            case Opened() | Reopened():
+                yield check
+
+
+def _times(incident: Incident, episode: Episode, length: Durations, *, found: str, zone: str) -> Iterator[Text]:
+    onset = episode.onset
+    known = _METHODS[onset.method]
+    if onset.earliest < onset.latest:
+        known += f"; between {format_time(onset.earliest, zone)} and {format_time(onset.latest, zone)}"
+    yield _line("occurred", f"{format_time(onset.at, zone)}  {known}")
+    if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
+        found += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
+    yield _line("detected", f"{format_time(episode.detected_at, zone)}  {found}  TTD {format_hours(length.ttd)}")
+    if episode is incident.last and incident.acknowledged_at is not None:
+        yield _line("acknowledged", format_time(incident.acknowledged_at, zone))
+    if episode.resolved_at is not None:
+        yield _line("resolved", f"{format_time(episode.resolved_at, zone)}  TTR {format_hours(length.ttr)}")
+    if length.maintenance:
+        yield _line(
+            "maintenance", f"{format_hours(length.maintenance)} of planned maintenance are in neither TTD nor TTR"
+        )
+
+
+def _lengths(project: Project, incident: Incident, figures: IncidentFigures) -> str:
+    if not incident.counts:
+        return f"not counted as downtime: {incident.resolution}"
+    if not is_downtime(incident):
+        return f"not counted as downtime: a release at risk for {format_hours(figures.whole.total)}"
+    said = [f"downtime {format_hours(figures.downtime_us)}"]
+    if len(incident.episodes) > 1:
+        said.append(f"TTD {format_hours(figures.ttd_us)}")
+        said += [] if figures.ttr_us is None else [f"TTR {format_hours(figures.ttr_us)}"]
+    if figures.cost is not None:
+        said.append(f"cost {project.currency.text(figures.cost)}{_rate(project, incident.table)}")
+    return "  ".join(said)
+
+
+def _rate(project: Project, table: str) -> str:
+    rate = project.pricing.per_hour(table, to_us(project.clock.now()))
+    if rate is None:
+        return ""
+    hours = ", business hours" if any(card.business_hours for card in project.pricing.cards) else ""
+    return f" ({project.currency.text(rate)} an hour{hours})"
+
+
+def _facts(project: Project, incident: Incident) -> Iterator[tuple[str, str]]:
+    ticket = ticket_of(incident)
+    if ticket is not None:
+        yield "ticket", ticket
+    owner = owner_of(project, incident)
+    yield "owner", owner or "nobody is named"
+    if incident.assignee is not None:
+        yield "assigned", f"to {tidy(incident.assignee)}"
+    if incident.cause is not None:
+        yield "cause", tidy(incident.cause)
+    if incident.root is not None:
+        yield "caused by", f"#{incident.root}"
+    if incident.merged_into is not None:
+        yield "same as", f"#{incident.merged_into}"
+    if incident.snoozed_until is not None:
+        yield "snoozed", f"until {format_time(incident.snoozed_until, project.config.timezone)}; it goes on counting"
+    flags = [word for word, said in (("came back", incident.regressed), ("flapping", incident.flapping)) if said]
+    if flags:
+        yield "note", ", ".join(flags)
+    if incident.found_by is FoundBy.PERSON:
+        yield "note", "no check found this; one that does shortens TTD"
+
+
+def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is the clearest form
+    change: Change, zone: str
+) -> str:
+    match change:
+        case Opened():
+            return f"opened, {change.severity.value}"
+        case Escalated(severity):
+            return f"severity is now {severity.value}"
+        case Acknowledged():
+            return "acknowledged"
+        case Assigned(assignee):
+            return f"assigned to {tidy(assignee)}"
+        case Snoozed(until):
+            return f"snoozed until {format_time(until, zone)}"
+        case Commented(text):
+            return f"comment: {tidy(text)}"
+        case Resolved(at, resolution, cause):
+            return f"resolved as {resolution.value} at {format_time(at, zone)}" + (
+                f", cause: {tidy(cause)}" if cause else ""
+            )
+        case Reopened(episode):
+            return (
+                f"{'came back' if change.regressed else 'reopened'}, detected {format_time(episode.detected_at, zone)}"
+            )
+        case Corrected():
+            return f"corrected: {_corrections(change, zone)}"
+        case Merged(into):
+            return f"merged into #{into}"
+        case RootNamed(root):
+            return "its cause was taken back" if root is None else f"caused by #{root}"
+        case Flapped(flapping):
+            return "began to flap" if flapping else "flaps no longer"
+        case TicketSaid(says):
+            return f"the ticket says: {', '.join(_word(name, value, zone) for name, value in says.items())}"
+
+
+def _word(name: str, value: str | None, zone: str) -> str:
+    """Say what a ticket says of a field; of texts only that they are others."""
+    if value is None:
+        return f"no {name}"
+    if name in _TIMES:
+        return f"{name} {format_time(datetime.fromisoformat(value), zone)}"
+    return f"another {name}" if name in _TEXTS else f"{name} {tidy(value)}"
+
+
+def _corrections(change: Corrected, zone: str) -> str:
+    times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
+    said = ", ".join(f"{name} {format_time(at, zone)}" for name, at in times if at is not None)
+    return said if change.episode in {0, -1} else f"{said} (episode {change.episode + 1})"
+
+
+def _line(label: str, said: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), said)

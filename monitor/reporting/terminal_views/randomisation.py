@@ -1,0 +1,132 @@
+"""Say to a person what was randomised, what that is worth, and what it is not."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.reporting.terminal_views.generalisation import draw_order
+from monitor.terminal.output import count
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+from remedies import UtilityReport
+from remedies.differential_privacy._epsilon import NANO
+from remedies.differential_privacy._sentence import times
+
+if TYPE_CHECKING:
+    from monitor.releases.treatment.reconstruct_table import Reconstructed
+    from remedies.differential_privacy import Oracle
+
+
+_NOT_PROTECTED: Final = (
+    "Not protected: what holds of many. Rows that are alike are no crowd to hide in: k by counting them proves\n"
+    "nothing of this file. Give it out once: of a second randomisation the epsilons add up."
+)
+
+_STOPPED: Final = {
+    "discrepancy": "the randomised counts are as near to the expected ones as chance would bring them",
+    "iterations": "as many as were asked for",
+    "still": "a step moved nothing",
+    "most": "the most that are made, without an end by the discrepancy rule",
+    "none": "no iterations",
+}
+
+
+def draw_randomisation(console: Console, bill: UtilityReport, out: Path) -> None:
+    """Print whether an epsilon holds and what it means, then the retention of each column."""
+    figures: Mapping[str, Any] = bill.figures
+    mechanism: Mapping[str, Any] = bill.guarantee.reached
+    place = visible(str(out))
+    if figures["epsilon"] is None:
+        unchanged = f"  {place}: unchanged leave {visible(', '.join(figures['unchanged']))}"
+        console.print(Text.assemble(("NO EPSILON", "yellow"), unchanged), soft_wrap=True)
+        cost = mechanism["epsilon_of_row"]
+        console.print(Text(f"What was randomised of a row costs epsilon {cost}; of the whole row nothing holds."))
+        console.print(Text("--drop-rest leaves out all columns that are not randomised.", "dim"))
+    else:
+        held = f"  {place}: by the mechanism, for {bill.rows:,} rows{_pk(figures['pk'])}; read again: every value of "
+        held += "the file is in its declared domain"
+        console.print(Text.assemble((f"EPSILON {figures['epsilon']}", "green"), held), soft_wrap=True)
+        console.print(Text(meaning(mechanism)))
+    console.print()
+    how = "together" if figures["joint"] else "each by itself"
+    draw_table(
+        console,
+        (f"column ({how})", ">values it could have", ">kept with probability"),
+        [
+            (visible(name), f"{len(values):,}", f"{figures['retention'][name]:.10f}")
+            for name, values in mechanism["domains"].items()
+        ],
+    )
+    console.print()
+    console.print(Text(_NOT_PROTECTED, "dim"))
+    draw_order(console, bill)
+
+
+def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
+    """Print each cell as it came out and as it is estimated to have been, and the rule that ended the search."""
+    found = done.found
+    ended = f" after {count(found.iterations, 'iteration')}: {_STOPPED[found.stopped.value]}"
+    console.print(Text(f"Estimated by {found.method.value}{ended if found.stopped.value != 'none' else ''}."))
+    console.print()
+    rows = [(map(str, cell["by"].values()), cell["randomised"], cell["estimate"]) for cell in done.cells()]
+    draw_table(
+        console,
+        (*map(visible, done.domains), ">randomised", ">estimate before"),
+        [(*map(visible, values), f"{seen:,}", f"{before:,.1f}") for values, seen, before in rows],
+    )
+    console.print()
+    console.print(Text("This costs no further epsilon, however often it is done.", "dim"))
+
+
+def meaning(mechanism: Mapping[str, Any]) -> str:
+    """Say what the epsilon of a mechanism means for whom it protects."""
+    rows = int(mechanism["rows_per_unit"])
+    who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
+    factor = times(int(Decimal(mechanism["epsilon"]) * NANO))
+    return f"If {who} were different, no file would become more than {factor} times as likely (rounded up)."
+
+
+def _pk(pk: float | None) -> str:
+    return "" if pk is None else f" (Pk {pk:,.4f})"
+
+
+def draw_estimates(
+    console: Console, oracle: "Oracle", epsilon: str, rows: Sequence[Mapping[str, Any]], users: int
+) -> None:
+    """Print how many people have each value, and how far off that may be."""
+    console.print(Text(f"{users:,} reports by {oracle.name} at epsilon {epsilon}"))
+    console.print()
+    draw_table(
+        console,
+        ("value", ">people", ">standard error", ">share"),
+        [
+            (
+                visible(str(row["value"])),
+                f"{row['count']:,.1f}",
+                f"{row['standard_error']:,.1f}",
+                f"{100 * row['count'] / users:.1f} %" if users else None,
+            )
+            for row in rows
+        ],
+    )
+    console.print()
+    console.print(Text("In 95 of 100 cases an estimate is off by at most twice its standard error.", "dim"))
+    console.print(Text("Estimates have no bias and are not clipped: some can be below 0.", "dim"))
+
+
+def draw_choice(console: Console, chosen: "Oracle", rows: Sequence[Mapping[str, Any]], size: int, users: int) -> None:
+    """Print the oracles, the one that varies least first, and the rule."""
+    console.print(Text.assemble(("CHOSEN", "green"), f"  {chosen.name} for {size:,} values"))
+    console.print()
+    draw_table(
+        console,
+        ("oracle", ">variance for each person", f">standard error, {users:,} people", "a report is"),
+        [(row["oracle"], f"{row['variance']:.6f}", f"{row['standard_error']:,.1f}", row["report"]) for row in rows],
+    )
+    console.print()
+    rule = "The rule: GRR for fewer than 3 exp(epsilon) + 2 values; beyond, OUE, and OLH for more than 1,024 values."
+    console.print(Text(rule, "dim"))

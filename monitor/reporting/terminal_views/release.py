@@ -1,0 +1,226 @@
+"""Say to a person how a release stands, what each remedy would reach, and what left."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from monitor.releases.compare import ANSWERS, LABEL, ReleaseComparison, RemedyTrial
+from monitor.releases.disclosure.assessment import RiskAssessment
+from monitor.releases.export import Exported
+from monitor.releases.record import export_as_json
+from monitor.reporting.terminal_views.risk import draw_assessment
+from monitor.summaries.incident import iso
+from monitor.summaries.releases import ReleaseState, ReleaseWord
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+from store import ReleaseEvent
+
+_LINES: Final = {"vanished": "gone", "appeared": "new"}
+_COLOURS: Final = {"hold": "bold red", "clear": "green", "approved": "green", "expired": "yellow"}
+_NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of anonymity, and no statement of law."
+
+
+def draw_verdict(
+    console: Console, *, word: str, why: str, found: RiskAssessment | None, warnings: Sequence[str] = ()
+) -> None:
+    """Print the verdict first, then what it rests on."""
+    console.print(Text.assemble((word.upper(), _COLOURS[word]), f": {visible(why)}"), soft_wrap=True)
+    if found is not None:
+        console.print()
+        draw_assessment(console, found)
+    for said in warnings:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
+
+
+def draw_comparison(console: Console, name: str, found: ReleaseComparison, *, typed: Callable[[str], str]) -> None:
+    """Print what each way would reach and cost, and which one is recommended; `typed`: how a command is typed here."""
+    console.print(Text(LABEL, "yellow"))
+    console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
+    if found.rows < found.rows_of_table:
+        said = f"a random sample of {found.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
+        console.print(Text(said, "yellow"), soft_wrap=True)
+    console.print()
+    tables = [one for one in found.tried if one.status != ANSWERS]
+    rows = [
+        (
+            visible(one.name),
+            one.status,
+            *_reached(one),
+            _count(one.suppressed),
+            "" if one.mean_loss is None else f"{one.mean_loss:.0f} %",
+            "" if one.seconds is None else f"{one.seconds:.1f}",
+        )
+        for one in tables
+    ]
+    heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">left out", ">lost", ">s")
+    draw_table(console, heads, rows)
+    for one in tables:
+        if one.why:
+            console.print(Text(f"  {visible(one.name)}: {visible(one.why)}", "dim"), soft_wrap=True)
+    loose = dict.fromkeys(said for one in tables for said in one.warnings)
+    for said in loose:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
+    _draw_changes(console, tables)
+    _draw_answers(console, [one for one in found.tried if one.status == ANSWERS])
+    console.print()
+    if found.recommended is None:
+        console.print(Text.assemble(("NONE", "bold red"), f": {found.reason}"))
+    else:
+        console.print(Text.assemble(("RECOMMENDED", "green"), f": {visible(found.recommended)}; {found.reason}"))
+        command = next((one.command for one in found.tried if one.name == found.recommended), None)
+        if command:
+            console.print(Text(f"  the same again: {visible(command)}", "dim"), soft_wrap=True)
+        chosen = typed(shlex.join(["tablewatch", "release", "approve", name, "--remedy", found.recommended]))
+        console.print(Text(f"  next: {visible(chosen)} --by WHO --note WHY, then export", "dim"), soft_wrap=True)
+    console.print(Text(_NO_STATEMENT, "dim"))
+
+
+def draw_exported(console: Console, exported: Exported, out: str) -> None:
+    """Print what was given out, and what was proved of it."""
+    body: Mapping[str, Any] = exported.event.body
+    reached: Mapping[str, Any] = body["reached"]
+    said = f"  {visible(out)}: {body['rows']:,} rows, {len(body['columns'])} columns"
+    console.print(Text.assemble(("EXPORTED", "green"), said), soft_wrap=True)
+    if body["epsilon"] is not None:
+        console.print(Text(f"epsilon {body['epsilon']}, by the recorded mechanism"))
+    else:
+        figures = [
+            f"{name} {_number(reached[name])}" for name in ("k", "highest_risk", "l", "t") if _number(reached.get(name))
+        ]
+        grouped = visible(", ".join(body["quasi_identifiers"]))
+        console.print(Text(f"read again: {', '.join(figures)}; grouped by {grouped}"), soft_wrap=True)
+    if body["columns_left_out"]:
+        console.print(Text(f"left out: {visible(', '.join(body['columns_left_out']))}"))
+    console.print(Text(f"sha256 {body['sha256']}", "dim"))
+    for note in exported.notes:
+        console.print(Text(f"note: {visible(note)}", "yellow"), soft_wrap=True)
+    console.print(Text(_NO_STATEMENT, "dim"))
+
+
+def _reached(one: RemedyTrial) -> Sequence[str]:
+    return (*(_number(one.reached.get(name)) for name in ("k", "l", "t")), one.epsilon or "")
+
+
+def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
+    """Print how far the audience's own questions are answered otherwise."""
+    lines = [(one.name, name, change) for one in tables for name, change in one.changes.items()]
+    if not lines:
+        return
+    console.print()
+    draw_table(
+        console,
+        ("remedy", "analysis", "change"),
+        [(visible(remedy), visible(name), visible(change_said(change))) for remedy, name, change in lines],
+    )
+
+
+def change_said(change: Any) -> str:
+    """Say how far an analysis moved."""
+    if change["failure"]:
+        return f"cannot be asked: {change['failure']}"
+    found: Mapping[str, Any] = change["change"] or {}
+    moved = [
+        f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
+        for name, one in found.get("figures", {}).items()
+    ]
+    lines = [f"{found[name]:,} lines {said}" for name, said in _LINES.items() if found.get(name)]
+    return "; ".join([*moved, *lines]) or "no figure to compare"
+
+
+def _share(value: Any) -> str:
+    return f"{value:.1%}" if isinstance(value, int | float) else str(value or "-")
+
+
+def _draw_answers(console: Console, answers: Sequence[RemedyTrial]) -> None:
+    if not answers:
+        return
+    console.print()
+    console.print(Text("noisy statistics in the place of records; nothing was asked, and nothing charged:"))
+    for one in answers:
+        for noise in one.noise:
+            shown: Any = noise
+            off = shown.get("within_95", shown.get("rank_within_95"))
+            what = shown["of"] if "within_95" in shown else "rank of the answer"
+            said = f"  {visible(one.name)}: noise changes the {what} by at most {_number(off)} in 95 of 100 cases"
+            console.print(Text(f"{said}, for epsilon {one.epsilon}"))
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, Mapping):
+        numbers = [one for one in value.values() if isinstance(one, int | float)]
+        return _number(min(numbers)) if numbers else ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+SCHEMA: Final = "tablewatch.release-list/1"
+
+
+def list_as_json(
+    states: Sequence[ReleaseState], exports: Mapping[str, ReleaseEvent], as_of: datetime
+) -> dict[str, Any]:
+    """Give the published form. `exports`: the newest of each release; those of others than `states` come apart."""
+    known = {one.name for one in states}
+    return {
+        "schema": SCHEMA,
+        "ok": True,
+        "as_of": iso(as_of),
+        "releases": [{**one.to_json(), "why": one.why, "last_export": _last(exports, one.name)} for one in states],
+        "no_longer_configured": [
+            {"release": name, "last_export": _last(exports, name)} for name in sorted(exports.keys() - known)
+        ],
+    }
+
+
+def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping[str, ReleaseEvent]) -> None:
+    """Print one line for each, and below it why those that are held are."""
+    if not states:
+        console.print("no release is configured; they are declared under 'releases'")
+    else:
+        rows = [
+            (
+                visible(one.name),
+                visible(one.release.table),
+                one.word.value,
+                _day(one.since),
+                _approved(one),
+                _day(one.standing.until),
+                _said(exports.get(one.name)),
+            )
+            for one in states
+        ]
+        heads = ("~release", "~table", "state", "since", "~approved with", "expires", "~last export")
+        draw_table(console, heads, rows)
+        told = [(one.name, one.why) for one in states if one.why]
+        if told:
+            console.print()
+        for name, said in told:
+            console.print(Text(f"  {visible(name)}: {visible(said)}", "dim"), soft_wrap=True)
+    gone = sorted(exports.keys() - {one.name for one in states})
+    if gone:
+        console.print(Text(f"no longer configured, and on record: {visible(', '.join(gone))}"))
+
+
+def _last(exports: Mapping[str, ReleaseEvent], name: str) -> dict[str, Any] | None:
+    return export_as_json(exports[name]) if name in exports else None
+
+
+def _approved(one: ReleaseState) -> str | None:
+    return visible(one.standing.remedy) if one.word is ReleaseWord.APPROVED and one.standing.remedy else None
+
+
+def _said(event: ReleaseEvent | None) -> str | None:
+    return None if event is None else f"{event.recorded_at:%Y-%m-%d} {visible(str(event.body.get('file')))}"
+
+
+def _day(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d}"

@@ -1,0 +1,193 @@
+"""Say to a person how likely it is that records are found again: the verdict first, then what it rests on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from checks import PlainEnglish, Status
+from checks.risk._k_anonymity import STEPS
+from monitor.releases.disclosure.assessment import RiskAssessment
+from monitor.scan.recorder import CheckResult
+from monitor.terminal.tables import draw_table
+from monitor.terminal.text_cleaning import visible
+
+_VERDICTS: Final = {
+    Status.FAIL: ("AT RISK", "bold red"),
+    Status.UNKNOWN: ("NOT KNOWN", "magenta"),
+    Status.WARN: ("WITHIN LIMITS, BUT", "yellow"),
+    Status.PASS: ("WITHIN LIMITS", "green"),
+}
+_BAR: Final = 30
+_SAY: Final = PlainEnglish()
+_NOT_MEASURED: Final = (
+    "Not measured: columns that were not named, what people learn from a group without finding a record,\n"
+    "other tables about the same people. Within limits is no proof of anonymity."
+)
+
+
+def draw_assessment(console: Console, found: RiskAssessment) -> None:
+    """Print an assessment."""
+    worst = found.results[0]
+    _lead(console, found.name, worst)
+    console.print(Text(f"quasi-identifiers: {visible(', '.join(found.question.quasi_identifiers))}", "dim"))
+    for one in found.results:
+        draw = _PARTS.get(one.check.type)
+        if draw is not None and one.outcome.status is not Status.UNKNOWN:
+            console.print()
+            draw(console, one)
+        elif one is not worst:
+            console.print(f"\n{one.check.type.replace('_', '-')}: {visible(str(one.outcome.message))}")
+    console.print()
+    console.print(Text(_NOT_MEASURED, "dim"))
+
+
+def draw_sets(console: Console, result: CheckResult, *, most: int = 20) -> None:
+    """Print which sets of columns tell how many records apart."""
+    seen: Mapping[str, Any] = result.outcome.observed
+    sets, rows = seen["sets"], seen["rows"]
+    expected: Mapping[str, Any] = result.outcome.expected
+    if expected["max_unique_fraction"] < 1:
+        _lead(console, result.table, result)
+    else:  # without a limit there is no verdict
+        console.print(visible(f"{result.table}: {result.outcome.message}"), style="bold")
+    lines = [
+        (
+            visible(", ".join(one["columns"])),
+            _count(one["uniques"]),
+            _share(one["uniques"], rows),
+            _ratio(one["distinction"]),
+            _ratio(one["separation"]),
+        )
+        for one in sets[:most]
+    ]
+    draw_table(console, ("~known", ">unique", ">of all", ">distinct per row", ">pairs told apart"), lines)
+    if len(sets) > most:
+        console.print(f"and {len(sets) - most} more; --format json has them")
+
+
+def draw_linkage(console: Console, result: CheckResult) -> None:
+    """Print how many records another table finds."""
+    _lead(console, result.table, result)
+    _draw_figures(console, result.outcome.observed)
+
+
+def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any]]) -> None:
+    """Print what each column may be."""
+    console.print(f"{visible(name)}: a suggestion by names and values; whether somebody knows a column is yours to say")
+    rows = [
+        (
+            visible(one["column"]),
+            one["suggestion"],
+            _count(one["values"]) if one["values"] is not None else None,
+            _ratio(one.get("distinction")),
+            _ratio(one.get("separation")),
+        )
+        for one in columns
+    ]
+    draw_table(console, ("~column", "may be", ">values", ">distinct per row", ">pairs told apart"), rows)
+
+
+def _draw_k(console: Console, one: CheckResult) -> None:
+    seen: Mapping[str, Any] = one.outcome.observed
+    wanted = one.outcome.expected["k"]
+    rows = seen["rows"]
+    console.print(Text(f"k-anonymity: k = {seen['k']}, at least {wanted} wanted", "bold"))
+    lines = [
+        ("records", _count(rows), None),
+        ("groups that are alike", _count(seen["classes"]), None),
+        ("records that are unique here", _count(seen["sample_uniques"]), _share(seen["sample_uniques"], rows)),
+        (f"records in groups below {wanted}", _count(seen["records_below_k"]), _share(seen["records_below_k"], rows)),
+        ("highest risk of a record", None, _ratio(seen["highest_risk"])),
+        ("average risk (prosecutor, marketer)", None, _ratio(seen["average_risk"])),
+    ]
+    if seen["journalist_highest_risk"] is not None:
+        at_risk = seen["journalist_records_at_risk"]
+        lines += [
+            (f"records with fewer than {wanted} in the population", _count(at_risk), _share(at_risk, rows)),
+            ("highest risk among the population (journalist)", None, _ratio(seen["journalist_highest_risk"])),
+            ("average risk among the population (journalist)", None, _ratio(seen["journalist_average_risk"])),
+        ]
+    draw_table(console, ("", ">number", ">share"), lines)
+    for line in _other_k(seen):
+        console.print(line)
+    if seen["continuous"] and one.outcome.status is not Status.WARN:  # a warning says it already
+        columns = visible(", ".join(seen["continuous"]))
+        console.print(f"floating point numbers, of which only exactly equal ones are alike: {columns}")
+    console.print()
+    draw_table(console, (">group of", ">groups", ">records", ""), _bars(seen["histogram"], rows))
+    if seen["damage"]:
+        console.print()
+        damage = sorted(seen["damage"].items(), key=lambda item: -item[1])
+        safe = [(visible(column), _count(records)) for column, records in damage]
+        draw_table(console, ("~if nobody knew", ">records that would be safe"), safe)
+
+
+def _other_k(seen: Mapping[str, Any]) -> Iterator[str]:
+    if seen["k_wildcard"] not in {None, seen["k"]}:
+        yield f"read with a missing value as any value, k is {seen['k_wildcard']}; this decides nothing"
+    if seen["k_normalised"] not in {None, seen["k"]}:
+        yield f"read with one spelling for each value, k is {seen['k_normalised']}; this decides nothing"
+
+
+def _bars(histogram: Sequence[Sequence[int]], rows: int) -> Iterator[tuple[str, str, str, str]]:
+    ends = pairwise(STEPS)
+    spans = {first: f"{first:,}" if after == first + 1 else f"{first:,}-{after - 1:,}" for first, after in ends}
+    for first, classes, records in histogram:
+        yield (
+            spans.get(first, f"{first:,}+"),
+            _count(classes),
+            _count(records),
+            "█" * max(1, round(_BAR * records / rows)),
+        )
+
+
+def draw_flat(console: Console, one: CheckResult) -> None:
+    """Print what a check observed as it is: names and figures."""
+    console.print(Text.assemble((f"{one.check.type.replace('_', '-')}: ", "bold"), visible(str(one.outcome.message))))
+    _draw_figures(console, one.outcome.observed)
+
+
+def _draw_figures(console: Console, observed: Mapping[str, Any]) -> None:
+    rows = [(name, said) for name, said in _flat(observed) if said is not None]
+    draw_table(console, ("~figure", ">value"), rows)
+
+
+def _lead(console: Console, name: str, result: CheckResult) -> None:
+    """Print the verdict."""
+    word, style = _VERDICTS[result.outcome.status]
+    console.print(Text.assemble((word, style), f"  {visible(name)}: {visible(str(result.outcome.message))}"))
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str | None]]:
+    for name, value in values.items():
+        here = f"{above}{name}".replace("_", " ")
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{here}: ")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            yield visible(here), None if value is None or isinstance(value, list | tuple) else visible(str(value))
+        else:
+            yield visible(here), _SAY.format(value, "number")
+
+
+def _count(number: Any) -> str:
+    return _SAY.format(number, "count")
+
+
+def _ratio(share: Any) -> str | None:
+    return None if share is None else _SAY.format(share, "ratio")
+
+
+def _share(part: int, whole: int) -> str | None:
+    return _ratio(part / whole) if whole else None
+
+
+_PARTS: Final = {
+    "k_anonymity": _draw_k,
+    "l_diversity": draw_flat,
+    "t_closeness": draw_flat,
+    "population_uniqueness": draw_flat,
+    "delta_presence": draw_flat,
+}

@@ -1,0 +1,268 @@
+"""The JSON form of a weekly report, `tablewatch.weekly/1`: adding a key is compatible, removing or renaming is not.
+
+Lengths of time are hours, times are ISO 8601 in UTC, money is a number with the currency's decimals, rounded once. What
+is not known is null, never 0.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from checks import MessageFormatter
+from incidents.downtime import HOUR_US
+from monitor.config.prices import Currency
+from monitor.reporting import sentences
+from monitor.reporting.filters import say_title
+from monitor.reporting.model import (
+    Coverage,
+    DayBar,
+    Diagnosis,
+    Figures,
+    IncidentRow,
+    Method,
+    Releases,
+    Share,
+    Spread,
+    WeekBar,
+    WeeklyReport,
+)
+from monitor.summaries.ranking import Advice
+from monitor.terminal.localizer import Localizer
+from monitor.terminal.text_cleaning import json_text
+
+SCHEMA: Final = "tablewatch.weekly/1"
+
+
+def as_text(value: Mapping[str, Any]) -> str:
+    """Write a JSON value down."""
+    return json_text(value) + "\n"
+
+
+def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
+    """Give the report as a JSON value; its few sentences are said in the voice's language."""
+    currency = Currency.of(report.currency)
+    comparison = report.figures
+    return {
+        "schema": SCHEMA,
+        "project": report.project,
+        "locale": voice.language,
+        "week": str(report.week),
+        "from": report.week.start.isoformat(),
+        "to": report.week.end.isoformat(),
+        "timezone": report.week.zone,
+        "as_of": report.as_of.isoformat(),
+        "complete": report.complete,
+        "currency": report.currency,
+        "headline": report.headline.render(voice),
+        "coverage": _coverage(report.coverage, voice),
+        "figures": {
+            "this_week": _figures(comparison.week, currency),
+            "last_week": _figures(comparison.before, currency),
+            "median_4_weeks": _figures(comparison.median, currency),
+        },
+        "change": None
+        if report.change is None
+        else {
+            "n_h": _hours(report.change.n),
+            "ttd_h": _hours(report.change.ttd),
+            "ttr_h": _hours(report.change.ttr),
+            "total_h": _hours(report.change.total),
+        },
+        "diagnosis": _diagnosis(report, voice),
+        "by_day": [_bar(bar, {"date": bar.date.isoformat()}) for bar in report.days],
+        "by_owner": {"shown": [_share(share, currency) for share in report.owners], "more": report.owners_more},
+        "trend": [_bar(bar, {"week": str(bar.week)}) for bar in report.trend],
+        "tables": {"shown": [_share(share, currency) for share in report.tables], "more": report.tables_more},
+        "incidents": {
+            "shown": [_incident(row, currency, voice) for row in report.incidents.rows],
+            "more": report.incidents.more,
+        },
+        "method": _method(report.method),
+        "releases": _releases(report.releases, voice),
+    }
+
+
+def _hours(us: Fraction | int | None) -> float | None:
+    return None if us is None else float(Fraction(us) / HOUR_US)
+
+
+def _count(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _figures(figures: Figures | None, currency: Currency) -> dict[str, Any] | None:
+    if figures is None:
+        return None
+    return {
+        "n": _count(figures.n),
+        "n_occurred": _count(figures.n_occurred),
+        "undetected_h": _hours(figures.undetected_us),
+        "repair_h": _hours(figures.repair_us),
+        "downtime_h": _hours(figures.downtime_us),
+        "downtime_h_low": _hours(figures.low_us),
+        "downtime_h_high": _hours(figures.high_us),
+        "ttd_h": _spread(figures.ttd),
+        "ttr_h": _spread(figures.ttr),
+        "table_hours": _hours(figures.table_us),
+        "by_severity": {str(severity): _hours(part) for severity, part in figures.by_severity.items()},
+        "cost": {
+            "amount": currency.number(figures.cost),
+            "table_hours_amount": currency.number(figures.cost_by_table_hours),
+            "currency": currency.code,
+        },
+    }
+
+
+def _spread(spread: Spread | None) -> dict[str, float | None]:
+    parts = ("min", "mean", "median", "p90", "max")
+    return {part: None if spread is None else _hours(getattr(spread, part)) for part in parts}
+
+
+def _coverage(coverage: Coverage, voice: MessageFormatter) -> dict[str, Any]:
+    return {
+        "tables": coverage.tables,
+        "checks": coverage.checks,
+        "watched_since": None if coverage.since is None else coverage.since.isoformat(),
+        "watched_partly": list(coverage.partly),
+        "not_watched_yet": list(coverage.not_yet),
+        "results": coverage.results,
+        "evaluated": coverage.evaluated,
+        "checks_never_run": coverage.silent,
+        "unobserved_h": _hours(coverage.unobserved_us),
+        "unobserved": [
+            {
+                "table": spot.table,
+                "unobserved_h": _hours(spot.unobserved_us),
+                "reasons": [reason.render(voice) for reason in spot.reasons],
+            }
+            for spot in coverage.blind
+        ],
+        "unobserved_more": coverage.blind_more,
+        "without_owner": list(coverage.without_owner),
+        "without_checks": list(coverage.without_checks),
+    }
+
+
+def _diagnosis(report: WeeklyReport, voice: MessageFormatter) -> dict[str, Any] | None:
+    diagnosis: Diagnosis | None = report.diagnosis
+    if diagnosis is None:
+        return None
+    said = sentences.diagnosis_sentences(diagnosis)
+    return {
+        "lever": str(diagnosis.lever),
+        "undetected_share": float(diagnosis.undetected_share),
+        "found_by_person": diagnosis.found_by_person,
+        "costliest": None if diagnosis.costliest is None else diagnosis.costliest.id,
+        "advice": None if diagnosis.advice is None else _advice(diagnosis.advice),
+        "sentences": [sentence.render(voice) for sentence in said],
+    }
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    return {
+        "step": advice.step.value,
+        "table": advice.table,
+        "incident": advice.incident,
+        "check_id": advice.check_id,
+        "share": float(advice.share),
+        "of": "cost" if advice.by_cost else "downtime",
+        "incidents": advice.n,
+        "reported_by_person": advice.by_person,
+        "unnoticed_share": float(advice.unnoticed),
+        "unnoticed_share_low": float(advice.low),
+        "unnoticed_share_high": float(advice.high),
+    }
+
+
+def _bar(bar: DayBar | WeekBar, key: Mapping[str, str]) -> dict[str, Any]:
+    parts = (bar.undetected_us, bar.repair_us)
+    total = None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+    return {**key, "undetected_h": _hours(parts[0]), "repair_h": _hours(parts[1]), "downtime_h": _hours(total)}
+
+
+def _share(share: Share, currency: Currency) -> dict[str, Any]:
+    return {
+        "key": share.name,
+        "owner": share.owner,
+        "n": share.n,
+        "undetected_h": _hours(share.undetected_us),
+        "repair_h": _hours(share.repair_us),
+        "downtime_h": _hours(share.downtime_us),
+        "table_hours": _hours(share.table_us),
+        "cost": currency.number(share.cost),
+        "share": float(share.part),
+    }
+
+
+def _incident(row: IncidentRow, currency: Currency, voice: MessageFormatter) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "table": row.table,
+        "title": say_title(row.title, voice),
+        "severity": str(row.severity),
+        "state": str(row.state),
+        "resolution": None if row.resolution is None else str(row.resolution),
+        "occurred_at": row.occurred_at.isoformat(),
+        "occurred_earliest": row.earliest.isoformat(),
+        "occurred_latest": row.latest.isoformat(),
+        "ttd_h": _hours(row.ttd_us),
+        "ttr_h": _hours(row.ttr_us),
+        "undetected_h": _hours(row.undetected_us),
+        "repair_h": _hours(row.repair_us),
+        "cost": currency.number(row.cost),
+        "owner": row.owner,
+        "cause": row.cause,
+        "found_by": str(row.found_by),
+        "regressed": row.regressed,
+        "began_before": row.began_before,
+        "goes_on": row.goes_on,
+    }
+
+
+def _method(method: Method) -> dict[str, Any]:
+    return {
+        "excluded": {
+            str(left.resolution): {"n": left.n, "hours": _hours(left.downtime_us)} for left in method.excluded
+        },
+        "maintenance": [
+            {"reason": work.reason, "start": work.start.isoformat(), "end": work.end.isoformat()}
+            for work in method.maintenance
+        ],
+        "maintenance_h": _hours(method.maintenance_us),
+        "rate_notes": list(method.rate_notes),
+        "unpriced_h": _hours(method.unpriced_us),
+        "disclosure_incidents": method.disclosure,
+    }
+
+
+def _releases(releases: Releases, voice: MessageFormatter) -> dict[str, Any]:
+    return {
+        "shown": [
+            {
+                "release": row.name,
+                "table": row.table,
+                "audience": row.audience,
+                "state": row.word.value,
+                "why": [one.render(voice) for one in row.why],
+                "since": None if row.since is None else row.since.isoformat(),
+                "until": None if row.until is None else row.until.isoformat(),
+            }
+            for row in releases.rows
+        ],
+        "more": releases.more,
+        "at_risk": releases.at_risk,
+        "exports": [
+            {
+                "release": row.release,
+                "at": row.at.isoformat(),
+                "by": row.by,
+                "file": row.file,
+                "remedy": row.remedy,
+                "rows": row.rows,
+                "k": row.k,
+                "epsilon": row.epsilon,
+            }
+            for row in releases.exports
+        ],
+        "exports_more": releases.exports_more,
+    }

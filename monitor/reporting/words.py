@@ -1,0 +1,63 @@
+"""The closed word sets as messages, to be said in the reader's language, with a shape beside each colour."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from checks import Message, Severity, UnknownReason
+from incidents import NOT_RUN, FoundBy, Resolution, State
+from monitor.summaries.releases import ReleaseWord
+
+SEVERITIES: Final[Mapping[Severity, Message]] = {
+    Severity.CRITICAL: Message("critical"),
+    Severity.ERROR: Message("error"),
+    Severity.WARNING: Message("warning"),
+    Severity.INFO: Message("info"),
+}
+SEVERITY_SHAPES: Final[Mapping[Severity, str]] = {
+    Severity.CRITICAL: "◆",
+    Severity.ERROR: "▲",
+    Severity.WARNING: "■",
+    Severity.INFO: "●",
+}
+STATES: Final[Mapping[State, Message]] = {
+    State.OPEN: Message("open"),
+    State.ACKNOWLEDGED: Message("acknowledged"),
+    State.RESOLVED: Message("resolved"),
+}
+STATE_SHAPES: Final[Mapping[State, str]] = {State.OPEN: "●", State.ACKNOWLEDGED: "◎", State.RESOLVED: "○"}
+RESOLUTIONS: Final[Mapping[Resolution, Message]] = {
+    Resolution.FIXED: Message("fixed"),
+    Resolution.NO_ACTION: Message("no action"),
+    Resolution.EXPECTED: Message("expected"),
+    Resolution.FALSE_POSITIVE: Message("false positive"),
+    Resolution.DUPLICATE: Message("duplicate"),
+}
+FOUND_BY: Final[Mapping[FoundBy, Message]] = {
+    FoundBy.CHECK: Message("found by a check"),
+    FoundBy.PERSON: Message("found by a person"),
+}
+RELEASES: Final[Mapping[ReleaseWord, Message]] = {
+    ReleaseWord.HOLD: Message("on hold"),
+    ReleaseWord.EXPIRED: Message("expired"),
+    ReleaseWord.APPROVED: Message("approved"),
+    ReleaseWord.CLEAR: Message("within its limits"),
+}
+RELEASE_SHAPES: Final[Mapping[ReleaseWord, str]] = {
+    ReleaseWord.HOLD: "▲",
+    ReleaseWord.EXPIRED: "△",
+    ReleaseWord.APPROVED: "●",
+    ReleaseWord.CLEAR: "○",
+}
+NOT_WATCHED: Final = Message("nothing was watched yet")
+NOT_KEPT: Final = Message("no longer kept")
+NOT_EVALUATED: Final = Message("nothing could be evaluated")
+"""Why nobody knows of a week."""
+REASONS: Final[Mapping[str, Message]] = {
+    NOT_RUN: Message("it was not run"),
+    UnknownReason.NO_DATA: Message("there was no data to look at"),
+    UnknownReason.TIMEOUT: Message("the query took too long"),
+    UnknownReason.UNREACHABLE: Message("the source could not be reached"),
+    UnknownReason.PERMISSION: Message("reading was not allowed"),
+    UnknownReason.MISCONFIGURED: Message("the check does not fit the table"),
+    UnknownReason.BUG: Message("the check itself failed"),
+}

@@ -1,0 +1,210 @@
+"""Know what is kept of class counts before a look, and put what it found to what is kept after it.
+
+store ──known──> target.keeper ──look──> measurement.kept ──staged──> tables to judge by ──settled──> store
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import ibis.expr.types as ir
+
+from checks import Context, Measurement, Message, Misconfigured, UnknownReason, unknown
+from checks.classes.counts import (
+    ClassChange,
+    ClassCountRequest,
+    CountRequest,
+    KnownCounts,
+    PersonPairs,
+    PersonRequest,
+    Unfit,
+)
+from checks.classes.incremental import SIZES
+from checks.classes.releases import compared
+from monitor.scan.incremental_counts import CountResult, SqlRunner, count_classes, pair_persons, sizes_at_once, usable
+from monitor.scan.planner import counting_place
+from monitor.scan.results import CheckMeasurement, CountState, Subject, TableResult, Target
+from monitor.scan.sql_template import SqlTemplate
+from sources import Source
+from store import Book, Staged, Store, StoredCounts, StoreError
+
+KeyProvider = Callable[[], bytes]
+"""Gives the key of signatures, or raises a StoreError that says why there is none."""
+
+_OVERTAKEN: Final = unknown(
+    UnknownReason.NO_DATA, Message("another process counted this table at the same time; it is looked at again")
+)
+_BELOW_ZERO: Final = unknown(
+    UnknownReason.MISCONFIGURED,
+    Message(
+        "the changes do not fit the counts that are kept: a group would have fewer than no rows; the next run "
+        "counts all rows anew"
+    ),
+)
+_NOT_KEPT: Final = unknown(UnknownReason.NO_DATA, Message("the counts that are kept cannot be read: the store fails"))
+_UNFIT: Final = {Unfit.OVERTAKEN: _OVERTAKEN, Unfit.BELOW_ZERO: _BELOW_ZERO}
+
+
+def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvider) -> Sequence[Target]:
+    """Give targets what a look must know where checks keep counts; the others as they are.
+
+    Where there is no key, or the store cannot be read, the look hears why, and those checks cannot be evaluated.
+    """
+    keeping = {target.subject.name: _keeping(target) for target in targets}
+    wanted = [check_id for ids in keeping.values() for check_id in ids]
+    if not wanted:
+        return targets
+    secret, problem, known = b"", None, dict[str, KnownCounts]()
+    try:
+        secret = key()
+        known |= StoredCounts(store).known_counts(wanted)
+    except StoreError as error:
+        problem = str(error)
+    found = []
+    for target in targets:
+        ids = keeping[target.subject.name]
+        mine = {check_id: known[check_id] for check_id in ids if check_id in known}
+        found.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
+    return found
+
+
+def _keeping(target: Target) -> Sequence[str]:
+    return [check_id for check_id, check in target.subject.checks if check.keeps]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedCounts:
+    """Looks with what is kept put to what was found, and what is to be settled with their results."""
+
+    batch: Sequence[TableResult]
+    staged: Mapping[str, Staged]
+
+    def settle(self, book: Book, looked: Sequence[TableResult]) -> None:
+        """Let the counts hold that belong to these looks."""
+        mine = [one.check_id for each in looked for one in each.measured if one.check_id in self.staged]
+        if mine:
+            now = max(each.ended_at for each in looked)
+            book.settle_counts([self.staged[check_id] for check_id in mine], now=now)
+
+
+def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
+    """Write what was found of counts; nothing of it holds yet. Read what was found is compared with.
+
+    Raises:
+        StoreError: it cannot be written or read.
+    """
+    found = [one for looked in batch for one in looked.measured if _answer(one) is not None]
+    if not found:
+        return StagedCounts(batch, {})
+    counts = StoredCounts(store)
+    now = max(looked.ended_at for looked in batch)
+    changes = {one.check_id: change for one in found if isinstance(change := _answer(one), ClassChange)}
+    applied = counts.stage_counts(changes, now=now) if changes else {}
+
+    def put(one: CheckMeasurement) -> CheckMeasurement:
+        answer = _answer(one)
+        if isinstance(answer, ClassChange):
+            came = applied[one.check_id]
+            return replace(one, answer=_UNFIT[came]) if isinstance(came, Unfit) else _with_sizes(one, came.sizes)
+        if isinstance(answer, PersonPairs):
+            return _with_releases(one, answer, counts)
+        return one
+
+    staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
+    return StagedCounts([_each(looked, put) for looked in batch], staged)
+
+
+def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
+    """Put to what was found what can be known without the store: where all was counted, the sizes."""
+
+    def put(one: CheckMeasurement) -> CheckMeasurement:
+        answer = _answer(one)
+        if isinstance(answer, ClassChange) and answer.base is None:
+            return _with_sizes(one, answer.sizes())
+        return one if answer is None else replace(one, answer=_NOT_KEPT)
+
+    return [_each(looked, put) for looked in batch]
+
+
+def _each(looked: TableResult, put: Callable[[CheckMeasurement], CheckMeasurement]) -> TableResult:
+    return replace(looked, measured=[put(one) for one in looked.measured])
+
+
+def _answer(one: CheckMeasurement) -> ClassChange | PersonPairs | None:
+    return one.answer.kept if isinstance(one.answer, Measurement) else None
+
+
+def _with_sizes(one: CheckMeasurement, sizes: Iterable[tuple[int, int]]) -> CheckMeasurement:
+    return _with_table(one, "sizes", [{"size": size, "classes": classes} for size, classes in sizes])
+
+
+def _with_releases(one: CheckMeasurement, pairs: PersonPairs, counts: StoredCounts) -> CheckMeasurement:
+    return _with_table(one, "releases", compared(pairs, counts.releases(one.check_id)))
+
+
+def _with_table(one: CheckMeasurement, name: str, rows: Sequence[Mapping[str, Any]]) -> CheckMeasurement:
+    if not isinstance(one.answer, Measurement):
+        raise TypeError("only a measurement has tables")
+    return replace(one, answer=replace(one.answer, kept=None, tables={**one.answer.tables, name: rows}))
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalCounter:
+    """One check of one table in an open source. `fill` gives the text of a statement as it is run now."""
+
+    subject: Subject
+    check_id: str
+    source: Source
+    keeper: CountState | None
+    fill: Callable[[SqlTemplate], str]
+
+    def count(self, wanted: CountRequest, measured: Measurement) -> Measurement:
+        """Give the measurement with what was found for the store, or with the sizes where nothing is kept.
+
+        Raises:
+            Misconfigured: the check does not fit the table, or there is no key. SourceError: as the source.
+        """
+        context, compile_ = counting_place(self.subject, self.check_id, self.source)
+
+        def say(expression: ir.Table) -> str:
+            return self.fill(compile_(expression))
+
+        asking = SqlRunner(self.source, say)
+        if isinstance(wanted, PersonRequest):
+            return self._pair(wanted, context, asking, measured)
+        found = self._count(wanted, context, asking)
+        values = {**measured.values, "rows": found.rows, "counted": found.how}
+        values["recount"] = None if found.why is None else found.why.value
+        tables = measured.tables if found.sizes is None else {**measured.tables, SIZES: found.sizes}
+        return replace(measured, values=values, tables=tables, kept=found.kept)
+
+    def _count(self, wanted: ClassCountRequest, context: Context, asking: SqlRunner) -> CountResult:
+        if self.keeper is None:
+            return sizes_at_once(wanted, context, asking)
+        where = dict(self.subject.checks)[self.check_id].where or ""
+        return count_classes(
+            wanted,
+            context,
+            asking,
+            key=self._key(self.keeper),
+            known=self.keeper.known.get(self.check_id),
+            about=(self.subject.relation, where),
+        )
+
+    def _pair(self, wanted: PersonRequest, context: Context, asking: SqlRunner, measured: Measurement) -> Measurement:
+        if self.keeper is None:  # what nobody remembers cannot be compared with
+            return replace(measured, values={**measured.values, "rows": context_rows(context, asking), "unnamed": 0})
+        found = pair_persons(wanted, context, asking, key=self._key(self.keeper))
+        values = {**measured.values, "rows": found.rows + found.unnamed, "unnamed": found.unnamed}
+        return replace(measured, values=values, kept=found)
+
+    def _key(self, keeper: CountState) -> bytes:
+        if keeper.problem is not None or not usable(keeper.key):
+            raise Misconfigured(keeper.problem or "there is no key for signatures")
+        return keeper.key
+
+
+def context_rows(context: Context, asking: SqlRunner) -> int:
+    """Count the rows that a check looks at."""
+    rows = context.filtered
+    return int(asking.row(rows.aggregate(rows=rows.count()))["rows"])

@@ -1,0 +1,362 @@
+"""Count what changed since the classes of a table were counted last, and hash it: the part of the process that looks.
+
+    bounds ──> what is known still fits? ──yes──> groups of what changed ──> signatures and counts
+                                        └──no───> groups of all rows ─────> signatures and counts
+
+Values of the table are in memory while they are hashed, and go nowhere else.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import ibis.expr.types as ir
+
+from checks import Context, Misconfigured
+from checks.classes import changes as ask
+from checks.classes.counts import (
+    MOST_CLASSES,
+    SIGNATURE,
+    ClassChange,
+    ClassCountRequest,
+    KeptAnswer,
+    KnownCounts,
+    KnownPart,
+    Mode,
+    PartCounts,
+    PersonPairs,
+    PersonRequest,
+    Recount,
+)
+from checks.classes.pairs import SignaturePairs
+from checks.classes.tables import ClassTables, sizes_of
+from checks.risk._class_signatures import SCHEME, ClassSigner
+from checks.risk._signatures import LEAST_KEY, NotSignable, Signer
+from monitor.scan.signature_counts import SignatureCounts, SignedRows, alike
+from sources import Column, Source
+
+_FORM: Final = f"2, {SCHEME}"
+"""Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted anew."""
+_PERSONS_FORM: Final = 1
+"""The same of the signatures that releases are remembered by."""
+_MOST_CHOSEN: Final = 1_000
+"""With more changed partitions than this all are asked for, and the others are passed over."""
+_NOTHING: Final[Mapping[bytes, KnownPart]] = {}
+
+
+class SqlRunner:
+    """Asks the source, one statement at a time."""
+
+    def __init__(self, source: Source, say: Callable[[ir.Table], str]) -> None:
+        self._source, self._say = source, say
+
+    def rows(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:
+        """Give rows by column name."""
+        return self._source.fetch(self._say(expression))
+
+    def row(self, expression: ir.Table) -> Mapping[str, Any]:
+        """Give the only row."""
+        return self.rows(expression)[0]
+
+    def tuples(self, expression: ir.Table) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Give rows as tuples, in the order of the columns, a piece at a time."""
+        return self._source.pieces(self._say(expression))
+
+    def columns(self, expression: ir.Table) -> Iterator[Sequence[Column]]:
+        """Give rows column by column, a piece at a time."""
+        return self._source.columns(self._say(expression))
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    """What was found: an answer for the store, or the sizes themselves where nothing is kept."""
+
+    kept: KeptAnswer | None
+    rows: int
+    sizes: Sequence[Mapping[str, int]] | None = None
+    why: Recount | None = None
+
+    @property
+    def how(self) -> str:
+        """Say whether all rows were counted, or what changed."""
+        return "changes" if isinstance(self.kept, ClassChange) and self.kept.base is not None else "all"
+
+
+def count_classes(
+    wanted: ClassCountRequest,
+    context: Context,
+    asking: SqlRunner,
+    *,
+    key: bytes,
+    known: KnownCounts | None,
+    about: Sequence[str],
+) -> CountResult:
+    """Count the classes of a table as far as they changed. `about`: what else the counts depend on.
+
+    Raises:
+        Misconfigured: a column is missing or of a type that does not fit. SourceError: as the source.
+    """
+    try:
+        return _Count(wanted, context, asking, key, known, tuple(about)).count()
+    except NotSignable as error:
+        raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers and partitions") from None
+
+
+def sizes_at_once(
+    wanted: ClassCountRequest, context: Context, asking: SqlRunner, why: Recount | None = None
+) -> CountResult:
+    """Count the classes in the engine that holds the table; nothing is kept."""
+    sizes = asking.rows(sizes_of(ClassTables(context.filtered, wanted.quasi_identifiers)))
+    return CountResult(None, sum(row["size"] * row["classes"] for row in sizes), sizes, why)
+
+
+def pair_persons(wanted: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> PersonPairs:
+    """Give the class of each person, as signatures.
+
+    Raises:
+        Misconfigured: a column is missing, or there are too many rows. SourceError: as the source.
+    """
+    names = [*wanted.person, *sorted(wanted.quasi_identifiers)]
+    columns = [context.column(name) for name in names]
+    rows = context.filtered.select(**{f"c{place}": column for place, column in enumerate(columns)})
+    person, classes = range(len(wanted.person)), range(len(wanted.person), len(names))
+    people_signer, class_signer = Signer(key, "person"), Signer(key, "class")
+    found_people, found_classes, unnamed = bytearray(), bytearray(), 0
+    for piece in asking.tuples(rows):
+        named = [row for row in piece if None not in row[: len(person)]]
+        unnamed += len(piece) - len(named)
+        found_people += b"".join(people_signer.signatures(named, person))
+        found_classes += b"".join(class_signer.signatures(named, classes))
+        if len(found_people) > MOST_CLASSES * SIGNATURE:
+            raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases of so many are not compared")
+    digest = Signer(key, "persons").signature((_PERSONS_FORM, *wanted.person))
+    return PersonPairs(digest, bytes(found_people), bytes(found_classes), unnamed)
+
+
+def usable(key: bytes) -> bool:
+    """Say whether this can be a key."""
+    return len(key) >= LEAST_KEY
+
+
+class _TooMany(Exception):
+    """There are more classes than are kept."""
+
+
+@dataclass
+class _Count:
+    wanted: ClassCountRequest
+    context: Context
+    asking: SqlRunner
+    key: bytes
+    known: KnownCounts | None
+    about: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        self.names = self.wanted.quasi_identifiers
+        self.column, self.mode = self.wanted.keeping.column, self.wanted.keeping.mode
+        self.sealer = Signer(self.key, "sealed")
+        self.digest = self._digest()
+        self.why = Recount.FIRST if self.known is None else None
+        if self.known is not None and self.known.digest != self.digest:
+            self.known, self.why = None, Recount.ASKED_OTHERWISE
+        self.found = 0
+
+    def count(self) -> CountResult:
+        count = {Mode.APPEND: self._append, Mode.PARTITION: self._partition, Mode.CHANGES: self._changes}[self.mode]
+        try:
+            return count()
+        except _TooMany:
+            return sizes_at_once(self.wanted, self.context, self.asking, Recount.MANY_CLASSES)
+
+    def _digest(self) -> bytes:
+        """Give a signature of everything that the counts depend on, but for the rows."""
+        names = [self.column, *sorted(self.names)] if self.mode is not Mode.CHANGES else sorted(self.names)
+        kinds = [f"{name} {self.context.column(name).type()}" for name in names]
+        table = self.wanted.keeping.table
+        return Signer(self.key, "digest").signature([_FORM, self.mode.value, table, self.column, *kinds, *self.about])
+
+    # --- append -------------------------------------------------------------------------------------------------------
+
+    def _append(self) -> CountResult:
+        last = self._last()
+        seen = self.asking.row(ask.bounds(self.context, self.column, last))
+        if last is not None and seen[ask.NEWEST] is None:
+            self._recount(Recount.ROWS_DIFFER)
+            last, seen = None, self.asking.row(ask.bounds(self.context, self.column, None))
+        newest = seen[ask.NEWEST]
+        if newest is None or seen[ask.NULLS]:
+            why = Recount.NULL_WATERMARK if seen[ask.NULLS] else None
+            return sizes_at_once(self.wanted, self.context, self.asking, why)
+        settled = 0
+        if self.known is not None:
+            settled = self.known.rows - sum(part.rows for part in self.known.parts.values())
+            if seen[ask.BELOW] != settled or newest < last:
+                self._recount(Recount.ROWS_DIFFER)
+                last, settled = None, 0
+        rows = ask.arrived(self.context, self.names, self.column, last=last, newest=newest)
+        before, tail = SignatureCounts(), SignatureCounts()
+        for signed, columns in self._signed(rows, first=1):
+            is_newest = columns[0].numbers() != 0
+            before.add(signed.of(~is_newest))
+            tail.add(signed.of(is_newest))
+        name = Signer(self.key, "part").signature(("newest",))
+        parts = [PartCounts(name, tail.rows, b"", tail.pairs())]
+        return self._change(newest, settled + before.rows + tail.rows, added=before.pairs(), parts=parts)
+
+    # --- partition ----------------------------------------------------------------------------------------------------
+
+    def _partition(self) -> CountResult:
+        known = self.known.parts if self.known is not None else _NOTHING
+        seen = self._prints()
+        changed, gone = None, set(known)
+        if seen is not None:
+            changed = {name: part.value for name, part in seen.items() if part.known != known.get(name)}
+            gone = known.keys() - seen.keys()
+        parts = self._count_partitions(changed)
+        parts += [PartCounts(name, 0, b"", SignaturePairs()) for name in sorted(gone - {part.name for part in parts})]
+        changes = {part.name: part.rows for part in parts}
+        rows = sum(part.rows for name, part in known.items() if name not in changes) + sum(changes.values())
+        return self._change(None, rows, parts=parts)
+
+    def _prints(self) -> "dict[bytes, _Seen] | None":
+        if self.known is None:  # all are counted anyway
+            return None
+        asked = ask.partitions(self.context, self.names, self.column)
+        if asked is None:
+            return None
+        found, signer = {}, Signer(self.key, "part")
+        for row in self.asking.rows(asked):
+            name, rows = signer.signature((row[ask.PART],)), row[ask.ROWS]
+            known = KnownPart(rows, self._fingerprint(rows, row[ask.PRINT_LOW], row[ask.PRINT_HIGH]))
+            found[name] = _Seen(row[ask.PART], known)
+        return found
+
+    def _count_partitions(self, changed: Mapping[bytes, Any] | None) -> list[PartCounts]:
+        """Count the classes of partitions that changed, by name; of all of them where nobody knows which did."""
+        if changed is not None and not changed:
+            return []
+        few = None if changed is None or len(changed) > _MOST_CHOSEN else list(changed.values())
+        rows = ask.of_partitions(self.context, self.names, self.column, chosen=few)
+        has_print = ask.PRINT_LOW in rows.columns
+        tallies, signer = dict[bytes, SignatureCounts](), Signer(self.key, "part")
+        for signed, columns in self._signed(rows, first=1):
+            values, places = columns[0].coded()
+            prints = [column.numbers() for column in columns[-2:]] if has_print else []
+            for value, mine in alike(values, places):
+                name = signer.signature((value,))
+                if changed is not None and name not in changed:
+                    continue
+                tally = tallies.setdefault(name, SignatureCounts())
+                tally.add(signed.of(mine))
+                if has_print:
+                    tally.low += int(prints[0][mine].sum())
+                    tally.high += int(prints[1][mine].sum())
+        return [
+            PartCounts(
+                name, tally.rows, self._fingerprint(tally.rows, tally.low, tally.high) if has_print else b"", pairs
+            )
+            for name, tally in sorted(tallies.items())
+            if (pairs := tally.pairs())
+        ]
+
+    def _fingerprint(self, rows: int, low: int, high: int) -> bytes:
+        return Signer(self.key, "fingerprint").signature((rows, int(low), int(high)))
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    def _changes(self) -> CountResult:
+        told = self.wanted.keeping.table or ""
+        changes = ask.change_table(self.context, self.names, table=told, sequence=self.column)
+        last = self._last()
+        seen = self.asking.row(ask.change_bounds(self.context, changes, self.column, last))
+        if seen[ask.NULLS]:
+            operations = ", ".join(ask.OPERATIONS)
+            raise Misconfigured(f"{told} has rows without a sequence or whose 'op' is none of {operations}")
+        newest = seen[ask.NEWEST]
+        if self.known is not None:
+            expected = self.known.rows + seen[ask.ADDED] - seen[ask.REMOVED]
+            if seen[ask.ROWS] != expected or (newest is not None and last is not None and newest < last):
+                self._recount(Recount.ROWS_DIFFER)
+        if self.known is None:
+            return self._all_with_sequence(changes)
+        if newest is None or newest == last:
+            return self._change(last, self.known.rows)
+        tally = SignatureCounts()
+        rows = ask.differences(changes, self.names, self.column, last=last, newest=newest)
+        for signed, columns in self._signed(rows, first=1):
+            tally.add(signed.times(2 * columns[0].numbers() - 1))
+        return self._change(newest, self.known.rows + tally.rows, added=tally.pairs())
+
+    def _all_with_sequence(self, changes: ir.Table) -> CountResult:
+        tally, newest = SignatureCounts(), None
+        rows = ask.groups_with_sequence(self.context, self.names, changes, self.column)
+        for signed, columns in self._signed(rows, first=0):
+            tally.add(signed)
+            newest = columns[-1].coded()[0][0]
+        if not tally.rows:
+            return CountResult(None, 0, (), self.why)
+        return self._change(newest, tally.rows, added=tally.pairs())
+
+    # --- all of them --------------------------------------------------------------------------------------------------
+
+    def _recount(self, why: Recount) -> None:
+        self.known, self.why = None, why
+
+    def _last(self) -> Any:
+        return None if self.known is None else _from_text(self.sealer.unseal(self.known.token))
+
+    def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[SignedRows, Sequence[Column]]]:
+        """Give rows with the signatures of their quasi-identifiers, which begin at the column `first`, and `rows`."""
+        signer = ClassSigner(self.key, len(self.names))
+        at = rows.columns.index(ask.ROWS)
+        for columns in self.asking.columns(rows):
+            self.found += len(columns[0])
+            if self.found > MOST_CLASSES:
+                raise _TooMany
+            signatures = signer.sign([column.coded() for column in columns[first : first + len(self.names)]])
+            yield SignedRows(*signatures, columns[at].numbers()), columns
+
+    def _change(
+        self, token: Any, rows: int, *, added: SignaturePairs = SignaturePairs(), parts: Iterable[PartCounts] = ()
+    ) -> CountResult:  # noqa: B008 - a frozen value
+        change = ClassChange(
+            base=self.known,
+            digest=self.digest,
+            mode=self.mode,
+            token=self.sealer.seal(_to_text(token)),
+            rows=rows,
+            added=added,
+            parts=tuple(parts),
+            why=self.why,
+        )
+        return CountResult(change, rows, why=self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A partition as it is now."""
+
+    value: Any
+    known: KnownPart
+
+
+def _to_text(value: Any) -> str:
+    """Write a watermark so that it is read as the same value, of the same type."""
+    if isinstance(value, datetime | date):
+        return f"{type(value).__name__} {value.isoformat()}"
+    return "none" if value is None else f"{type(value).__name__} {value}"
+
+
+def _from_text(text: str) -> Any:
+    kind, _, rest = text.partition(" ")
+    read: Mapping[str, Callable[[str], Any]] = {
+        "none": lambda _: None,
+        "str": str,
+        "int": int,
+        "Decimal": Decimal,
+        "datetime": datetime.fromisoformat,
+        "date": date.fromisoformat,
+    }
+    return read[kind](rest)

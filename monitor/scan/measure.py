@@ -1,0 +1,231 @@
+"""Run a plan inside the engine that holds the table; only aggregates come back.
+
+One bad check must not blind the others: when the engine refuses the fused statement, each check's part of it is run
+alone, and only those that are refused again could not be evaluated.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from time import perf_counter
+from typing import Any, TypeVar
+
+from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
+from checks.classes.counts import CountRequest
+from checks.gx.worker_door import GxRequest, evaluate
+from monitor.scan.incremental import IncrementalCounter
+from monitor.scan.planner import PlannedQuery, Relatives, TablePlan, plan, plan_again
+from monitor.scan.results import CheckMeasurement, CountState, misconfigured, not_evaluated
+from monitor.scan.sql_template import SqlTemplate, TimeLiterals
+from sources import Source, SourceError
+
+T = TypeVar("T")
+
+_MOST_LOOKS = 8
+"""How often a check may look again at one measurement."""
+
+
+def measure(
+    plan: TablePlan, source: Source, now: datetime, literals: TimeLiterals, keeper: CountState | None = None
+) -> Sequence[CheckMeasurement]:
+    """Measure every check of a table at a time. Errors of the source become `unknown` outcomes, never exceptions.
+
+    `keeper`: what is known of counts that are kept; None where nothing is kept.
+    """
+    return _Run(plan, source, now, literals, keeper).measure()
+
+
+@dataclass
+class _Run:
+    plan: TablePlan
+    source: Source
+    now: datetime
+    literals: TimeLiterals
+    keeper: CountState | None = None
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    frames: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    failed: dict[str, Outcome] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def measure(self) -> Sequence[CheckMeasurement]:
+        self._run()
+        return [self._answer(check_id, check) for check_id, check in self.plan.subject.checks]
+
+    def measure_plainly(self) -> Sequence[Measurement | Outcome]:
+        """Run the plan and give what came back, without looking again."""
+        self._run()
+        return [self._found(check_id) for check_id, _ in self.plan.subject.checks]
+
+    def _run(self) -> None:
+        self._read_columns()
+        self._run_fused()
+        for query in self.plan.queries:
+            self._run_query(query, self._keep_rows)
+        for query in self.plan.counts:
+            self._run_query(query, self._keep_count)
+        for family in self.plan.union_queries:
+            self._run_family(family)
+        for check_id in self.plan.frames:
+            self._run_frame(check_id)
+
+    def _answer(self, check_id: str, check: Check) -> CheckMeasurement:
+        found = self._found(check_id)
+        kept = self.plan.wants[check_id].kept if check_id in self.plan.wants else None
+        if kept is not None and isinstance(found, Measurement):
+            found = self._count(check_id, kept, found)
+        if check.looks_again and isinstance(found, Measurement):
+            found = self._look_again(check_id, found)
+        wants = self.plan.wants.get(check_id)
+        return CheckMeasurement(
+            check_id, check, found, self.seconds.get(check_id, 0.0), wants.earlier if wants else None
+        )
+
+    def _found(self, check_id: str) -> Measurement | Outcome:
+        return (
+            self.plan.refused.get(check_id)
+            or self.failed.get(check_id)
+            or Measurement(
+                measured_at=self.now,
+                values=self.values.get(check_id, {}),
+                tables=self.tables.get(check_id, {}),
+                columns=self.columns,
+                frame_result=self.frames.get(check_id, {}),
+                zones=self.plan.subject.zones,
+                loaded_at=self.plan.subject.loaded_at,
+            )
+        )
+
+    def _count(self, check_id: str, kept: CountRequest, found: Measurement) -> Measurement | Outcome:
+        """Count into what the store keeps."""
+        looked = self._attempt([check_id], partial(self._counting(check_id).count, kept, found))
+        return self.failed[check_id] if looked is None else looked
+
+    def _counting(self, check_id: str) -> IncrementalCounter:
+        return IncrementalCounter(self.plan.subject, check_id, self.source, self.keeper, self._fill)
+
+    def _fill(self, template: SqlTemplate) -> str:
+        return template.fill(self.now, self.literals)
+
+    def _look_again(self, check_id: str, found: Measurement) -> Measurement | Outcome:
+        """Measure what a check wants besides, until it wants nothing more."""
+        subject = self.plan.subject
+        for _ in range(_MOST_LOOKS):
+            again = self._attempt([check_id], partial(plan_again, subject, check_id, found, self.source))
+            if again is None:
+                return self.failed[check_id]
+            if isinstance(again, Measurement):
+                return again
+            more = _Run(again, self.source, self.now, self.literals)
+            (answer,) = more.measure_plainly()
+            self.seconds[check_id] = self.seconds.get(check_id, 0.0) + more.seconds.get(check_id, 0.0)
+            if isinstance(answer, Outcome):
+                return answer
+            found = replace(found, values={**found.values, **answer.values}, tables={**found.tables, **answer.tables})
+        raise RuntimeError(f"a check looks again for ever: {type(dict(subject.checks)[check_id]).__name__}")
+
+    def _read_columns(self) -> None:
+        if self.plan.reads_schema:
+            wanted = [check_id for check_id, wants in self.plan.wants.items() if wants.schema]
+            found = self._attempt(wanted, lambda: self.source.table(self.plan.subject.relation).schema())
+            if found is not None:
+                self.columns = {name: str(type_) for name, type_ in found.items()}
+
+    def _run_fused(self) -> None:
+        if self.plan.fused is None:
+            return
+        asking = [check_id for check_id, columns in self.plan.columns.items() if columns]
+        row = self._attempt(asking, partial(self._fetch_row, self.plan.fused))
+        if row is not None:
+            self._keep_values(self.plan, row)
+        else:
+            self._run_apart(asking, self._run_fused_alone)
+
+    def _run_fused_alone(self, part: TablePlan, check_id: str) -> None:
+        if part.fused is not None:
+            row = self._attempt([check_id], partial(self._fetch_row, part.fused))
+            if row is not None:
+                self._keep_values(part, row)
+
+    def _run_family(self, family: Relatives) -> None:
+        asking = sorted(family.wanted_by - self.failed.keys())
+        rows = self._attempt(asking, lambda: self._fetch(family.template)) if asking else None
+        if rows is not None:
+            for part in family.parts:
+                answer = part.of(rows)
+                for check_id, name in part.wanted_by:
+                    self._keep_rows(check_id, name, answer)
+        elif asking:
+            self._run_apart(asking, self._run_families_alone)
+
+    def _run_families_alone(self, part: TablePlan, check_id: str) -> None:
+        for family in part.union_queries:
+            if check_id not in self.failed:
+                self._run_family(family)
+
+    def _run_apart(self, asking: Sequence[str], run: Callable[[TablePlan, str], None]) -> None:
+        """Where the engine refused a statement of several checks, run each check's part of it, planned anew."""
+        if len(asking) < 2 or not all(self._may_be_guiltless(check_id) for check_id in asking):
+            return
+        for check_id in asking:
+            del self.failed[check_id]
+            subject = self.plan.subject
+            alone = replace(subject, checks=((check_id, dict(subject.checks)[check_id]),))
+            part = self._attempt([check_id], partial(plan, alone, self.source))
+            if part is not None:
+                self.failed.update(part.refused)
+                run(part, check_id)
+
+    def _may_be_guiltless(self, check_id: str) -> bool:
+        return self.failed[check_id].reason is UnknownReason.MISCONFIGURED
+
+    def _run_query(self, query: PlannedQuery, keep: Callable[[str, str, Sequence[Mapping[str, Any]]], None]) -> None:
+        asking = [check_id for check_id, _ in query.wanted_by if check_id not in self.failed]
+        rows = self._attempt(asking, lambda: self._fetch(query.template)) if asking else None
+        for check_id, name in query.wanted_by:
+            if rows is not None:
+                keep(check_id, name, rows)
+
+    def _run_frame(self, check_id: str) -> None:
+        if check_id in self.failed:
+            return
+        frame = self.plan.frames[check_id]
+        check = dict(self.plan.subject.checks)[check_id]
+        request = GxRequest.of(check, self.source, relation=self.plan.subject.relation, frame=frame)
+        found = self._attempt([check_id], lambda: evaluate(request, deadline=self.source.query_timeout))
+        if found is not None:
+            self.frames[check_id] = found
+
+    def _keep_values(self, plan: TablePlan, row: Mapping[str, Any]) -> None:
+        for check_id, columns in plan.columns.items():
+            if columns:
+                self.values[check_id] = {name: row[label] for name, label in columns.items()}
+
+    def _keep_rows(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.tables.setdefault(check_id, {})[name] = rows
+
+    def _keep_count(self, check_id: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.values.setdefault(check_id, {})[name] = rows[0]["n"]
+
+    def _fetch_row(self, template: SqlTemplate) -> Mapping[str, Any]:
+        return self._fetch(template)[0]
+
+    def _fetch(self, template: SqlTemplate) -> Sequence[Mapping[str, Any]]:
+        return self.source.fetch(self._fill(template))
+
+    def _attempt(self, asking: Sequence[str], action: Callable[[], T]) -> T | None:
+        started = perf_counter()
+        try:
+            return action()
+        except SourceError as error:
+            self.failed.update(dict.fromkeys(asking, not_evaluated(error)))
+            return None
+        except Misconfigured as error:
+            self.failed.update(dict.fromkeys(asking, misconfigured(error)))
+            return None
+        finally:
+            share = (perf_counter() - started) / max(1, len(asking))
+            for check_id in asking:
+                self.seconds[check_id] = self.seconds.get(check_id, 0.0) + share

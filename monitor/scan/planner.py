@@ -1,0 +1,303 @@
+"""Merge what all checks of a table want into as few statements as possible, and compile them once.
+
+All plain aggregates of a table become ONE statement, so one scan; equal GROUP BYs are run once. Compiling costs
+milliseconds and running a small table costs microseconds, so the SQL text is kept. What changes from run to run (the
+time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants
+from checks._statement import select_sql
+from checks._where import predicate_sql
+from checks.classes.tables import ClassTables
+from monitor.scan.results import Subject, misconfigured
+from monitor.scan.sql_template import Placeholders, SqlTemplate
+from sources import Source, TableNotFound
+
+FIGURE = "figure"
+_TYPES = {"i": "int64", "x": "float64", "t": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class UnionPart:
+    """One answer in a family's statement: its number, its columns by slot, and the (check id, name) that wanted it."""
+
+    figure: int
+    columns: Mapping[str, str]
+    wanted_by: tuple[tuple[str, str], ...]
+
+    def of(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Give its rows among those of the statement, under the names that the answer gave them."""
+        mine = (row for row in rows if row[FIGURE] == self.figure)
+        return [{name: row[slot] for slot, name in self.columns.items()} for row in mine]
+
+
+@dataclass(frozen=True, slots=True)
+class UnionQuery:
+    """Questions that one statement answers, as an expression."""
+
+    statement: ir.Table
+    parts: tuple[UnionPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRequest:
+    """A question, and who asks it."""
+
+    check_id: str
+    name: str
+    question: ClassQuestion
+    context: Context
+
+
+def union_queries(asked: Iterable[ClassRequest]) -> list[UnionQuery]:
+    """Merge questions: one family for each set of quasi-identifiers of the same rows."""
+    groups: dict[tuple[object, frozenset[str]], list[ClassRequest]] = {}
+    for one in asked:
+        rows = one.context.filtered.op()
+        groups.setdefault((rows, frozenset(one.question.quasi_identifiers)), []).append(one)
+    return [_union_query(group) for group in groups.values()]
+
+
+def _union_query(group: Sequence[ClassRequest]) -> UnionQuery:
+    sensitive = dict.fromkeys(column for one in group for column in one.question.sensitive)
+    first = group[0]
+    tables = ClassTables(first.context.filtered, first.question.quasi_identifiers, tuple(sensitive))
+    answers: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
+    for one in group:
+        answer = one.question.answer(tables)
+        answers.setdefault(answer.op(), (answer, []))[1].append((one.check_id, one.name))
+    slots = [_slots(answer) for answer, _ in answers.values()]
+    width = {letter: max(sum(slot[0] == letter for slot in one) for one in slots) for letter in _TYPES}
+    parts, branches = [], []
+    for number, (columns, (answer, wanted_by)) in enumerate(zip(slots, answers.values(), strict=True)):
+        parts.append(UnionPart(number, columns, tuple(wanted_by)))
+        branches.append(_laid_out(answer, number, columns, width))
+    return UnionQuery(branches[0] if len(branches) == 1 else ibis.union(*branches, distinct=False), tuple(parts))
+
+
+def _slots(answer: ir.Table) -> dict[str, str]:
+    """Give each column of an answer a slot, by its type.
+
+    Raises:
+        TypeError: a column is neither a number nor text.
+    """
+    found: dict[str, str] = {}
+    for name, type_ in answer.schema().items():
+        letter = "i" if type_.is_integer() else "x" if type_.is_floating() else "t" if type_.is_string() else None
+        if letter is None:
+            raise TypeError(f"an answer about classes has a column of type {type_}; expected numbers or text")
+        found[f"{letter}{sum(slot[0] == letter for slot in found)}"] = name
+    return found
+
+
+def _laid_out(answer: ir.Table, number: int, columns: Mapping[str, str], width: Mapping[str, int]) -> ir.Table:
+    """Select an answer's columns in the slots that all answers have; what it has no column for is NULL."""
+    laid: dict[str, ir.Value] = {FIGURE: ibis.literal(number, type="int64")}
+    for letter, type_ in _TYPES.items():
+        for place in range(width[letter]):
+            name = columns.get(f"{letter}{place}")
+            laid[f"{letter}{place}"] = ibis.null(type_) if name is None else answer[name].cast(type_)
+    return answer.select(**laid)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A statement of its own and every (check id, name) that wanted it."""
+
+    template: SqlTemplate
+    wanted_by: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """A statement that answers several questions about the same classes, and how to take its rows apart."""
+
+    template: SqlTemplate
+    parts: tuple[UnionPart, ...]
+
+    @property
+    def wanted_by(self) -> set[str]:
+        """Give the ids of the checks that wait for it."""
+        return {check_id for part in self.parts for check_id, _ in part.wanted_by}
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """Everything to run for one table.
+
+    `wants` is without the expressions that became statements. `fused` computes `columns`: per check id, the wanted name
+    to the column of the fused row. `refused` are the checks that do not fit the table.
+    """
+
+    subject: Subject
+    wants: Mapping[str, Wants]
+    refused: Mapping[str, Outcome]
+    fused: SqlTemplate | None
+    columns: Mapping[str, Mapping[str, str]]
+    queries: tuple[PlannedQuery, ...]
+    counts: tuple[PlannedQuery, ...]
+    union_queries: tuple[Relatives, ...] = ()
+
+    @property
+    def reads_schema(self) -> bool:
+        """Say whether a check wants the columns from the catalogue."""
+        return any(wants.schema for wants in self.wants.values())
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Give the frames wanted, by check id."""
+        return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
+
+
+def plan(subject: Subject, source: Source) -> TablePlan:
+    """Plan the checks of a table. Reads the catalogue only.
+
+    Raises:
+        TableNotFound: the watched table is not there. (A missing referenced table refuses the checks that refer to it.)
+        SourceError: the catalogue cannot be read.
+    """
+    desk, refused = _Desk(subject, source), {}
+    for check_id, check in subject.checks:
+        try:
+            context = desk.context(check)
+            desk.take(check_id, check.wants(context), context)
+        except (Misconfigured, TableNotFound) as error:
+            refused[check_id] = misconfigured(error)
+    return desk.plan(refused)
+
+
+def plan_again(subject: Subject, check_id: str, measurement: Measurement, source: Source) -> TablePlan | Measurement:
+    """Ask a check what it wants besides, now that numbers are known: plan that, or give what it is judged by.
+
+    Raises:
+        Misconfigured, SourceError: as `plan`.
+    """
+    check = dict(subject.checks)[check_id]
+    desk = _Desk(replace(subject, checks=((check_id, check),)), source)
+    context = desk.context(check)
+    wanted = check.look_again(context, measurement)
+    if isinstance(wanted, Measurement):
+        return wanted
+    desk.take(check_id, wanted, context)
+    return desk.plan({})
+
+
+def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], SqlTemplate]]:
+    """Give what a check that keeps counts may know of its table, and the way to compile what is asked on the way.
+
+    Raises:
+        Misconfigured, SourceError: as `plan`.
+    """
+    desk = _Desk(subject, source)
+    return desk.context(dict(subject.checks)[check_id]), desk.compile
+
+
+class _Desk:
+    """Where a plan is made: the table, the holes, and what was wanted so far."""
+
+    def __init__(self, subject: Subject, source: Source) -> None:
+        self._subject, self._source = subject, source
+        self._table, self._holes = source.table(subject.relation), Placeholders(source)
+        self._wants: dict[str, Wants] = {}
+        self._asked: list[ClassRequest] = []
+
+    def take(self, check_id: str, wants: Wants, context: Context) -> None:
+        self._wants[check_id] = wants
+        self._asked += [ClassRequest(check_id, name, question, context) for name, question in wants.classes.items()]
+
+    def plan(self, refused: Mapping[str, Outcome]) -> TablePlan:
+        wants, holes = self._wants, self._holes
+        aggregates, columns = _fuse(wants)
+        return TablePlan(
+            subject=self._subject,
+            wants={check_id: _after_compiling(wanted) for check_id, wanted in wants.items()},
+            refused=refused,
+            fused=holes.compile(self._table.aggregate(**aggregates)) if aggregates else None,
+            columns=columns,
+            queries=_queries(wants, holes),
+            counts=_counts(wants, self._source.dialect),
+            union_queries=tuple(
+                Relatives(holes.compile(one.statement), one.parts) for one in union_queries(self._asked)
+            ),
+        )
+
+    def compile(self, expression: ir.Expr) -> SqlTemplate:
+        return self._holes.compile(expression)
+
+    def offending_keys(self, check: Check, *, limit: int) -> SqlTemplate | None:
+        keys = check.offending_keys(self.context(check))
+        return None if keys is None else self._holes.compile(keys.limit(limit))
+
+    def context(self, check: Check) -> Context:
+        subject, source = self._subject, self._source
+        where = None
+        if check.where is not None:
+            where = self._holes.filter(predicate_sql(check.where, columns=self._table.columns, dialect=source.dialect))
+        return Context(
+            table=self._table,
+            dialect=source.dialect,
+            now=self._holes.now,
+            where=where,
+            zones=subject.zones,
+            loaded_at=subject.loaded_at,
+            frame_rows=subject.frame_rows,
+            classified=subject.classified,
+            references={name: source.table(subject.relations.get(name, name)) for name in check.refers_to},
+        )
+
+
+def _after_compiling(wanted: Wants) -> Wants:
+    """Leave the expressions: they hold much memory, a plan is kept for long, and it crosses to other processes."""
+    return replace(wanted, aggregates={}, queries={}, classes={}, statements={})
+
+
+def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> SqlTemplate | None:
+    """Give the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
+
+    Raises:
+        Misconfigured, TableNotFound: the check does not fit the table.
+    """
+    return _Desk(subject, source).offending_keys(check, limit=limit)
+
+
+def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
+    """Give each distinct aggregate one column, and each check its names for those columns."""
+    labels: dict[object, str] = {}
+    aggregates: dict[str, ir.Value] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for check_id, wanted in wants.items():
+        columns[check_id] = {}
+        for name, expression in wanted.aggregates.items():
+            operation = expression.op()
+            if operation not in labels:
+                labels[operation] = f"a{len(labels)}"
+                aggregates[labels[operation]] = expression
+            columns[check_id][name] = labels[operation]
+    return aggregates, columns
+
+
+def _queries(wants: Mapping[str, Wants], holes: Placeholders) -> tuple[PlannedQuery, ...]:
+    distinct: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
+    for check_id, wanted in wants.items():
+        for name, expression in wanted.queries.items():
+            distinct.setdefault(expression.op(), (expression, []))[1].append((check_id, name))
+    return tuple(
+        PlannedQuery(holes.compile(expression), tuple(wanted_by)) for expression, wanted_by in distinct.values()
+    )
+
+
+def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[PlannedQuery, ...]:
+    found = []
+    for check_id, wanted in wants.items():
+        for name, text in wanted.statements.items():
+            select = select_sql(text, dialect=dialect)  # parsed and written anew by sqlglot: one SELECT, nothing else
+            sql = f"SELECT count(*) AS n FROM (\n{select}\n) AS q"  # noqa: S608 - see above
+            found.append(PlannedQuery(SqlTemplate(sql), ((check_id, name),)))
+    return tuple(found)

@@ -1,0 +1,254 @@
+"""Judge what was measured, decide what it means for incidents, and remember all of it in one transaction."""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, unknown
+from checks._judge import judge
+from incidents import (
+    Change,
+    Gap,
+    Identity,
+    Incident,
+    Opened,
+    Policy,
+    Resolution,
+    Resolved,
+    RunTimes,
+    State,
+    Watch,
+    advance,
+    gaps_after,
+)
+from monitor.config.project import Project
+from monitor.scan.incremental import judge_without_store, stage_counts
+from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
+from store import Book, IncidentFilter, Lease, Result, Run, Store, StoreError
+
+AGENT = "tablewatch"
+
+_WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("its earlier measurements cannot be read: the store fails"))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found in a pass, and the incident it belongs to."""
+
+    check_id: str
+    table: str
+    check: Check
+    outcome: Outcome
+    measured_at: datetime
+    duration_s: float
+    source: str
+    owner: str | None = None
+    incident: int | None = None
+
+
+def record_results(batch: Sequence[TableResult], *, store: Store, policy: Policy) -> Sequence[CheckResult]:
+    """Judge a batch of tables, decide and remember: everything of the batch in one transaction.
+
+    Raises:
+        StoreError: nothing of the batch was remembered.
+    """
+    kept = stage_counts(batch, store)
+    with store.writing() as book:
+        kept.settle(book, kept.batch)
+        return _Recorder(book, policy).make([(_new_id(), looked) for looked in kept.batch])
+
+
+def record_slot_results(
+    batch: Sequence[tuple[Lease, TableResult]], *, store: Store, policy: Policy, now: datetime
+) -> Sequence[CheckResult]:
+    """Conclude what was looked at under leases, and end their slots, in one transaction.
+
+    What somebody else took over meanwhile is dropped: there it is looked at again.
+
+    Raises:
+        StoreError: nothing of the batch was remembered, and no slot ended.
+    """
+    ids = {lease.id: _new_id() for lease, _ in batch}
+    kept = stage_counts([looked for _, looked in batch], store)
+    with store.writing() as book:
+        held = book.finish([lease for lease, _ in batch], now=book.clock(now), run_ids=ids)
+        counting = [
+            (ids[lease.id], looked) for (lease, _), looked in zip(batch, kept.batch, strict=True) if lease.id in held
+        ]
+        kept.settle(book, [looked for _, looked in counting])
+        return _Recorder(book, policy).make(counting)
+
+
+def judge_only(batch: Sequence[TableResult], *, store: Store | None) -> Sequence[CheckResult]:
+    """Judge a batch of tables and remember nothing.
+
+    Without a store there is no history. With one that cannot even be read, nobody knows whether there is any: a check
+    that asks for it could not be evaluated.
+    """
+    batch = judge_without_store(batch)
+    history = {} if store is None else _read_history(store, _wanted_history(batch))
+    return [result for looked in batch for result in _judge_table(looked, history)]
+
+
+def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) -> Mapping[str, Sequence[Past] | None]:
+    try:
+        with store.reading() as view:
+            return view.earlier_many(wanted)
+    except StoreError:
+        return dict.fromkeys(wanted)
+
+
+def _wanted_history(batch: Sequence[TableResult]) -> Mapping[str, tuple[datetime, Earlier]]:
+    return {
+        one.check_id: (looked.started_at, replace(one.earlier, left_out=looked.target.maintenance))
+        for looked in batch
+        for one in looked.measured
+        if one.earlier is not None
+    }
+
+
+def _judge_table(looked: TableResult, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
+    for one in looked.measured:
+        outcome, past = one.answer, history.get(one.check_id, ())
+        if not isinstance(outcome, Outcome):
+            outcome = _judge(one, outcome, past) if past is not None else _WITHOUT_HISTORY
+        yield CheckResult(
+            check_id=one.check_id,
+            table=looked.target.subject.name,
+            check=one.check,
+            outcome=outcome,
+            measured_at=looked.started_at,
+            duration_s=one.duration_s,
+            source=looked.target.source.name,
+            owner=looked.target.owner,
+        )
+
+
+def _judge(one: CheckMeasurement, measurement: Measurement, past: Sequence[Past]) -> Outcome:
+    """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
+    return run_guarded(partial(judge, one.check, measurement, past), passes_on=(KeyboardInterrupt,))
+
+
+class _Recorder:
+    """Decides over one batch, inside one transaction."""
+
+    def __init__(self, book: Book, policy: Policy) -> None:
+        self._book = book
+        self._policy = policy
+        self._watches: dict[str, Watch] = {}
+        self._incidents: dict[str, Incident] = {}
+
+    def make(self, batch: Sequence[tuple[str, TableResult]]) -> Sequence[CheckResult]:
+        """Decide over looks, each with the id of its run."""
+        history = self._book.earlier_many(_wanted_history([looked for _, looked in batch]))
+        judged = [(run_id, looked, list(_judge_table(looked, history))) for run_id, looked in batch]
+        ids = [result.check_id for _, _, results in judged for result in results]
+        self._watches = dict(self._book.watches(ids))
+        latest = self._book.latest_incidents(ids)
+        self._incidents = {fingerprint: self._unmerged(incident) for fingerprint, incident in latest.items()}
+        runs: list[Run] = []
+        facts: list[Result] = []
+        gaps: list[Gap] = []
+        decided: list[CheckResult] = []
+        for run_id, looked, results in judged:
+            run = Run(run_id, looked.target.subject.name, looked.started_at, looked.ended_at)
+            runs.append(run)
+            for result in results:
+                gaps += self._gaps(looked, result)
+                facts.append(_fact(run, result))
+                decided.append(self._decide(looked, result))
+        self._book.add_runs(runs, facts)
+        self._book.save_watches([self._watches[check_id] for check_id in ids])
+        self._book.add_gaps(gaps)
+        return decided
+
+    def _decide(self, looked: TableResult, result: CheckResult) -> CheckResult:
+        identity = Identity(
+            check_id=result.check_id,
+            table=result.table,
+            fingerprint=result.check_id,
+            kind=result.check.kind,
+            severity=result.check.severity,
+        )
+        step = advance(
+            self._watches.get(result.check_id),
+            self._incidents.get(identity.fingerprint),
+            result.outcome,
+            identity=identity,
+            policy=self._policy,
+            run=RunTimes(looked.started_at, looked.ended_at),
+        )
+        self._watches[result.check_id] = step.watch
+        for change in step.changes:
+            self._write(identity.fingerprint, change, looked.ended_at)
+        incident = self._incidents.get(identity.fingerprint)
+        lasts = incident is not None and incident.state is not State.RESOLVED
+        return replace(result, incident=incident.id if incident is not None and lasts else None)
+
+    def _unmerged(self, incident: Incident) -> Incident:
+        """Follow a merged incident to the one it duplicates while that lasts: it speaks for both."""
+        speaks = incident
+        while speaks.merged_into is not None:
+            speaks = self._book.incident(speaks.merged_into)
+        return incident if speaks.state is State.RESOLVED else speaks
+
+    def _write(self, fingerprint: str, change: Change, recorded_at: datetime) -> None:
+        if isinstance(change, Opened):
+            self._incidents[fingerprint] = self._book.open_incident(change, recorded_at=recorded_at, actor=AGENT)
+        else:
+            incident = self._incidents[fingerprint]
+            self._incidents[fingerprint] = self._book.append(incident, [change], recorded_at=recorded_at, actor=AGENT)
+
+    def _gaps(self, looked: TableResult, result: CheckResult) -> Sequence[Gap]:
+        known = self._watches.get(result.check_id)
+        return gaps_after(known, table=result.table, until=looked.started_at, period=looked.target.period)
+
+
+def _fact(run: Run, result: CheckResult) -> Result:
+    return Result(
+        run_id=run.id,
+        check_id=result.check_id,
+        table=result.table,
+        measured_at=result.measured_at,
+        status=result.outcome.status,
+        reason=result.outcome.reason,
+        observed=result.outcome.observed,
+        message=result.outcome.message,
+        duration_s=result.duration_s,
+    )
+
+
+def _new_id() -> str:
+    return secrets.token_hex(12)
+
+
+LASTING = (State.OPEN, State.ACKNOWLEDGED)
+
+
+def retire(project: Project, store: Store) -> int:
+    """Close the incidents of checks that are no longer configured, as `no-action`; give how many.
+
+    The class counts that were kept for them are given up; releases stay remembered.
+    """
+    configured = {table.check_id(check) for table in project.config.tables for check in table.checks}
+    with store.reading() as view:
+        lasting = view.incidents(IncidentFilter(states=LASTING))
+        forgotten = view.counted_subjects() - configured
+    if forgotten:
+        with store.writing() as book:
+            book.keep_counts_of(configured)
+    gone = [incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured]
+    if not gone:
+        return 0
+    now, closed = project.clock.now(), 0
+    with store.writing() as book:
+        for known in gone:
+            incident = book.incident(known.id)  # another process may have closed it meanwhile
+            if incident.state in LASTING:
+                at = max(now, incident.last.detected_at)
+                change = Resolved(at, Resolution.NO_ACTION, "the check is no longer configured")
+                book.append(incident, [change], recorded_at=now, actor=AGENT)
+                closed += 1
+    return closed

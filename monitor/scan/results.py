@@ -1,0 +1,152 @@
+"""What came back from a look at a table. Importing this is cheap: who only judges needs no engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from checks import Check, ColumnClass, Earlier, Json, Measurement, Message, Outcome, UnknownReason, Zones, unknown
+from checks.classes.counts import KnownCounts
+from sources import PermissionDenied, QueryFailed, SourceError, SourceSpec, TableNotFound, TimedOut, Unreachable
+
+if TYPE_CHECKING:
+    from monitor.answers.question import PrivateQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A table and the checks to plan: what the configuration says of it."""
+
+    name: str
+    relation: str
+    checks: tuple[tuple[str, Check], ...]
+    """The check ids with their checks."""
+    zones: Zones = field(default_factory=Zones)
+    loaded_at: str | None = None
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Names of configured tables to their names within this source, for references."""
+    frame_rows: int = 1_000_000
+    """The most rows to hand to a Great Expectations expectation."""
+    classified: Mapping[str, ColumnClass] = field(default_factory=dict)
+    """What columns say of persons, where the configuration says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountState:
+    """What a look needs to count into the store: the key of signatures, and what is known by check id.
+
+    `problem` says why there is no key.
+    """
+
+    key: bytes = field(default=b"", repr=False)
+    known: Mapping[str, KnownCounts] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table to look at in a pass, where it lives and who answers for it.
+
+    `period` is the longest time between two scheduled runs, None without a schedule. `keeper` is for checks whose
+    counts are kept; None where nothing is kept: then they count everything, and keep nothing. `question`: what is asked
+    about a protected table, which has no checks here then. `maintenance`: planned work, as `[start, end)`.
+    """
+
+    subject: Subject
+    source: SourceSpec
+    owner: str | None = None
+    period: timedelta | None = None
+    keeper: CountState | None = field(default=None, compare=False, repr=False)
+    question: "PrivateQuestion | None" = field(default=None, compare=False, repr=False)
+    maintenance: tuple[tuple[datetime, datetime], ...] = ()
+
+
+REASONS: Mapping[type[SourceError], UnknownReason] = {
+    Unreachable: UnknownReason.UNREACHABLE,
+    PermissionDenied: UnknownReason.PERMISSION,
+    TimedOut: UnknownReason.TIMEOUT,
+    TableNotFound: UnknownReason.MISCONFIGURED,
+    QueryFailed: UnknownReason.MISCONFIGURED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMeasurement:
+    """What came back for one check: numbers to judge, or the outcome of a question that could not be asked."""
+
+    check_id: str
+    check: Check
+    answer: Measurement | Outcome
+    duration_s: float = 0.0
+    earlier: Earlier | None = None
+    """Which earlier measurements it wants to be judged against."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """A table that was looked at: when, and what came back for each check.
+
+    `told`: what came back for the target's question; an outcome says why that cannot be asked. None without a question,
+    and where one that is paid for brought nothing: why may tell of the data.
+    """
+
+    target: Target
+    started_at: datetime
+    ended_at: datetime
+    measured: Sequence[CheckMeasurement]
+    told: Mapping[str, Json] | Outcome | None = None
+
+
+def not_evaluated(error: SourceError) -> Outcome:
+    """Give the outcome of a check whose source answered with an error."""
+    return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
+
+
+def misconfigured(error: Exception) -> Outcome:
+    """Give the outcome of a check that does not fit its table."""
+    return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
+
+
+def timed_out(query_timeout: timedelta) -> Outcome:
+    """Return the outcome of a check whose statement went on after its limit and could not be stopped."""
+    text = (
+        "no answer within {deadline:duration}, and the statement could not be stopped; see query_timeout of the source"
+    )
+    return unknown(UnknownReason.TIMEOUT, Message(text, {"deadline": query_timeout.total_seconds()}))
+
+
+def unscanned(target: Target, outcome: Outcome, now: datetime) -> TableResult:
+    """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
+    measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
+    return TableResult(target, now, now, measured, told=unanswered(target, outcome))
+
+
+def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
+    """Give what may be heard of a question that was not answered."""
+    return None if target.question is None or target.question.charged else outcome
+
+
+T = TypeVar("T")
+
+_NOTHING: tuple[type[BaseException], ...] = ()
+
+
+def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], ...] = _NOTHING) -> T | Outcome:
+    """Do a job; give its result, or the outcome that says why there is none.
+
+    An error of a source is what the source said; any other is a bug, told by its class only, since its text may hold
+    data. `passes_on` are errors that are none of the job's: Ctrl-C, where the job runs in the main thread.
+    """
+    try:
+        return job()
+    except passes_on:
+        raise
+    except SourceError as error:
+        return not_evaluated(error)
+    except BaseException as error:  # noqa: BLE001 - the job boundary: a bug, a panic or an exit stops one job only
+        return internal_error(type(error).__name__)
+
+
+def internal_error(over: str) -> Outcome:
+    """Give the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
+    return unknown(UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": over}))

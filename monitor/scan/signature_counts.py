@@ -1,0 +1,59 @@
+"""Add up counts of signatures as they come, piece by piece, as arrays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from checks.classes.pairs import SignaturePairs
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRows:
+    """Signatures, as their first and second halves, with a count each."""
+
+    first: npt.NDArray[np.uint64]
+    second: npt.NDArray[np.uint64]
+    counts: npt.NDArray[np.int64]
+
+    def of(self, places: npt.NDArray[Any] | slice) -> "SignedRows":
+        """Give some of them."""
+        return SignedRows(self.first[places], self.second[places], self.counts[places])
+
+    def times(self, factors: npt.NDArray[np.int64]) -> "SignedRows":
+        """Give them with other counts."""
+        return SignedRows(self.first, self.second, self.counts * factors)
+
+
+@dataclass
+class SignatureCounts:
+    """Signatures with counts, as they come; `low` and `high` are the sums of the prints of their rows."""
+
+    rows: int = 0
+    low: int = 0
+    high: int = 0
+    signed: list[SignedRows] = field(default_factory=list)
+
+    def add(self, signed: SignedRows) -> None:
+        """Take more."""
+        self.signed.append(signed)
+        self.rows += int(signed.counts.sum())
+
+    def pairs(self) -> SignaturePairs:
+        """Give the counts, each signature once."""
+        if not self.signed:
+            return SignaturePairs()
+        return SignaturePairs.summed(
+            np.concatenate([one.first for one in self.signed]),
+            np.concatenate([one.second for one in self.signed]),
+            np.concatenate([one.counts for one in self.signed]),
+        )
+
+
+def alike(values: Sequence[Any], places: npt.NDArray[np.int64]) -> Iterator[tuple[Any, npt.NDArray[np.int64]]]:
+    """Give each value with the rows that have it."""
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(values)))
+    return zip(values, np.split(order, ends[:-1]), strict=True)

@@ -1,0 +1,144 @@
+"""Find out where tables lie: from what a person typed, or from the files of a folder."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from glob import escape
+from os.path import relpath
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from monitor.suggest.folder import DATABASES, Folder, FolderFiles
+from sources import SourceSpec, path_in_url
+
+_STORE: Final = "tablewatch.db"  # where our own store lies unless told otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """One source of a first configuration: its entry under `sources`, and what to set beforehand.
+
+    `entry` holds `files` (with `table` where they are one) or `url`, written relative to the configuration's folder;
+    `spec` is the same as it was typed, to read the catalogue now. `variable` is the environment variable for the
+    password, when the address had one.
+    """
+
+    name: str
+    entry: Mapping[str, str]
+    spec: SourceSpec
+    variable: str | None = None
+
+
+class SourceNotFound(Exception):
+    """Nobody said where the tables are, and none were seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocations:
+    """The sources of a first configuration, each of a name of its own, and what was left out and why."""
+
+    found: tuple[SourceLocation, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def source_locations(source: str | None, folder: Path, working: Path) -> SourceLocations:
+    """Read what was said of the source; without it, look for data in the folder and in the folders right below.
+
+    Relative paths are what the person typed, relative to the working folder; they are written relative to `folder`.
+    What is found by looking is not opened yet.
+
+    Raises:
+        NoPlace: no data was found there, or nothing was said and nothing found.
+    """
+    if source is None and not folder.is_dir():
+        raise SourceNotFound
+    if source is None:
+        return _in_folder(Path(), folder, folder, databases=True)
+    if re.match("[A-Za-z][A-Za-z0-9+.-]*:", source):
+        return SourceLocations((_address(source, folder, working),))
+    path = working / source
+    if path.is_file() and path.suffix in DATABASES:
+        return SourceLocations((_database(source, folder, working),))
+    if path.is_dir():
+        return _in_folder(Path(source), folder, working, databases=False)
+    return SourceLocations((_files(FolderFiles(source, _around(source)), folder, working),))
+
+
+def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]:
+    """Give sources of one name different ones; two sources cannot share it."""
+    taken: dict[str, SourceLocation] = {}
+    for place in places:
+        name, number = place.name, 2
+        while name in taken:
+            name, number = f"{place.name}-{number}", number + 1
+        taken[name] = SourceLocation(name, place.entry, place.spec, place.variable)
+    return tuple(taken.values())
+
+
+def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> SourceLocations:
+    """Give the tables of a folder and of the folders right below."""
+    found, left_out = [], []
+    for below in _looked_into(working / path):
+        here = path if below is None else path / below
+        try:
+            there = Folder.of(working / here)
+            sources = list(there.sources("" if here == Path() else f"{escape(str(here))}/"))
+        except OSError as error:
+            left_out.append(f"{here}: it may not be read ({error.strerror})")
+            continue
+        found += [_files(one, folder, working) for one in sources]
+        if databases and below is None:
+            found += [_database(name, folder, working) for name in there.databases if name != _STORE]
+    if not found and not left_out:
+        raise SourceNotFound
+    return SourceLocations(_named_apart(found), tuple(left_out))
+
+
+def _looked_into(path: Path) -> Iterator[str | None]:
+    """Give the folder itself as None, and the folders below it unless it is one table."""
+    yield None
+    with suppress(OSError):  # told of the folder itself
+        there = Folder.of(path)
+        yield from () if there.is_table else there.folders
+
+
+def _around(pattern: str) -> str:
+    return next((part for part in reversed(Path(pattern).parts[:-1]) if not set(part) & set("*?[")), "")
+
+
+def _files(files: FolderFiles, folder: Path, working: Path) -> SourceLocation:
+    spec = SourceSpec(name=_word(files.word) or "files", base=working, files=files.pattern, table=files.table)
+    pattern = files.pattern
+    if not Path(pattern).is_absolute():
+        pattern = relpath(Path(escape(str(working))) / pattern, escape(str(folder)))
+    entry = {"files": pattern, **({} if files.table is None else {"table": files.table})}
+    return SourceLocation(spec.name, entry, spec)
+
+
+def _database(path: str, folder: Path, working: Path) -> SourceLocation:
+    engine = DATABASES[Path(path).suffix]
+    return _address(f"{engine}:///{path_in_url(path)}", folder, working)
+
+
+def _address(source: str, folder: Path, working: Path) -> SourceLocation:
+    parts = urlsplit(source)
+    engine = parts.scheme.split("+")[0]
+    if engine in {"sqlite", "duckdb"}:
+        file = unquote(source.partition(":///")[2])
+        name = _word(Path(file).stem) or engine
+        spec = SourceSpec(name=name, base=working, url=source)
+        beside = file if Path(file).is_absolute() else relpath(working / file, folder)
+        return SourceLocation(name, {"url": f"{engine}:///{path_in_url(beside)}"}, spec)
+    name = _word(parts.path.strip("/").rpartition("/")[2]) or engine
+    spec = SourceSpec(name=name, base=working, url=source)
+    if parts.password is None:
+        return SourceLocation(name, {"url": source}, spec)
+    variable = f"{name}_password".upper().replace("-", "_")
+    hidden = source.replace(f":{parts.password}@", f":${{{variable}}}@", 1)
+    return SourceLocation(name, {"url": hidden}, spec, variable)
+
+
+def _word(text: str) -> str:
+    return re.sub("[^A-Za-z0-9]+", "-", text).strip("-").lower()

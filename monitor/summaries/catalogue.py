@@ -1,0 +1,184 @@
+"""The central catalogue: who answers for a table, what feeds it, who uses it, how it is, and what its downtime cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from checks import Status
+from incidents import Cost, Downtime, Spans, Window, hours, measure_by, price_by, to_us
+from monitor.config import Config, Table
+from monitor.config.project import Project
+from monitor.summaries.health import TableHealth, TableState
+from monitor.summaries.incident import iso
+from store import Result
+
+RECENT: Final = timedelta(days=28)
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """What feeds a table and what it feeds: `near` directly, `far` through others. Names, in the order of discovery."""
+
+    upstream: tuple[str, ...]
+    upstream_all: tuple[str, ...]
+    downstream: tuple[str, ...]
+    downstream_all: tuple[str, ...]
+
+
+def lineage_of(table: Table, config: Config) -> Lineage:
+    """Give the lineage of a table, as the configuration says; a circle ends where it began."""
+    up = {one.name: one.upstream for one in config.tables}
+    down: dict[str, tuple[str, ...]] = {}
+    for one in config.tables:
+        for fed_by in one.upstream:
+            down[fed_by] = (*down.get(fed_by, ()), one.name)
+    name = table.name
+    return Lineage(up[name], _reach(name, up), down.get(name, ()), _reach(name, down))
+
+
+def _reach(name: str, following: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    seen = {name: None}
+    waiting = list(following.get(name, ()))
+    while waiting:
+        one = waiting.pop(0)
+        if one not in seen:
+            seen[one] = None
+            waiting += following.get(one, ())
+    return tuple(seen)[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The downtime of a table in the last 28 days and to date; the costs are None where no rate is configured."""
+
+    recent: Downtime
+    recent_cost: Cost | None
+    whole: Downtime
+    whole_cost: Cost | None
+
+
+def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, Loss]:
+    """Give the downtime of each table that has any episode among the spans."""
+    as_of_us = to_us(now)
+    windows = (Window.of(now - RECENT, now), Window(0, as_of_us))
+    maintenance = project.maintenance(spans.names)
+    measured, priced = [], []
+    for window in windows:
+        found = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
+        cost: Mapping[int, Cost] = {}
+        if project.priced:
+            cost = price_by(
+                spans,
+                window,
+                pricing=project.pricing,
+                as_of_us=as_of_us,
+                group=spans.table,
+                maintenance=maintenance,
+            )
+        measured.append(found)
+        priced.append(cost)
+    nothing = Cost() if project.priced else None
+    return {
+        spans.names[code]: Loss(
+            measured[0].get(code, Downtime(windows[0], as_of_us)),
+            priced[0].get(code, nothing),
+            whole,
+            priced[1].get(code, nothing),
+        )
+        for code, whole in measured[1].items()
+    }
+
+
+def no_loss(project: Project, *, now: datetime) -> Loss:
+    """Give the loss of a table that never had an incident."""
+    nothing = Downtime(Window.of(now - RECENT, now), to_us(now))
+    cost = Cost() if project.priced else None
+    return Loss(nothing, cost, nothing, cost)
+
+
+def table_as_json(project: Project, state: TableState, loss: Loss) -> dict[str, Any]:
+    """Give what a list of tables holds of one."""
+    table = state.table
+    return {
+        "table": table.name,
+        "source": table.source,
+        "domain": table.domain,
+        "owner": state.owner,
+        "tier": table.tier,
+        "description": table.description,
+        "schedule": None if table.schedule is None else str(table.schedule),
+        "consumers": list(table.consumers),
+        "upstream": list(table.upstream),
+        "downstream": list(lineage_of(table, project.config).downstream),
+        **state_as_json(state, project.clock.now()),
+        "downtime": _loss_as_json(project, loss),
+    }
+
+
+def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
+    """Give how a table is."""
+    return {
+        "health": state.health.value,
+        "checks": {
+            **{status.value: state.results.get(status, 0) for status in Status},
+            "not_yet_checked": state.never_ran,
+            "total": state.results.total() + state.never_ran,
+        },
+        "last_run_at": iso(state.last_run_at),
+        "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
+        "open_incidents": [incident.id for incident in state.incidents],
+        "not_evaluated": [
+            {"check_id": one.check_id, "reason": one.reason, "message": one.message} for one in state.not_evaluated
+        ],
+    }
+
+
+def sheet_as_json(project: Project, state: TableState, loss: Loss, results: Mapping[str, Result]) -> dict[str, Any]:
+    """Give the published shape `tablewatch.table/1`."""
+    table, lineage = state.table, lineage_of(state.table, project.config)
+    rate = project.pricing.per_hour(table.name, to_us(project.clock.now())) if project.priced else None
+    return {
+        "schema": "tablewatch.table/1",
+        **table_as_json(project, state, loss),
+        "upstream_all": list(lineage.upstream_all),
+        "downstream_all": list(lineage.downstream_all),
+        "per_hour": project.currency.number(rate),
+        "check_results": [_check(table, check, results) for check in table.checks],
+    }
+
+
+def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str, Any]:
+    result = results.get(table.check_id(check))
+    return {
+        "check_id": table.check_id(check),
+        "type": check.type,
+        "kind": check.kind.value,
+        "severity": check.severity.value,
+        "why": check.why,
+        "runbook": check.runbook,
+        "status": TableHealth.NOT_YET_CHECKED.value if result is None else result.status.value,
+        "reason": None if result is None or result.reason is None else result.reason.value,
+        "message": None if result is None else str(result.message),
+        "measured_at": None if result is None else iso(result.measured_at),
+    }
+
+
+def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
+    def part(found: Downtime, cost: Cost | None) -> dict[str, Any]:
+        return {
+            "n": found.n,
+            "downtime_h": float(hours(found.downtime)),
+            "cost": project.currency.number(None if cost is None else cost.amount),
+        }
+
+    return {
+        "last_28_days": part(loss.recent, loss.recent_cost),
+        "to_date": part(loss.whole, loss.whole_cost),
+        "currency": project.currency.code,
+    }
+
+
+def worst_first(states: Sequence[TableState]) -> list[TableState]:
+    """Give tables in the order in which they need somebody."""
+    return sorted(states, key=lambda state: state.health.rank)

@@ -1,0 +1,212 @@
+"""Measure the data downtime of a window from the store: the figures, their cost, and how they split up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from incidents import (
+    Cost,
+    Downtime,
+    Gap,
+    Incident,
+    Maintenance,
+    Spans,
+    Watch,
+    Window,
+    from_us,
+    measure,
+    measure_by,
+    price,
+    price_by,
+    unobserved,
+)
+from incidents._spans import Ints
+from monitor.config.project import Project
+from monitor.summaries.coverage import Observed, Watching, kept_since, lasting_gaps
+from monitor.summaries.grouping import GROUPINGS, days_of
+from monitor.summaries.ranking import Advice, Ranking, advise, rank
+from store import View
+
+DAY: Final = "day"
+MOST_DAYS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class DowntimePart:
+    """What falls to one table, owner, day ...; `key` is None where nothing is named. `cost` is None without rates.
+
+    Of a day that is not `known`, its figures are none, not nothing.
+    """
+
+    key: str | None
+    downtime: Downtime
+    cost: Cost | None
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DowntimeFigures:
+    """The downtime of a window as it is known at a moment.
+
+    `unobserved` is the time (microseconds) in which tables were not looked at, by table. `found_by_person` counts the
+    incidents that no check found. `table_of` names the table of each open incident. `watching` says since when tables
+    are watched, `kept_since` since when incidents are kept; `observed` says whether any check saw anything in the
+    window; `known` is False of a window of which neither a check nor a person said anything: then its figures are none,
+    not nothing. `advice` is what would shorten it most,
+    None without downtime; `advised` is the incident that it is about.
+    """
+
+    whole: Downtime
+    cost: Cost | None
+    by: str
+    parts: tuple[DowntimePart, ...]
+    tables: tuple[DowntimePart, ...]
+    unobserved: Mapping[str, int]
+    found_by_person: int
+    table_of: Mapping[int, str]
+    ever_checked: bool
+    watching: Watching
+    kept_since: datetime
+    observed: bool
+    known: bool
+    advice: Advice | None
+    advised: Incident | None
+
+
+def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: int, by: str) -> DowntimeFigures:
+    """Measure a window, split up by one of `GROUPINGS` or by `day`."""
+    spans = view.spans(window.start_us, window.end_us)
+    watches = view.watches()
+    watching = Watching.of(watches, from_us(as_of_us))
+    gaps = _gaps(project, view, watches, window=window, as_of_us=as_of_us)
+    observed = Observed.of(watches, gaps, project.config, from_us(as_of_us))
+    look = _Survey(project, spans, as_of_us, project.maintenance(spans.names), watching, observed)
+    tables = look.grouped(window, "table")
+    parts = tuple(look.days(window)) if by == DAY else tables if by == "table" else look.grouped(window, by)
+    whole = look.measured(window)
+    ranking = look.ranked(window)
+    advice = None if ranking is None else advise(ranking)
+    by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
+    open_ids = [one.id for one in whole.open]
+    rows = np.searchsorted(spans.incident, open_ids)
+    return DowntimeFigures(
+        whole=whole,
+        cost=look.priced(window),
+        by=by,
+        parts=parts,
+        tables=tables,
+        unobserved=_unobserved(gaps, window=window, as_of_us=as_of_us),
+        found_by_person=0 if by_person is None else by_person.n,
+        table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
+        ever_checked=bool(watches),
+        watching=watching,
+        kept_since=look.kept_since,
+        observed=observed.in_some_of(window),
+        known=look.is_known(whole),
+        advice=advice,
+        advised=None if advice is None or advice.incident is None else view.incident(advice.incident),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    project: Project
+    spans: Spans
+    as_of_us: int
+    maintenance: Maintenance | None
+    watching: Watching
+    observed: Observed
+
+    @property
+    def kept_since(self) -> datetime:
+        return kept_since(self.project.config, self.project.clock.now())
+
+    def is_known(self, found: Downtime) -> bool:
+        """Say whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
+        if found.n:
+            return True
+        return self.observed.in_some_of(found.window) and from_us(found.window.end_us) > self.kept_since
+
+    def measured(self, window: Window) -> Downtime:
+        return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def measured_by(self, window: Window, group: Ints) -> Mapping[int, Downtime]:
+        return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
+
+    def priced(self, window: Window) -> Cost | None:
+        if not self.project.priced:
+            return None
+        pricing = self.project.pricing
+        return price(self.spans, window, pricing=pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
+
+    def ranked(self, window: Window) -> Ranking | None:
+        costs: dict[int, Cost] | None = None
+        if self.project.priced:
+            costs = price_by(
+                self.spans,
+                window,
+                pricing=self.project.pricing,
+                as_of_us=self.as_of_us,
+                group=self.spans.incident,
+                maintenance=self.maintenance,
+            )
+        return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance, costs=costs)
+
+    def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
+        """Give the groups that have any downtime, the costliest first."""
+        labels, group = GROUPINGS[by](self.spans, self.project.config)
+        found = self.measured_by(window, group)
+        costs: Mapping[int, Cost] = {}
+        if self.project.priced:
+            pricing = self.project.pricing
+            costs = price_by(
+                self.spans,
+                window,
+                pricing=pricing,
+                as_of_us=self.as_of_us,
+                group=group,
+                maintenance=self.maintenance,
+            )
+        nothing = Cost() if self.project.priced else None
+        parts = [DowntimePart(labels[code], one, costs.get(code, nothing)) for code, one in found.items() if one.n]
+        return tuple(sorted(parts, key=_weight))
+
+    def days(self, window: Window) -> Iterator[DowntimePart]:
+        """Give every day that had begun when the figures were taken.
+
+        Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
+        and people report what they find, their days are what they reported.
+        """
+        reports_only = self.watching.first is None and self.measured(window).n > 0
+        for day, part in days_of(window, self.project.config.timezone):
+            if part.start_us < self.as_of_us:
+                found = self.measured(part)
+                yield DowntimePart(day.isoformat(), found, self.priced(part), reports_only or self.is_known(found))
+
+
+def _weight(part: DowntimePart) -> tuple[Fraction, int, bool, str]:
+    amount = Fraction() if part.cost is None else part.cost.amount
+    return -amount, -part.downtime.downtime, part.key is None, part.key or ""
+
+
+def _gaps(
+    project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
+) -> Sequence[Gap]:
+    """Give the gaps that touch a window, as far as it has come: those on record, and those that still last."""
+    end_us = min(window.end_us, as_of_us)
+    if end_us <= window.start_us:
+        return ()
+    on_record = view.gaps(from_us(window.start_us), from_us(end_us))
+    return [*on_record, *lasting_gaps(project.config, watches, from_us(as_of_us))]
+
+
+def _unobserved(gaps: Sequence[Gap], *, window: Window, as_of_us: int) -> Mapping[str, int]:
+    """Give how long each table was not looked at."""
+    end_us = min(window.end_us, as_of_us)
+    if end_us <= window.start_us:
+        return {}
+    return {table: one.time for table, one in unobserved(gaps, Window(window.start_us, end_us)).items()}

@@ -1,0 +1,170 @@
+"""Say how tables are: the worst of what their checks found last, their open incidents, and what was not looked at.
+
+degraded         a check fails, or an incident is open
+unknown          a check could not be evaluated, or its next run is overdue
+warning          a check warns
+not-yet-checked  a check has never run, or there is none
+healthy          every check passed
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from checks import Kind, Status, say_duration
+from incidents import NOT_RUN, Incident, State, Watch, gaps_after
+from monitor.config import Config, Table
+from monitor.config.project import Project
+from store import IncidentFilter, Result, View
+
+LASTING: Final = (State.OPEN, State.ACKNOWLEDGED)
+
+
+class TableHealth(StrEnum):
+    """How a table is, the worst first."""
+
+    DEGRADED = "degraded"
+    UNKNOWN = "unknown"
+    WARNING = "warning"
+    NOT_YET_CHECKED = "not-yet-checked"
+    HEALTHY = "healthy"
+
+    @property
+    def rank(self) -> int:
+        """Give 0 for the worst."""
+        return tuple(TableHealth).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class NotEvaluated:
+    """A check that says nothing now: why (a reason of unknown, or `not-run`), and what happened."""
+
+    check_id: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What is known of a table now. `results` counts its checks by what they found last."""
+
+    table: Table
+    owner: str | None
+    health: TableHealth
+    results: Counter[Status]
+    never_ran: int
+    last_run_at: datetime | None
+    incidents: Sequence[Incident]
+    not_evaluated: Sequence[NotEvaluated]
+
+
+def states_of(project: Project, view: View, tables: Sequence[Table]) -> Sequence[TableState]:
+    """Give how tables are, in the given order."""
+    ids = [table.check_id(check) for table in tables for check in table.checks]
+    watches = view.watches(ids)
+    unknown = [check_id for check_id, watch in watches.items() if watch.last_unknown is not None]
+    found = view.latest_results(unknown) if unknown else {}
+    names = tuple(table.name for table in tables)
+    incidents: dict[str, list[Incident]] = {name: [] for name in names}
+    for incident in view.incidents(IncidentFilter(states=LASTING)):
+        if incident.table in incidents:
+            incidents[incident.table].append(incident)
+    look = _Look(project.config, project.clock.now(), watches, found)
+    return [look.at(table, incidents[table.name]) for table in tables]
+
+
+def states_in_store(view: View, loaded_at: datetime | None) -> Sequence[TableState]:
+    """Return how tables are as far as the store alone knows it: those on the timetable, checked, or with an incident.
+
+    For when the configuration on disk cannot be read. `loaded_at`: when the daemon loaded the configuration that it
+    runs with; what was last checked before that may be of an older one, and is shown only where there is nothing newer.
+    """
+    incidents: dict[str, list[Incident]] = {one.table: [] for one in view.schedule() if ":" not in one.table}
+    for incident in view.incidents(IncidentFilter(states=LASTING)):
+        incidents.setdefault(incident.table, []).append(incident)
+    results: dict[str, list[Result]] = {}
+    for result in view.latest_results().values():
+        results.setdefault(result.table, []).append(result)
+    names = sorted(incidents.keys() | results.keys())
+    return [_known_state(name, _newest(results.get(name, ()), loaded_at), incidents.get(name, ())) for name in names]
+
+
+def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[Result]:
+    """Return the results that the daemon's configuration gave, else those of the newest run."""
+    if not results:
+        return ()
+    newest = max(results, key=lambda one: one.measured_at)
+    present = [one for one in results if loaded_at is not None and one.measured_at >= loaded_at]
+    return present or [one for one in results if one.run_id == newest.run_id]
+
+
+def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
+    counted = Counter(one.status for one in results)
+    silent = [
+        NotEvaluated(one.check_id, one.reason.value, str(one.message)) for one in results if one.reason is not None
+    ]
+    return TableState(
+        table=Table.model_construct(name=name, source=""),
+        owner=None,
+        health=_worst(counted, incidents, silent, never_ran=0),
+        results=counted,
+        never_ran=0,
+        last_run_at=max((one.measured_at for one in results), default=None),
+        incidents=incidents,
+        not_evaluated=silent,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    config: Config
+    now: datetime
+    watches: Mapping[str, Watch]
+    found: Mapping[str, Result]
+
+    def at(self, table: Table, incidents: Sequence[Incident]) -> TableState:
+        ids = [table.check_id(check) for check in table.checks]
+        ran = [self.watches[check_id] for check_id in ids if check_id in self.watches]
+        results = Counter(_status(watch) for watch in ran)
+        not_evaluated = [one for watch in ran for one in self._not_evaluated(table, watch)]
+        never_ran = len(ids) - len(ran)
+        return TableState(
+            table=table,
+            owner=self.config.owner_of(table),
+            health=_worst(results, incidents, not_evaluated, never_ran=never_ran),
+            results=results,
+            never_ran=never_ran,
+            last_run_at=max((watch.last_run_at for watch in ran), default=None),
+            incidents=incidents,
+            not_evaluated=not_evaluated,
+        )
+
+    def _not_evaluated(self, table: Table, watch: Watch) -> Iterator[NotEvaluated]:
+        if watch.last_unknown is not None:
+            result = self.found.get(watch.check_id)
+            message = str(result.message) if result is not None else "its measurement was forgotten"
+            yield NotEvaluated(watch.check_id, watch.last_unknown.value, message)
+        period = table.schedule.longest_period() if table.schedule is not None else None
+        gaps = gaps_after(watch, table=table.name, until=self.now, period=period)
+        if any(gap.reason == NOT_RUN for gap in gaps):
+            age = say_duration(self.now - watch.last_run_at)
+            yield NotEvaluated(watch.check_id, NOT_RUN, f"due {table.schedule}, it last ran {age} ago")
+
+
+def _status(watch: Watch) -> Status:
+    return Status.UNKNOWN if watch.last_unknown is not None else Status(watch.last_status)
+
+
+def _worst(
+    results: Mapping[Status, int], incidents: Sequence[Incident], silent: Sequence[NotEvaluated], *, never_ran: int
+) -> TableHealth:
+    if results[Status.FAIL] or any(incident.kind is Kind.QUALITY for incident in incidents):
+        return TableHealth.DEGRADED
+    if silent:
+        return TableHealth.UNKNOWN
+    if results[Status.WARN]:
+        return TableHealth.WARNING
+    return TableHealth.NOT_YET_CHECKED if never_ran or not results else TableHealth.HEALTHY

@@ -1,0 +1,202 @@
+"""Say which releases are on hold, since when, and by which check; the others are clear, or approved with a remedy.
+
+hold      a person or Tablewatch put it on hold; or a disclosure check of the table fails or could not be evaluated, or
+          a disclosure incident of it is open, and nobody has approved a remedy since
+clear     every one of them was evaluated, and passes its limits: that, and no statement of law
+approved  somebody approved a remedy, under which it may leave; whether the table is still the same is seen then
+expired   the approval was for so long
+
+A check that belongs to another release of the same table holds that one only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from checks import Check, Kind, Message, Status
+from incidents import Incident, Watch
+from monitor.config import Release, Table
+from monitor.config.project import Project
+from monitor.config.release_checks import release_checks
+from monitor.releases.state import ReleaseDecision, ReleaseStanding, digest_of, standing
+from monitor.summaries.health import TableState
+from monitor.summaries.incident import iso
+from store import View
+
+INCIDENT: Final = "incident"
+NEVER_RAN: Final = "not-yet-checked"
+NOTHING_ASKED: Final = "no-limits"
+DECISION: Final = "decision"
+NOTHING_DECIDED: Final = ReleaseStanding(ReleaseDecision.NONE)
+
+
+class ReleaseWord(StrEnum):
+    """How a release stands."""
+
+    HOLD = "hold"
+    CLEAR = "clear"
+    APPROVED = "approved"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingCheck:
+    """What holds a release.
+
+    `reason`: `incident`, `fail`, `no-limits` (nothing is asked of the release), `not-yet-checked`, `not-run`,
+    `decision` (somebody put it on hold, or what was approved is configured otherwise now), or why a check could not be
+    evaluated. `check_id`: None where no check is behind it. `since`: None if it never was otherwise. `what`: what the
+    incident is about, in a check's words or in a person's.
+    """
+
+    check_id: str | None
+    reason: str
+    since: datetime | None
+    incident: int | None = None
+    what: Message | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseState:
+    """How a release stands, and since when; held by nothing, it is clear."""
+
+    name: str
+    release: Release
+    since: datetime | None
+    held_by: Sequence[HoldingCheck]
+    standing: ReleaseStanding = NOTHING_DECIDED
+
+    @property
+    def said(self) -> str:
+        """Say in a few words what holds it, or who approved it."""
+        if self.standing.decision is not ReleaseDecision.NONE:
+            return self.standing.said
+        return ", ".join(
+            " ".join(filter(None, [one.check_id, f"#{one.incident}" if one.incident else f"({one.reason})"]))
+            for one in self.held_by
+        )
+
+    @property
+    def why(self) -> str:
+        """Say at length what holds it, or who approved it."""
+        if self.standing.decision is not ReleaseDecision.NONE:
+            return self.standing.said
+        return "; ".join(
+            " ".join(filter(None, [str(one.what or one.check_id or ""), f"({_number_or_reason(one)})"]))
+            for one in self.held_by
+        )
+
+    @property
+    def word(self) -> ReleaseWord:
+        """Give the word for it."""
+        match self.standing.decision:
+            case ReleaseDecision.APPROVED:
+                return ReleaseWord.APPROVED
+            case ReleaseDecision.EXPIRED:
+                return ReleaseWord.EXPIRED
+            case ReleaseDecision.NONE:
+                return ReleaseWord.HOLD if self.held_by else ReleaseWord.CLEAR
+            case _:
+                return ReleaseWord.HOLD
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the published form."""
+        return {
+            "release": self.name,
+            "table": self.release.table,
+            "audience": self.release.audience,
+            "state": self.word.value,
+            "since": iso(self.since),
+            "approved_with": self.standing.remedy if self.word is ReleaseWord.APPROVED else None,
+            "expires_at": iso(self.standing.until),
+            "held_by": [
+                {"check_id": one.check_id, "reason": one.reason, "since": iso(one.since), "incident": one.incident}
+                for one in self.held_by
+            ],
+        }
+
+
+def releases_of(project: Project, view: View, states: Sequence[TableState]) -> Sequence[ReleaseState]:
+    """Give how the releases of the configuration stand, in its order; `states` are those of all its tables."""
+    releases = project.config.releases
+    if not releases:
+        return []
+    tables = {state.table.name: state for state in states}
+    asked = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
+    watches = view.watches([check_id for gate in asked.values() for check_id in gate])
+    return [
+        _state(name, release, _Gate(tables[release.table], asked[name], watches), _decided(project, view, name))
+        for name, release in releases.items()
+    ]
+
+
+def _decided(project: Project, view: View, name: str) -> ReleaseStanding:
+    release = project.config.releases[name]
+    digest, now = digest_of(name, release), project.clock.now()
+    return standing(view.release_events(name), digest=digest, expires_after=release.expires_after, now=now)
+
+
+def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[str, Check]:
+    """Give the disclosure checks of a release's table, but those that other releases of it ask for."""
+    others = {check.name for one in releases if one != name for check in release_checks(one, releases[one])}
+    mine = [check for check in table.checks if check.kind is Kind.DISCLOSURE and check.name not in others]
+    return {table.check_id(check): check for check in mine}
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    table: TableState
+    checks: Mapping[str, Check]
+    watches: Mapping[str, Watch]
+
+    def held_by(self) -> Iterator[HoldingCheck]:
+        if not self.checks:
+            yield HoldingCheck(None, NOTHING_ASKED, None)
+        silent = {one.check_id: one.reason for one in self.table.not_evaluated}
+        incidents = list(self._incidents())
+        yield from (HoldingCheck(one.check_id, INCIDENT, one.last.detected_at, one.id, _what(one)) for one in incidents)
+        for check_id in sorted(self.checks.keys() - {one.check_id for one in incidents}):
+            watch = self.watches.get(check_id)
+            if watch is None:
+                yield HoldingCheck(check_id, NEVER_RAN, None)
+            elif check_id in silent:
+                yield HoldingCheck(check_id, silent[check_id], watch.last_pass_ended_at or watch.monitored_since)
+            elif watch.last_status == Status.FAIL.value:
+                yield HoldingCheck(check_id, "fail", watch.failing_since or watch.last_run_at)
+
+    def clear_since(self) -> datetime | None:
+        """Give when the last of the checks began to pass."""
+        watches = [self.watches[check_id] for check_id in self.checks]
+        return max((watch.passing_since or watch.last_run_at for watch in watches), default=None)
+
+    def _incidents(self) -> Iterator[Incident]:
+        """Give the open incidents that hold the release: not those of a check that another release asks for."""
+        table = self.table.table
+        others = {table.check_id(check) for check in table.checks} - self.checks.keys()
+        for one in self.table.incidents:
+            if one.kind is Kind.DISCLOSURE and one.check_id not in others:
+                yield one
+
+
+def _state(name: str, release: Release, gate: _Gate, decided: ReleaseStanding) -> ReleaseState:
+    held_by = list(gate.held_by())
+    since = min((one.since for one in held_by if one.since is not None), default=None)
+    if decided.event is not None:
+        if decided.decision in {ReleaseDecision.HELD, ReleaseDecision.OTHERWISE}:
+            held_by = [HoldingCheck(None, DECISION, decided.event.recorded_at), *held_by]
+        elif decided.decision is ReleaseDecision.APPROVED:
+            held_by = []
+        since = decided.until if decided.decision is ReleaseDecision.EXPIRED else decided.event.recorded_at
+        return ReleaseState(name, release, since, held_by, decided)
+    return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)
+
+
+def _number_or_reason(one: HoldingCheck) -> str:
+    return f"#{one.incident}" if one.incident else one.reason
+
+
+def _what(incident: Incident) -> Message | str:
+    """Give what an incident is about; braces in a title that a person wrote are no places."""
+    return Message(incident.title, incident.title_values) if incident.title_values else incident.title

@@ -1,0 +1,179 @@
+"""Where text goes: the terminal, pipes and files behind the two standard streams, masked on the way out."""
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from monitor.terminal.redaction import Redactor
+from monitor.terminal.text_cleaning import json_text, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+_PIPE_WIDTH = 160
+_MOST_SHOWN = 140
+_BEFORE_CARET = 60
+
+
+class _Masked:
+    """One of the standard streams, whatever it is at the moment, with secrets masked in what is written."""
+
+    def __init__(self, name: str, mask: Callable[[str], str]) -> None:
+        self._name, self._mask = name, mask
+
+    def write(self, text: str) -> int:
+        written: int = getattr(sys, self._name).write(self._mask(text))
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(sys, self._name), name)
+
+
+def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
+    """Give a console on standard output or error.
+
+    Nothing is read as markup, and lines are not wrapped. Names and paths reach the terminal as text only: a control
+    character in them is shown, not obeyed. A reader that goes away (`| head`) ends the output, not the command: what
+    was done stays done, and the exit code keeps its meaning.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Quiet(Console):
+        def render(self, renderable: "RenderableType", options: "ConsoleOptions | None" = None) -> "Iterable[Segment]":
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text, keep="\n"), segment.style)
+
+        def on_broken_pipe(self) -> None:
+            discard_stdout()
+
+    stream: Any = _Masked("stderr" if stderr else "stdout", mask)
+    console = Quiet(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+@cache
+def out() -> "Console":
+    """Give a console of standard output, to ask what it is; results are shown by `Invocation.emit`."""
+    return make_console(str, stderr=False)
+
+
+@cache
+def err() -> "Console":
+    """Give a console of standard error for text that holds no secret, such as progress."""
+    return make_console(str, stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON value to standard output, in whatever characters that can take."""
+    try:
+        sys.stdout.write(json_text(value, ascii_only=(sys.stdout.encoding or "utf-8").lower() != "utf-8") + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def print_plain(console: "Console", text: str) -> None:
+    """Write a long text without styles: laying out megabytes takes the console minutes."""
+    try:
+        console.file.write(visible(text, keep="\n"))
+        console.file.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def guard_streams() -> None:
+    """Let a full disk behind the two standard streams end the command in words, not as a bug.
+
+    What cannot be encoded is written as escapes: a file name may hold bytes that are no text.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.flush()
+            guarded = io.TextIOWrapper(
+                io.BufferedWriter(_Stream(stream.fileno(), name)),
+                stream.encoding,
+                "backslashreplace",
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
+            setattr(sys, name, guarded)
+
+
+class _Stream(io.FileIO):
+    """One of the standard streams; what is written to it is lost, or the command ends, once it takes no more."""
+
+    def __init__(self, number: int, name: str) -> None:
+        super().__init__(number, "wb", closefd=False)
+        self._is_data = name == "stdout"
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if not self._is_data:
+                return len(data)  # what nobody can read is no reason to leave a thing undone
+            discard_stdout()
+            from monitor.terminal.output_file import reason
+
+            message = f"standard output cannot be written: {reason(error)}"
+            raise StdoutLost(ExitCode.USAGE, Problem("stdout", message)) from None
+
+
+class StdoutLost(Stop):
+    """Standard output takes no more: what the command found could not be told."""
+
+
+def discard_stdout() -> None:
+    """Send what is still to be written to standard output nowhere: its reader is gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None:
+    """Draw an error like a compiler does: message, place, the line with a caret, help."""
+    from rich.text import Text
+
+    console.print(Text.assemble(("error: ", "bold red"), (redact(problem.message), "bold")))
+    if problem.file is not None:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        console.print(Text(f"  --> {redact(place)}", "dim"))
+    if problem.excerpt is not None and problem.line is not None:
+        gutter = " " * len(str(problem.line))
+        line, blank = _cut(problem.excerpt, problem.column or 1, redact)
+        console.print(Text(f"{gutter} |", "dim"))
+        console.print(Text.assemble((f"{problem.line} |", "dim"), line))
+        if problem.column is not None:
+            console.print(Text.assemble((f"{gutter} |", "dim"), " " * blank, ("^", "bold red")))
+    if problem.hint is not None:
+        console.print(Text.assemble(("  = help: ", "dim"), redact(problem.hint)))
+    console.print()
+
+
+def _cut(line: str, column: int, redact: Redactor) -> tuple[str, int]:
+    """Give what is shown of a line, masked, and how many cells the caret is away from its beginning."""
+    from rich.cells import cell_len
+
+    shown, before = redact.line(_printable(line)), redact.line(_printable(line[: column - 1]))
+    start = max(0, len(before) - _BEFORE_CARET) if len(shown) > _MOST_SHOWN else 0
+    mark = "..." if start else ""
+    end = "..." if len(shown) > start + _MOST_SHOWN else ""
+    return f"{mark}{shown[start : start + _MOST_SHOWN]}{end}", cell_len(mark + before[start:])
+
+
+def _printable(text: str) -> str:
+    """Replace what would move the terminal's cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,62 @@
+"""Say something useful about a bug, without giving away data.
+
+This is the interpreter's own hook for errors that nobody caught: nothing is swallowed. The report holds the kind of
+error and the places in the code, never messages, arguments or values, because those may quote secrets or rows.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeAlias
+
+from monitor.terminal.output import Invocation
+from monitor.terminal.problem import ExitCode, Problem
+from monitor.terminal.version import version
+
+Hook: TypeAlias = Callable[[type[BaseException], BaseException, TracebackType | None], None]
+
+
+def crash_hook(invocation: Invocation) -> Hook:
+    """Give the hook that writes a crash report, tells where it is, and leaves with exit code 70."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            raise SystemExit(ExitCode.INTERRUPTED)
+        path = _write_report(_report(error, trace))
+        message = f"a bug in tablewatch: {kind.__name__}; a report without data values was written to {path}"
+        invocation.show([Problem("bug", message, hint="please attach that file to an issue")])
+        raise SystemExit(ExitCode.BUG)
+
+    return hook
+
+
+def _write_report(text: str) -> str:
+    import tempfile
+
+    handle, path = tempfile.mkstemp(prefix="tablewatch-crash-", suffix=".txt", text=True)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _report(error: BaseException, trace: TracebackType | None) -> str:
+    import platform
+
+    machine = f"{platform.system()} {platform.machine()}"
+    lines = [f"tablewatch {version()}", f"python {platform.python_version()} on {machine}", ""]
+    lines += _places(error, trace)
+    cause = error.__cause__ or error.__context__
+    while cause is not None:
+        lines += ["", "caused by", *_places(cause, cause.__traceback__)]
+        cause = cause.__cause__ or cause.__context__
+    return "\n".join(lines) + "\n"
+
+
+def _places(error: BaseException, trace: TracebackType | None) -> list[str]:
+    import traceback
+
+    home = sys.prefix
+    frames = traceback.extract_tb(trace)
+    places = [f"  {frame.filename.removeprefix(home)}:{frame.lineno} in {frame.name}" for frame in frames]
+    return [f"{type(error).__module__}.{type(error).__qualname__}", *places]

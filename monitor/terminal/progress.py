@@ -1,0 +1,72 @@
+"""Say how far a long command has come: a bar on a terminal, lines elsewhere, nothing at all for quick work."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from monitor.clock import Clock, SystemClock
+from monitor.terminal.console import err
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PATIENCE = 2.0
+"""Seconds after which a person on a terminal wants to see something move."""
+_LINE_EVERY = 10.0
+"""Seconds between lines where there is no terminal."""
+
+
+@contextmanager
+def progress(
+    label: str, total: int, *, share: bool = False, console: "Console | None" = None, clock: Clock | None = None
+) -> Iterator[Callable[[], None]]:
+    """Give a function to be called after each of `total` pieces of work; it may be called from any thread.
+
+    On a terminal a bar appears after two seconds and goes away at the end; elsewhere a line `label [3/12]` is written
+    every ten seconds. `share`: the pieces are nothing that anybody counts, so per cent are shown, `label 25 %`.
+    """
+    console = console or err()
+    if console.is_terminal:
+        with _bar(label, total, console, share=share) as advance:
+            yield advance
+    else:
+        yield _Lines(label, total, share=share, console=console, clock=clock or SystemClock()).advance
+
+
+@contextmanager
+def _bar(label: str, total: int, console: "Console", *, share: bool) -> Iterator[Callable[[], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    done = TaskProgressColumn() if share else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), done, TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(label, total=total)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: bar.advance(task)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+class _Lines:
+    def __init__(self, label: str, total: int, *, share: bool, console: "Console", clock: Clock) -> None:
+        self._label, self._total, self._share, self._console, self._clock = label, total, share, console, clock
+        self._done = 0
+        self._last = clock.monotonic()
+        self._lock = threading.Lock()
+
+    def advance(self) -> None:
+        with self._lock:
+            self._done += 1
+            now = self._clock.monotonic()
+            if now - self._last >= _LINE_EVERY:
+                self._last = now
+                self._console.print(f"{self._label} {self._said()}", markup=False)
+
+    def _said(self) -> str:
+        return f"{100 * self._done // self._total} %" if self._share else f"[{self._done}/{self._total}]"

@@ -1,0 +1,112 @@
+"""What somebody reports of an incident, by hand or from a ticket system, as the changes that make it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from checks import Severity, did_you_mean
+from incidents import Change, FoundBy, Incident, Resolution
+from incidents.verbs import Ending, Report, end_reported, report
+from monitor.config import Config
+from monitor.terminal.problem import Problem
+
+_TICKET: Final = "import:"
+_NO_KEY: Final = re.compile("[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedIncident:
+    """An incident as it was told; times are aware, None where nobody said.
+
+    `detected_at` is when it was noticed, `occurred_at` when data went bad (else: when it was noticed), `resolved_at`
+    when good data was there again. `fingerprint`: what a second report of the same thing shares.
+    """
+
+    table: str
+    title: str
+    detected_at: datetime
+    occurred_at: datetime | None = None
+    resolved_at: datetime | None = None
+    resolution: Resolution = Resolution.FIXED
+    severity: Severity = Severity.ERROR
+    found_by: FoundBy = FoundBy.PERSON
+    cause: str | None = None
+    fingerprint: str | None = None
+
+    def changes(self, now: datetime) -> tuple[Change, ...]:
+        """Give what opens it and, if it is over, what ends it.
+
+        Raises:
+            incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
+        """
+        opened = report(
+            Report(self.table, self.title, self.severity),
+            detected_at=self.detected_at,
+            now=now,
+            occurred_at=self.occurred_at,
+            fingerprint=self.fingerprint,
+            found_by=self.found_by,
+        )
+        if self.resolved_at is None:
+            return (opened,)
+        ending = Ending(self.resolved_at, self.resolution, self.cause)
+        return opened, end_reported(opened, ending, now=now)
+
+    def check_order(self, now: datetime) -> None:
+        """Check whether its times can follow one another, without making the changes.
+
+        Raises:
+            incidents.ImpossibleOrder: as `changes`.
+        """
+        begun = self.occurred_at is None or self.occurred_at <= self.detected_at
+        over = self.detected_at if self.resolved_at is None else self.resolved_at
+        if not (begun and self.detected_at <= over <= now):
+            self.changes(now)
+
+
+def tidy(text: str) -> str:
+    """Give a text in one line, without the control characters that would move a terminal's cursor."""
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(text.split())
+
+
+def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetime) -> str:
+    """Give what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
+
+    A key identifies a ticket whatever else of it was put right since, its table included.
+    """
+    if tidy(key):
+        return f"{_TICKET}{tidy(key)}"
+    told = sha256(f"{tidy(title)}\n{detected_at.isoformat()}".encode()).hexdigest()[:16]
+    return f"{table}:{_TICKET}{told}"
+
+
+def former_fingerprint(key: str, *, table: str) -> str | None:
+    """Give what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
+    return f"{table}:{_TICKET}{tidy(key)}" if tidy(key) else None
+
+
+def ticket_of(incident: Incident) -> str | None:
+    """Give the key of the ticket that an incident was imported from; None if it has none."""
+    if incident.fingerprint.startswith(_TICKET):
+        return incident.fingerprint.removeprefix(_TICKET)
+    former = incident.fingerprint.removeprefix(f"{incident.table}:{_TICKET}")
+    return None if former == incident.fingerprint or _NO_KEY.fullmatch(former) else former
+
+
+def unknown_table(name: str, config: Config) -> Problem | None:
+    """Say that a table is not configured, and which one may have been meant; None if it is."""
+    if config.table(name) is not None:
+        return None
+    hint = did_you_mean(name, [table.name for table in config.tables]).removeprefix("; ")
+    return Problem("table.unknown", f"table '{name}' is not in the configuration", hint=hint or _see_list(config))
+
+
+def _see_list(config: Config) -> str:
+    names: Iterable[str] = sorted(table.name for table in config.tables)
+    few = ", ".join(list(names)[:5])
+    return f"known: {few}{' ...' if len(config.tables) > 5 else ''}; see 'tablewatch table list'"

@@ -1,0 +1,191 @@
+"""Where people work on incidents: every verb is one short transaction that looks, decides and writes.
+
+The verbs of `incidents.verbs` decide. What they need to know of others (is another one open, does the check still fail,
+what caused what) is looked up here, in the same transaction, so that nobody decides on yesterday's state.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks import Status
+from incidents import (
+    Change,
+    Corrected,
+    Event,
+    Incident,
+    Opened,
+    Resolution,
+    Spans,
+    State,
+    Watch,
+    to_us,
+    uncovered,
+    verbs,
+)
+from incidents.verbs import Ending
+from monitor.config.project import Project
+from monitor.triage.create import ReportedIncident
+from store import Book, History, IncidentFilter, NotRecorded, Store, View
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentDetail:
+    """An incident, what happened to it in the order of recording, and the incidents that were merged into it."""
+
+    incident: Incident
+    events: Sequence[Event]
+    duplicates: Sequence[int]
+
+
+def read_incident_detail(view: View, incident_id: int) -> IncidentDetail:
+    """Read the sheet of an incident.
+
+    Raises:
+        NotRecorded: there is no such incident.
+    """
+    merged = view.incidents(IncidentFilter(merged_into=incident_id))
+    duplicates = sorted(one.id for one in merged)
+    return IncidentDetail(view.incident(incident_id), view.events(incident_id), duplicates)
+
+
+class IncidentDesk:
+    """Changes incidents on behalf of somebody, at one moment."""
+
+    def __init__(self, project: Project, store: Store, *, actor: str) -> None:
+        self._project = project
+        self._store = store
+        self._actor = actor
+        self.now = project.clock.now()
+
+    def log(self, told: ReportedIncident) -> tuple[Incident, bool]:
+        """Write down what somebody found; the same report twice is one incident. Gives it, and whether it is new.
+
+        Raises:
+            incidents.ImpossibleOrder: its times cannot follow one another.
+        """
+        changes = told.changes(self.now)
+        opened = changes[0]
+        with self._store.writing() as book:
+            known = book.latest_incidents([opened.fingerprint]) if isinstance(opened, Opened) else {}
+            for incident in known.values():
+                return incident, False
+            return book.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
+
+    def sheet(self, incident: Incident) -> IncidentDetail:
+        """Give all there is to tell of an incident by now."""
+        with self._store.reading() as view:
+            return read_incident_detail(view, incident.id)
+
+    def alike(self, incident: Incident) -> Sequence[int]:
+        """Give the other incidents of its table that last and have its title, the newest first."""
+        with self._store.reading() as view:
+            lasting = view.incidents(IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED)))
+        return [one.id for one in lasting if one.id != incident.id and one.title == incident.title]
+
+    def acknowledge(self, incident_id: int) -> Incident:
+        """Take care of it."""
+        return self._change(incident_id, lambda _, incident: verbs.acknowledge(incident, now=self.now))
+
+    def assign(self, incident_id: int, assignee: str) -> Incident:
+        """Give it to somebody."""
+        return self._change(incident_id, lambda _, incident: verbs.assign(incident, assignee))
+
+    def snooze(self, incident_id: int, until: datetime) -> Incident:
+        """Hear nothing of it until then."""
+        return self._change(incident_id, lambda _, incident: verbs.snooze(incident, until, now=self.now))
+
+    def comment(self, incident_id: int, text: str) -> Incident:
+        """Write something down."""
+        return self._change(incident_id, lambda _, incident: verbs.comment(incident, text))
+
+    def resolve(
+        self,
+        incident_id: int,
+        resolution: Resolution,
+        *,
+        at: datetime | None = None,
+        cause: str | None = None,
+        force: bool = False,
+    ) -> Incident:
+        """End it (now, unless somebody says when), or correct how it ended (then when it did, unless somebody says).
+
+        Raises:
+            incidents.NotAllowed: its check still fails, and nobody forces it.
+        """
+
+        def decide(book: Book, incident: Incident) -> Change:
+            fails = self._still_fails(book, incident)
+            ending = Ending(at or incident.last.resolved_at or self.now, resolution, cause)
+            return verbs.resolve(incident, ending, now=self.now, check_still_fails=fails, force=force)
+
+        return self._change(incident_id, decide)
+
+    def reopen(self, incident_id: int, *, detected_at: datetime, occurred_at: datetime | None) -> Incident:
+        """Begin a new episode of it."""
+
+        def decide(book: Book, incident: Incident) -> Change:
+            newest = book.latest_incidents([incident.fingerprint])[incident.fingerprint]
+            other = newest.id if newest.state is not State.RESOLVED and newest.id != incident.id else None
+            return verbs.reopen(
+                incident, detected_at=detected_at, now=self.now, occurred_at=occurred_at, other_open=other
+            )
+
+        return self._change(incident_id, decide)
+
+    def correct(self, incident_id: int, change: Corrected) -> Incident:
+        """Put times right."""
+        return self._change(incident_id, lambda _, incident: verbs.correct(incident, change, now=self.now))
+
+    def merge(self, incident_id: int, into: int, *, force: bool = False) -> tuple[Incident, int]:
+        """Merge it into another. Return it, and how much downtime (microseconds) is no longer counted."""
+        lost = 0
+
+        def decide(book: Book, incident: Incident) -> Change:
+            nonlocal lost
+            other = book.incident(into)
+            change = verbs.merge(incident, other, lookup=_lookup(book), now=self.now, force=force)
+            planned = self._project.maintenance(Spans.of([incident]).names)
+            lost = uncovered(incident, other, as_of_us=to_us(self.now), maintenance=planned)
+            return change
+
+        return self._change(incident_id, decide), lost
+
+    def name_root(self, incident_id: int, cause: int | None) -> Incident:
+        """Name the incident that caused it; None takes that back."""
+
+        def decide(book: Book, incident: Incident) -> Change:
+            root = None if cause is None else book.incident(cause)
+            return verbs.name_root(incident, root, lookup=_lookup(book))
+
+        return self._change(incident_id, decide)
+
+    def _change(self, incident_id: int, decide: Callable[[Book, Incident], Change]) -> Incident:
+        with self._store.writing() as book:
+            incident = book.incident(incident_id)
+            change = decide(book, incident)
+            return book.append(incident, [change], recorded_at=self.now, actor=self._actor)
+
+    def _still_fails(self, view: View, incident: Incident) -> bool:
+        """Say whether the last evaluated run of its check failed; a check that is no longer configured says nothing."""
+        configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
+        if incident.check_id is None or incident.check_id not in configured:
+            return False
+        watch = view.watches([incident.check_id]).get(incident.check_id)
+        return watch is not None and _failed(watch)
+
+
+def _failed(watch: Watch) -> bool:
+    if watch.last_unknown is not None:
+        return watch.fail_streak > 0
+    return watch.last_status == Status.FAIL
+
+
+def _lookup(view: View) -> Callable[[int], Incident | None]:
+    def look(incident_id: int) -> Incident | None:
+        try:
+            return view.incident(incident_id)
+        except NotRecorded:  # retention may have taken it
+            return None
+
+    return look

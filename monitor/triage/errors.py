@@ -1,0 +1,51 @@
+"""Turn what the rooms below refuse into the errors a command leaves with."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from incidents import ImpossibleOrder, NotAllowed
+from monitor.terminal.problem import ExitCode, Problem, Stop
+from store import NotRecorded, RowRefused, StoreConflict, StoreError
+
+_UTC: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?\+00:00")
+
+
+def in_zone(message: str, zone: str) -> str:
+    """Say the times of a message on the wall clock of a zone: the rooms below know UTC only."""
+    local = ZoneInfo(zone)
+    return _UTC.sub(lambda found: str(datetime.fromisoformat(found[0]).astimezone(local)), message)
+
+
+def without_times(message: str) -> str:
+    """Return a message without its times: those of an imported row are cells."""
+    return " ".join(_UTC.sub("", message).replace(" ;", ";").split())
+
+
+@contextmanager
+def explained(zone: str = "UTC") -> Iterator[None]:
+    """Leave with a code and a problem when an incident or the store refuses something inside the block.
+
+    Times in the problem are those of the zone.
+
+    Raises:
+        Stop: with exit code 2 for what was asked of an incident, 5 when there is none of that number, 3 when the store
+            cannot be used.
+    """
+    try:
+        yield
+    except ImpossibleOrder as error:
+        raise Stop(ExitCode.USAGE, Problem("incident.impossible_order", in_zone(str(error), zone))) from None
+    except NotAllowed as error:
+        raise Stop(ExitCode.USAGE, Problem("incident.not_allowed", in_zone(str(error), zone))) from None
+    except NotRecorded as error:
+        raise Stop(ExitCode.NOTHING_SELECTED, Problem("incident.not_found", str(error))) from None
+    except StoreConflict as error:
+        raise Stop(ExitCode.USAGE, Problem("store.conflict", str(error))) from None
+    except RowRefused as error:
+        raise Stop(ExitCode.USAGE, Problem("store.refused", str(error))) from None
+    except StoreError as error:
+        raise Stop(ExitCode.NOT_EVALUATED, Problem("store", str(error))) from None

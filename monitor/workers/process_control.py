@@ -1,0 +1,64 @@
+"""How much memory a worker holds, and how much it may: one that takes all there is takes everybody along."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from resource import getpagesize
+from typing import Final
+
+_SHARE: Final = (3, 4)
+"""So much of the memory there is one worker may hold: beyond that the machine swaps, or ends whom it likes."""
+_TOTAL: Final = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
+_CGROUP: Final = re.compile(r"^0::/(.*)$", re.MULTILINE)
+
+
+def memory_of(process: int) -> int:
+    """Give the bytes of memory that a process holds; 0 of one that is gone."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * getpagesize()
+    except (OSError, IndexError):
+        return 0
+
+
+def allowed_memory(root: Path = Path("/")) -> int:
+    """Give the bytes that one worker may hold: three quarters of what the machine, or its container, has."""
+    part, whole = _SHARE
+    return min(_limits(root)) * part // whole
+
+
+def _limits(root: Path) -> Iterator[int]:
+    found = _TOTAL.search((root / "proc/meminfo").read_text(encoding="ascii"))
+    yield int(found[1]) * 1024 if found else os.sysconf("SC_PHYS_PAGES") * getpagesize()
+    with suppress(OSError):
+        group = _CGROUP.search((root / "proc/self/cgroup").read_text(encoding="utf-8"))
+        place = Path("sys/fs/cgroup", group[1] if group else "")
+        for folder in (place, *place.parents):
+            with suppress(OSError, ValueError):  # ValueError: "max", which is no limit
+                yield int((root / folder / "memory.max").read_text(encoding="ascii"))
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    """Send a signal to a worker's process group. The worker has not been waited for, so the id is its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def kill_session(leader: int) -> None:
+    """Kill every process of a worker's session, also those that made a process group of their own, as Spark's do."""
+    signal_group(leader, signal.SIGKILL)
+    for process in _session(leader):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _session(leader: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append(int(entry.name))
+    return found

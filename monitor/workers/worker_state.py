@@ -1,0 +1,50 @@
+"""What the pool knows of one worker."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from monitor.workers.messages import WorkerChannel
+from monitor.workers.task import Task
+
+
+class Phase(Enum):
+    """Where a worker is in its life."""
+
+    STARTING = auto()
+    IDLE = auto()
+    BUSY = auto()
+    ENDING = auto()
+    """It was told to end; `kill_at` is when it is killed if it has not."""
+
+
+@dataclass
+class WorkerState:
+    """A worker of the pool. Times are seconds of the pool's own clock."""
+
+    number: int
+    channel: WorkerChannel
+    phase: Phase = Phase.STARTING
+    pid: int | None = None
+    task: Task | None = None
+    source: str | None = None
+    """The source of the job it holds, also while it is being ended for that job."""
+    step_began: float = 0.0
+    """When it was given its table, or began it."""
+    heard: float = 0.0
+    kill_at: float | None = None
+    runs: int = 0
+    worn: bool = False
+    """It has done enough, or grown too much; it works on until a successor is there."""
+    succeeded: bool = False
+    """A successor is there, or on its way."""
+    told_to_end: bool = False
+    """Its end is the pool's wish and nobody's fault."""
+    listens_for: int = 0
+    """The selector's events that are waited for."""
+    has_expectations: bool = False
+    """It has a process of Great Expectations."""
+
+    @property
+    def holds_job(self) -> bool:
+        """Say whether a source has it."""
+        return self.source is not None

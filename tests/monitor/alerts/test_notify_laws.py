@@ -1,0 +1,321 @@
+"""What holds whatever happens: incidents, messages that arrive or do not, silences, nights, crashes, a full channel."""
+
+import shutil
+import tempfile
+from collections import defaultdict
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
+
+from checks import Severity
+from incidents import (
+    Acknowledged,
+    Escalated,
+    Flapped,
+    NotAllowed,
+    Resolution,
+    Resolved,
+    Snoozed,
+    State,
+    verbs,
+)
+from monitor.alerts.notify import notify
+from store import Book, DeliveryState, Scope, StoreConflict
+from tests.monitor.alerts.desk import Desk
+from tests.monitor.alerts.made import NOW, project
+
+ALERTS = """
+  hourly_cap: 3
+  routes:
+    - {match: {severity: error}, to: [desk], quiet_hours: nights}
+    - {to: [audit]}
+  quiet_hours: {nights: {start: "22:00", end: "07:00", let_through: [critical]}}
+"""
+TABLES = ("orders", "lines", "board", "stray")
+NOT_ANY_MORE = ("no longer a channel of it", "no route leads to the channel any more")
+TELLING = ("first", "reopened")
+
+
+class Crash(BaseException):
+    """The process dies."""
+
+
+class Speaking(RuleBasedStateMachine):
+    """Any history of incidents, told on the way."""
+
+    incidents = Bundle("incidents")
+
+    @initialize()
+    def begin(self):
+        """Make an empty store."""
+        self.folder = Path(tempfile.mkdtemp())
+        self.project = project(self.folder, ALERTS)
+        self.store = self.project.open_store()
+        self.desk = Desk(self.project, self.store)
+        self.now = NOW
+        self.dead = set()
+        self.checks = 0
+        self.many = 0
+
+    def teardown(self):
+        """Let everything calm down, look whether everybody knows the truth, and clean up."""
+        if not hasattr(self, "store"):
+            return
+        try:
+            self.calm_down()
+            self.everything_is_settled()
+            self.everybody_knows_the_truth()
+        finally:
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    @rule(target=incidents, table=st.sampled_from(TABLES), severity=st.sampled_from(list(Severity)))
+    def open(self, table, severity):
+        """Something goes wrong."""
+        self.checks += 1
+        return self.desk.open(table, self.now, severity, check=f"c{self.checks}").id
+
+    @precondition(lambda self: self.many < 5)
+    @rule(target=incidents, number=st.integers(4, 8))
+    def open_many(self, number):
+        """Many tables go wrong at once."""
+        self.checks += 1
+        self.many += 1
+        opened = [self.desk.open(f"t{one}", self.now, check=f"c{self.checks}").id for one in range(number)]
+        return multiple(*opened)
+
+    def change(self, number, *changes):
+        """Change an incident if it can be."""
+        with self.store.reading() as view:
+            incident = view.incident(number)
+        with suppress(StoreConflict):
+            self.desk.change(incident, *changes, when=self.now)
+
+    def state(self, number):
+        """Give where an incident stands."""
+        with self.store.reading() as view:
+            return view.incident(number)
+
+    @rule(number=incidents)
+    def turn(self, number):
+        """It ends, or begins again."""
+        incident = self.state(number)
+        if incident.merged_into is not None:
+            return
+        if incident.state is State.RESOLVED:
+            self.desk.back(incident, self.now)
+        else:
+            self.change(number, Resolved(self.now, Resolution.FIXED))
+
+    @rule(number=incidents, severity=st.sampled_from(list(Severity)))
+    def rescale(self, number, severity):
+        """Its severity changes."""
+        if self.state(number).state is not State.RESOLVED:
+            self.change(number, Escalated(severity))
+
+    @rule(number=incidents, what=st.sampled_from(["ack", "snooze"]), hours=st.integers(1, 30))
+    def care(self, number, what, hours):
+        """Somebody takes care of it, or wants to hear nothing of it."""
+        if self.state(number).state is State.RESOLVED:
+            return
+        later = self.now + timedelta(hours=hours)
+        self.change(number, Acknowledged(self.now) if what == "ack" else Snoozed(later))
+
+    @rule(number=incidents)
+    def flap(self, number):
+        """It begins to flap, or settles."""
+        self.change(number, Flapped(not self.state(number).flapping))
+
+    @rule(first=incidents, second=incidents)
+    def merge(self, first, second):
+        """Two turn out to be one."""
+        one, other = self.state(first), self.state(second)
+        with suppress(NotAllowed):
+            self.change(first, verbs.merge(one, other, lookup=self.state, now=self.now, force=False))
+
+    @rule(
+        scope=st.sampled_from([(Scope.ALL, None), (Scope.TABLE, "orders"), (Scope.DOMAIN, "sales")]),
+        hours=st.integers(1, 9),
+    )
+    def silence(self, scope, hours):
+        """Somebody wants silence."""
+        with self.store.writing() as book:
+            book.add_silence(
+                scope=scope[0],
+                name=scope[1],
+                starts_at=self.now,
+                until=self.now + timedelta(hours=hours),
+                reason="quiet",
+                by="sato",
+            )
+
+    @rule(channel=st.sampled_from(["desk", "audit"]))
+    def go(self, channel):
+        """The other end of a channel is gone."""
+        self.desk.gone(channel)
+
+    @rule(channel=st.sampled_from(["desk", "audit"]))
+    def enable(self, channel):
+        """A channel is used again."""
+        self.desk.enable(channel, self.now)
+
+    @rule(to=st.sampled_from(["desk", "audit", "owners"]))
+    def reroute(self, to):
+        """Somebody leads all to one channel, or to the owners."""
+        self.desk.route("  hourly_cap: 3" + ("" if to == "owners" else f"\n  routes: [{{to: [{to}]}}]"))
+        self.project = self.desk.project
+
+    @rule()
+    def route_as_before(self):
+        """Somebody takes that back."""
+        self.desk.route(ALERTS)
+        self.project = self.desk.project
+
+    @rule(minutes=st.sampled_from([1, 3, 10, 45, 200, 800]))
+    def wait(self, minutes):
+        """Time passes."""
+        self.now += timedelta(minutes=minutes)
+
+    @rule()
+    def tell(self):
+        """What is due is decided."""
+        notify(self.project, self.store, self.now)
+
+    @rule(after=st.integers(0, 6))
+    def tell_and_die(self, after):
+        """The process dies while it decides."""
+        real, calls = Book._set_waiting, []
+
+        def dies(book, *given):
+            calls.append(1)
+            if len(calls) > after:
+                raise Crash
+            return real(book, *given)
+
+        Book._set_waiting = dies
+        try:
+            notify(self.project, self.store, self.now)
+        except Crash:
+            pass
+        finally:
+            Book._set_waiting = real
+
+    @rule()
+    def arrive(self):
+        """What waits is delivered."""
+        self.desk.arrive(self.now)
+
+    @rule()
+    def give_up(self):
+        """What waits is given up."""
+        with self.store.writing() as book:
+            for one in book.lease_deliveries(self.now, holder="me", lease_until=self.now, limit=1000):
+                book.bury(one.id, self.now, "nobody answers", "me")
+                self.dead |= {(one.channel, number) for number in one.payload["ids"]}
+
+    # --- what must hold -----------------------------------------------------------------------------------------------
+
+    def heard(self):
+        """Give what each channel heard of each incident, in order: reason, episode, whether it was over."""
+        with self.store.reading() as view:
+            messages = view.deliveries(NOW - timedelta(days=1), 10_000)[::-1]
+        found = defaultdict(list)
+        for one in messages:
+            if one.state is DeliveryState.SENT:
+                for each in one.payload["incidents"]:
+                    found[one.channel, each["id"]].append((each["reason"], each["episode"], each["over"]))
+        return messages, found
+
+    @precondition(lambda self: hasattr(self, "store"))
+    @invariant()
+    def no_end_without_a_problem(self):
+        """No channel hears the end of what it was not told, and no beginning twice."""
+        _, found = self.heard()
+        for (channel, number), story in found.items():
+            knows = False
+            for reason, _, is_over in story:
+                assert reason != "resolved" or knows, (channel, number, story)
+                knows = not is_over
+            began = [(reason, at_episode) for reason, at_episode, _ in story if reason in TELLING]
+            assert len(began) == len(set(began)), (channel, number, story)
+            assert [reason for reason, *_ in story].count("first") <= 1
+
+    @precondition(lambda self: hasattr(self, "store"))
+    @invariant()
+    def the_cap_holds(self):
+        """No hour has more messages than the cap."""
+        messages, _ = self.heard()
+        for channel in ("desk", "audit"):
+            times = [one.created_at for one in messages if one.channel == channel]
+            hour = timedelta(hours=1)
+            assert all(sum(one - hour < other <= one for other in times) <= 3 for one in times)
+
+    def calm_down(self):
+        """Let everybody who is silent speak again: three days pass, and everything arrives."""
+        end = self.now + timedelta(days=3)
+        self.route_as_before()
+        self.enable("desk"), self.enable("audit")
+        with self.store.reading() as view:
+            flapping = [one.id for one in view.incidents() if one.flapping]
+        for number in flapping:
+            self.change(number, Flapped(flapping=False))
+        while self.now < end:
+            notify(self.project, self.store, self.now)
+            self.desk.arrive(self.now)
+            self.now += timedelta(minutes=30)
+
+    def everything_is_settled(self):
+        """Every change ends with a recorded decision, and no message is left; what was kept back was told."""
+        with self.store.reading() as view:
+            assert view.waiting_transitions(10) == [] or all(self.is_muted(one) for one in view.waiting_transitions(99))
+            decided = view.decisions(NOW - timedelta(days=1), 10_000)
+        assert all(one.decision["channels"] or one.decision["why"] for one in decided)
+        _, found = self.heard()
+        for one in decided:
+            for channel, record in one.decision["channels"].items():
+                owed = one.settled_at and record["owed"] and record["reason"] in {"first", "reopened", "escalated"}
+                rerouted = record["why"] in NOT_ANY_MORE  # its severity fell meanwhile, or routes changed
+                if owed and not rerouted and self.state(one.incident_id).merged_into is None:
+                    assert found[channel, one.incident_id] or (channel, one.incident_id) in self.dead
+
+    def is_muted(self, transition):
+        """Say whether a change waits for a root to be repaired, which is all that may wait for ever."""
+        records = [one for one in transition.decision["channels"].values() if one["action"] == "held"]
+        return all(one["held_by"] == "downstream" for one in records)
+
+    def everybody_knows_the_truth(self):
+        """Each channel ends up knowing what lasts, and believes in nothing that is over."""
+        _, found = self.heard()
+        with self.store.reading() as view:
+            incidents, told = view.incidents(), view.told([one.id for one in view.incidents()])
+            waiting = {one.incident_id for one in view.waiting_transitions(10_000)}
+        known = {(one.channel, one.incident_id): one for one in told}
+        for one in incidents:
+            routed = ["audit", "desk"] if one.severity.rank >= Severity.ERROR.rank else ["audit"]
+            for channel in routed:
+                if (channel, one.id) in self.dead or one.id in waiting:
+                    continue
+                belief = known.get((channel, one.id))
+                if one.state is State.RESOLVED:
+                    assert belief is None or belief.reason == "resolved", (channel, one, found[channel, one.id])
+                else:
+                    assert belief is not None, (channel, one)
+                    assert belief.reason != "resolved"
+                    assert belief.episodes == len(one.episodes)
+                    assert belief.severity.rank >= one.severity.rank
+
+
+Speaking.TestCase.settings = settings(
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+TestSpeaking = Speaking.TestCase

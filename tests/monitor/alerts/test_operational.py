@@ -1,0 +1,62 @@
+"""Messages about Tablewatch itself, and the week."""
+
+from dataclasses import replace
+
+import pytest
+
+from monitor.alerts.message import compose
+from monitor.alerts.operational import Operation, OperationalEvent, operations, weekly
+from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.week import Week
+from store import MessageSubject
+from tests.monitor.alerts.made import NOW, at, project
+
+EVERYBODY = "  routes: [{to: [desk, crew]}]"
+
+
+@pytest.mark.parametrize("operation", list(Operation))
+def test_every_operation_is_told_to_every_operator(tmp_path, operation):
+    """Operators hear in their language what happened, to what, why and since when; each message has its own id."""
+    made = project(tmp_path, EVERYBODY)
+    happened = OperationalEvent(operation, name="warehouse", why="it did not answer", since=at(-1), until=at(1))
+    deliveries = operations(made, happened, now=NOW)
+    assert [(one.channel, one.subject) for one in deliveries] == [
+        ("desk", MessageSubject.OPERATIONS),
+        ("crew", MessageSubject.OPERATIONS),
+    ]
+    assert len({one.id for one in deliveries}) == 2
+    assert all(one.id.startswith("msg_") and len(one.id) == 28 for one in deliveries)
+    english, japanese = (compose(one.payload) for one in deliveries)
+    assert english.title.startswith("[tablewatch] ")
+    assert "Why: it did not answer" in english.text
+    assert "Since: Fri, Nov 20, 11:00" in english.text
+    assert english.title != japanese.title
+    about_config = operation in {Operation.CONFIG_FAILED, Operation.CONFIG_FINE}
+    assert ("warehouse" in english.title) != about_config
+
+
+def test_an_operation_without_a_reason_is_short(tmp_path):
+    """What is not known is not said."""
+    (one, _) = operations(project(tmp_path, EVERYBODY), OperationalEvent(Operation.CONFIG_FINE), now=NOW)
+    assert compose(one.payload).text == "Tablewatch, project shop"
+
+
+def test_without_operators_nobody_is_told(tmp_path):
+    """A project that names no operators and has no route for everything hears nothing about Tablewatch."""
+    assert operations(project(tmp_path), OperationalEvent(Operation.CONFIG_FINE), now=NOW) == []
+
+
+def test_the_week_is_told_with_its_figures(tmp_path):
+    """The message of a weekly report names the week and says its headline and figures, in the channel's language."""
+    made = project(tmp_path)
+    week = Week.parse("2026-W46", "Asia/Tokyo")
+    with made.open_store() as store, store.reading() as view:
+        report = build_weekly(gather(made, view, week, NOW), week)
+    english, japanese = (weekly(made, report, channel, now=NOW) for channel in ("desk", "crew"))
+    assert (english.subject, english.payload["week"]) == (MessageSubject.REPORT, "2026-W46")
+    said = compose(english.payload)
+    assert said.title.startswith("Data downtime, Nov 9")
+    assert "Incidents (N): not known" in said.text
+    assert said.html == english.payload["html"]
+    assert replace(said, html="") != replace(compose(japanese.payload), html="")
+    assert weekly(made, report, "audit", now=NOW).payload["report"]["week"] == "2026-W46"

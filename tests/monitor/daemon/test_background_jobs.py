@@ -1,0 +1,107 @@
+"""What is done besides the work: each in its time, and told when it fails."""
+
+import threading
+
+from monitor.clock import SystemClock
+from monitor.daemon.background_jobs import BackgroundJobs, PeriodicJob
+from store import StoreBusy
+
+
+def test_a_chore_that_fails_is_told_once_and_done_again(caplog):
+    """The journal names the chore and our words, or the class of a bug, never its text; then not again."""
+    tried = threading.Semaphore(0)
+    failing = True
+
+    def bug():
+        tried.release()
+        if failing:
+            raise ValueError("a value")
+
+    def busy():
+        tried.release()
+        if failing:
+            raise StoreBusy("the store is locked")
+
+    besides = BackgroundJobs({"bug": PeriodicJob(1, bug), "busy": PeriodicJob(1, busy)}, SystemClock())
+    with caplog.at_level("ERROR", logger="tablewatch"):
+        besides.start()
+        try:
+            assert all(tried.acquire(timeout=60) for _ in range(6))
+        finally:
+            besides.stop()
+    said = sorted(record.getMessage() for record in caplog.records if record.name == "tablewatch")
+    assert said == ["bug: stumbled (ValueError); please report it", "busy: the store is locked"]
+
+
+def test_how_long_a_chore_fails_or_hangs_is_known():
+    """From its first failure in a row, or since it began what it does not end; nothing once it did its work."""
+
+    class Ticks(SystemClock):
+        now_s = 0.0
+
+        def monotonic(self):
+            return self.now_s
+
+    clock, turns = Ticks(), threading.Semaphore(0)
+    fails, hangs, may_end = True, threading.Event(), threading.Event()
+
+    def alerts():
+        clock.now_s += 100
+        turns.release()
+        if fails:
+            raise KeyError
+        hangs.set()
+        may_end.wait()
+
+    besides = BackgroundJobs({"alerts": PeriodicJob(1, alerts)}, clock)
+    assert besides.failing_for("alerts") == 0
+    besides.start()
+    try:
+        assert all(turns.acquire(timeout=60) for _ in range(3))
+        besides.wait_for("alerts", 60)
+        assert besides.failing_for("alerts") >= 100
+        assert besides.failing_for("another") == 0
+        fails = False
+        assert hangs.wait(60)
+        clock.now_s += 1000
+        assert besides.failing_for("alerts") >= 1000
+        besides.stop()
+        may_end.set()
+        besides.wait_for("alerts", 60)
+    finally:
+        may_end.set()
+        besides.stop()
+
+
+def test_after_the_clock_was_set_back_chores_go_on():
+    """Their next time is planned anew, whatever it was."""
+    done = threading.Semaphore(0)
+    besides = BackgroundJobs({"tick": PeriodicJob(1, done.release)}, SystemClock())
+    besides.start()
+    try:
+        assert done.acquire(timeout=60)
+        besides.begin_anew()
+        assert done.acquire(timeout=60)
+    finally:
+        besides.stop()
+
+
+def test_a_chore_that_hangs_does_not_keep_the_process_from_ending():
+    """It is waited for as long as is said; Python's end does not wait for its thread."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hang():
+        begun.set()
+        may_end.wait()
+
+    besides = BackgroundJobs({"hang": PeriodicJob(1, hang)}, SystemClock())
+    besides.start()
+    assert begun.wait(60)
+    besides.stop()
+    assert not besides.wait_for("hang", 0)
+    assert besides.wait_for("another", 0)
+    (thread,) = [one for one in threading.enumerate() if one.name == "besides hang"]
+    assert thread.daemon
+    may_end.set()
+    assert besides.wait_for("hang", 60)
+    besides.stop()

@@ -1,0 +1,96 @@
+"""A changed configuration is taken over as a whole; what the store was too busy for is done later."""
+
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from incidents import Resolution
+from monitor.alerts.operational import Operation
+from monitor.daemon import config_reload as module
+from monitor.daemon.config_reload import ConfigWatch, Reloader, unwatched
+from monitor.daemon.observer import Observer
+from monitor.daemon.presence import Presence
+from store import IncidentFilter, StoreBusy
+from tests.monitor.daemon.plant import Plant
+
+
+@pytest.fixture
+def plant(tmp_path):
+    """Give a plant of which the table is bad, and known to be."""
+    plant = Plant(tmp_path)
+    yield plant
+    plant.store.close()
+
+
+def _reloader(plant):
+    project, work = plant.project(), plant.work()
+    plant.turn(work)
+    watch = ConfigWatch(Path(plant.folder / "tablewatch.yaml"), project.loaded)
+    observer = Observer(plant.store, plant.clock, plant.on_happened)
+    presence = Presence(plant.store, plant.clock)
+    found = Reloader(project, watch, plant.store, work=work, observer=observer, presence=presence)
+    found.begin()
+    return found
+
+
+def test_incidents_of_checks_that_are_gone_are_closed_though_the_store_was_busy(plant, monkeypatch):
+    """The configuration is in use at once; the incidents are closed when the store can be written."""
+    plant.configure({"orders": "every 15m"}, checks="{type: volume, min: 100}")
+    reloader = _reloader(plant)
+    plant.configure({"orders": "every 15m"})
+    with monkeypatch.context() as busy:
+        busy.setattr(module, "retire", mock.Mock(side_effect=StoreBusy("locked")))
+        reloader.reload()
+        assert [check.type for table in reloader.project.config.tables for check in table.checks] == [
+            "primary_key",
+            "not_null",
+        ]
+    with plant.store.reading() as view:
+        assert [one.resolution for one in view.incidents(IncidentFilter())] == [None]
+    reloader.do_owed()
+    with plant.store.reading() as view:
+        assert [one.resolution for one in view.incidents(IncidentFilter())] == [Resolution.NO_ACTION]
+
+
+def test_a_configuration_that_the_store_is_too_busy_for_is_used_later(plant, monkeypatch):
+    """Until then the old one is in use, whole."""
+    reloader = _reloader(plant)
+    before = reloader.project
+    plant.configure({"orders": "every 15m", "more": "every 1h"})
+    with monkeypatch.context() as busy:
+        busy.setattr(reloader._work, "adopt", mock.Mock(side_effect=StoreBusy("locked")))
+        reloader.reload()
+        reloader.do_owed()
+        assert reloader.project is before
+    reloader.do_owed()
+    assert [table.name for table in reloader.project.config.tables] == ["orders", "more"]
+
+
+def test_tables_that_nobody_looks_at_are_named(plant):
+    """Three of them at most; of all tables, that nothing will happen."""
+    assert unwatched(plant.project()) == ()
+    plant.configure({"orders": "every 15m", **{f"t{number}": "every 1h" for number in range(4)}})
+    path = plant.folder / "tablewatch.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("schedule: 'every 1h', ", ""), encoding="utf-8")
+    said = "4 tables have no schedule and are looked at by 'tablewatch check' only: t0, t1, t2, ..."
+    assert unwatched(plant.project()) == (said,)
+    path.write_text(path.read_text(encoding="utf-8").replace("schedule: 'every 15m', ", ""), encoding="utf-8")
+    assert [line.partition(",")[0] for line in unwatched(plant.project())] == ["no table has a schedule"]
+
+
+def test_a_configuration_that_is_wrong_in_one_way_after_another_is_told_once(plant):
+    """Whoever repairs it by trial is not told of each; the status says what is wrong now, and its end is told."""
+    reloader = _reloader(plant)
+    path = plant.folder / "tablewatch.yaml"
+    text = path.read_text(encoding="utf-8")
+    for wrong in ("tabels", "tabless"):
+        path.write_text(f"{text}{wrong}: 1\n", encoding="utf-8")
+        reloader.reload()
+        assert wrong in reloader._presence.config_error
+        assert not reloader._observer.metrics.config_ok
+    path.write_text(text, encoding="utf-8")
+    reloader.reload()
+    assert reloader._presence.config_error is None
+    assert reloader._observer.metrics.config_ok
+    assert [one.operation for one in plant.happened] == [Operation.CONFIG_FAILED, Operation.CONFIG_FINE]

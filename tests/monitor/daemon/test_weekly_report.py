@@ -1,0 +1,117 @@
+"""The weekly report of a daemon: made when it is due, kept, and handed to each channel exactly once."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from monitor.clock import SimulatedClock
+from monitor.config.selector import select
+from monitor.daemon import weekly_report as reporting
+from monitor.daemon.weekly_report import LATEST, report_if_due
+from monitor.scan.run import run_checks
+from store import DeliveryState
+from tests.monitor.shop import Shop, build_shop
+
+_MONDAY = datetime(2026, 11, 22, 23, 0, tzinfo=UTC)  # 08:00 in Tokyo
+_MORE = """
+alerts: {channels: {hook: {webhook: {url: "http://127.0.0.1:9/"}}, mail: {apprise: "json://127.0.0.1:9/", locale: ja}}}
+report: {weekly: {to: [hook, mail], keep: reports, locales: [en, ja]}}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    """Give a shop that was looked at in week 47, with a report that is due on Mondays at eight."""
+    monkeypatch.chdir(tmp_path)
+    shop = build_shop(tmp_path)
+    shop.config.write_text(shop.config.read_text() + _MORE, encoding="utf-8")
+    return shop
+
+
+def _deliveries(store):
+    with store.reading() as view:
+        return view.deliveries(_MONDAY - timedelta(days=30), 100)
+
+
+def test_a_report_is_kept_and_told_once(shop):
+    """Asked every half minute, it is made once: two pages for its readers only, one message per channel."""
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        report_if_due(shop.project(), store, _MONDAY - timedelta(minutes=1))
+        assert _deliveries(store) == []
+        for seconds in (0, 30, 3600):
+            report_if_due(shop.project(), store, _MONDAY + timedelta(seconds=seconds))
+        deliveries = _deliveries(store)
+    assert sorted(one.channel for one in deliveries) == ["hook", "mail"]
+    assert {one.state for one in deliveries} == {DeliveryState.WAITING}
+    kept = sorted((shop.folder / "reports").iterdir())
+    assert [path.name for path in kept] == ["tablewatch-2026-W47-en.html", "tablewatch-2026-W47-ja.html"]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    assert (shop.folder / "reports").stat().st_mode & 0o777 == 0o700
+    assert 'lang="ja"' in kept[1].read_text(encoding="utf-8")
+    mail = next(one for one in deliveries if one.channel == "mail").payload
+    assert mail["attachments"][0]["name"] == "tablewatch-2026-W47-ja.html"
+    assert json.dumps(dict(next(one for one in deliveries if one.channel == "hook").payload))
+
+
+def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, monkeypatch):
+    """What was done is seen; what was not is done, under the id that it would have had."""
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        with monkeypatch.context() as broken:
+            broken.setattr(reporting, "_delivery", lambda *_: pytest.fail("crashed"))
+            with pytest.raises(pytest.fail.Exception):
+                report_if_due(shop.project(), store, _MONDAY)
+        report_if_due(shop.project(), store, _MONDAY)
+        first = {one.id for one in _deliveries(store)}
+        (shop.folder / "reports" / "tablewatch-2026-W47-en.html").unlink()
+        report_if_due(shop.project(), store, _MONDAY)
+        assert {one.id for one in _deliveries(store)} == first
+    assert len(list((shop.folder / "reports").iterdir())) == 2
+
+
+def test_a_report_that_is_too_late_or_of_a_week_that_nobody_watched_is_left_out(shop):
+    """A daemon that is started on a Friday, or for the first time, does not report the past."""
+    with shop.project().open_store() as store:
+        report_if_due(shop.project(), store, _MONDAY)
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        report_if_due(shop.project(), store, _MONDAY + LATEST)
+        assert _deliveries(store) == []
+        report_if_due(shop.project(), store, _MONDAY + LATEST - timedelta(seconds=1))
+        assert len(_deliveries(store)) == 2
+
+
+def test_without_readers_and_folder_no_report_is_made(shop):
+    """The default configuration makes none."""
+    shop.config.write_text(shop.config.read_text().replace("to: [hook, mail], keep: reports, ", ""), encoding="utf-8")
+    with shop.project().open_store() as store:
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        report_if_due(shop.project(), store, _MONDAY)
+        assert _deliveries(store) == []
+    assert not (shop.folder / "reports").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
+    """The daemon says which folder it is, tells the channels all the same, and leaves the folder alone for a while."""
+    from monitor.daemon.notifier import Notifier
+
+    (shop.folder / "reports").write_text("in the way")
+    shop.clock = SimulatedClock(_MONDAY - timedelta(days=2))
+    with shop.project().open_store() as store, caplog.at_level("ERROR", logger="tablewatch"):
+        run_checks(shop.project(), select([], shop.project().config), store=store)
+        shop.clock.advance_to(_MONDAY)
+        speaker = Notifier(store, shop.clock, holder="me")
+        speaker.leads = True
+        for _ in range(3):
+            speaker.report(shop.project())
+        assert sorted(one.channel for one in _deliveries(store)) == ["hook", "mail"]
+        assert caplog.text.count("the weekly report cannot be kept in reports") == 1
+        (shop.folder / "reports").unlink()
+        speaker.report(shop.project())
+        assert not (shop.folder / "reports").exists()
+        shop.clock.advance(timedelta(minutes=10))
+        speaker.report(shop.project())
+        assert len(list((shop.folder / "reports").iterdir())) == 2
+        assert len(_deliveries(store)) == 2

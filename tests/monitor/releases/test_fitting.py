@@ -1,0 +1,47 @@
+"""`tablewatch config check` says which remedies of a release do not fit its table, and where that is written."""
+
+from typing import Any
+
+import pytest
+
+from monitor.config import load
+from monitor.doctor.config_checks import NOT_CHECKED, releases_fit
+from tests.monitor.releases.desk import COLUMNS, Desk
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"remedies": [{"remedy": "suppress"}, {"remedy": "generalise", "supress": 0.1}]}, "supress: Extra inputs"),
+        (
+            {"remedies": [{"remedy": "suppress", "columns": ["bron"]}]},
+            "column 'bron' is not one that the release lets out",
+        ),
+        ({"remedies": [{"remedy": "suppress", "drop": ["id"]}]}, "which does not leave anyhow"),
+        ({"remedies": [{"remedy": "generalise", "levels": {"town": 1}}]}, "a column that is not in 'columns': town"),
+        ({"remedies": [{"remedy": "generalise", "hierarchies": "nowhere/"}]}, "nowhere"),
+        (
+            {"remedies": [{"remedy": "randomise", "columns": ["sex"], "epsilon": 1}]},
+            "does not say which values sex can have",
+        ),
+        ({"remedies": [{"remedy": "answers", "statistic": "count", "epsilon": 1}]}, "noisy answers need a budget"),
+        ({"columns": {**COLUMNS, "town": "other"}}, "table 'people' has no column 'town'"),
+        ({"person_key": "idd"}, "no column 'idd'; did you mean 'id'?"),
+        ({"analyses": {"a": "select 1 from elsewhere"}}, "reads from 'elsewhere'"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_place(desk: Desk, words: dict[str, Any], said: str) -> None:
+    """Beside file and line; nothing is wrong with what fits."""
+    assert not list(releases_fit(load(desk.config)))
+    desk.write(**words)
+    (found,) = releases_fit(load(desk.config))
+    assert said in found.message
+    assert found.file is not None
+    assert desk.config.read_text(encoding="utf-8").splitlines()[(found.line or 0) - 1 :]
+
+
+def test_a_table_that_cannot_be_read_is_not_checked(desk: Desk) -> None:
+    """That is no fault of the configuration."""
+    (desk.folder / "people.parquet").unlink()
+    (found,) = releases_fit(load(desk.config))
+    assert found.code == NOT_CHECKED

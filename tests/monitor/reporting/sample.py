@@ -1,0 +1,334 @@
+"""A weekly report made by hand, so that rendering is tested apart from counting."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from checks import Message, Severity
+from incidents import FoundBy, Lever, Resolution, Shares, State
+from monitor.reporting.headline import weekly_headline
+from monitor.reporting.model import (
+    BlindSpot,
+    ComparedFigure,
+    Coverage,
+    DayBar,
+    Diagnosis,
+    ExcludedIncidents,
+    Figures,
+    IncidentList,
+    IncidentRow,
+    Maintained,
+    Method,
+    Share,
+    Spread,
+    Standout,
+    WeekBar,
+    WeeklyReport,
+)
+from monitor.reporting.week import Week
+from monitor.reporting.words import NOT_WATCHED
+from monitor.summaries.ranking import Advice, AdviceStep
+
+HOUR = 3_600_000_000
+MINUTE = HOUR // 60
+WEEK = Week.parse("2026-W46", "Asia/Tokyo")
+NOW = datetime(2026, 11, 16, 0, 12, tzinfo=UTC)
+
+
+ADVICE = Advice(
+    step=AdviceStep.ADD_CHECK,
+    table="sales.orders",
+    incident=41,
+    check_id=None,
+    n=1,
+    by_person=1,
+    share=Fraction(7, 10),
+    by_cost=True,
+    unnoticed=Fraction(8, 9),
+    low=Fraction(8, 9),
+    high=Fraction(8, 9),
+)
+"""Incident 41, which a person reported, makes 70 % of the cost."""
+
+
+def spread(*minutes: int) -> Spread:
+    """Give a spread by its five values in minutes: min, mean, median, p90, max."""
+    return Spread(*(Fraction(value * MINUTE) for value in minutes))
+
+
+def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any) -> Figures:
+    """Give figures; lengths in minutes."""
+    values = {
+        "n": Fraction(n),
+        "n_occurred": Fraction(n),
+        "undetected_us": Fraction(undetected * MINUTE),
+        "repair_us": Fraction(repair * MINUTE),
+        "downtime_us": Fraction((undetected + repair) * MINUTE),
+        "low_us": Fraction((undetected // 2 + repair) * MINUTE),
+        "high_us": Fraction((undetected + repair) * MINUTE),
+        "table_us": Fraction((undetected + repair - 40) * MINUTE) if n else Fraction(0),
+        "by_severity": {
+            Severity.ERROR: Fraction(undetected * MINUTE),
+            Severity.CRITICAL: Fraction(repair * MINUTE),
+        }
+        if n
+        else {},
+        "ttd": spread(5, 66, 24, 190, 336) if n else None,
+        "ttr": spread(12, 69, 42, 150, 221) if n else None,
+        "cost": None if cost is None else Fraction(cost),
+        "cost_by_table_hours": None if cost is None else Fraction(cost) * 9 / 10,
+    }
+    return Figures(**{**values, **more})
+
+
+def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
+    """Give an incident of the list."""
+    values: dict[str, Any] = {
+        "id": number,
+        "table": table,
+        "title": title,
+        "severity": Severity.ERROR,
+        "state": State.RESOLVED,
+        "resolution": Resolution.FIXED,
+        "occurred_at": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
+        "earliest": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
+        "latest": datetime(2026, 11, 11, 1, 10, tzinfo=UTC),
+        "ttd_us": 336 * MINUTE,
+        "ttr_us": 42 * MINUTE,
+        "undetected_us": 336 * MINUTE,
+        "repair_us": 42 * MINUTE,
+        "cost": Fraction(756_000),
+        "owner": "Commerce data team",
+        "cause": None,
+        "found_by": FoundBy.CHECK,
+        "regressed": False,
+        "began_before": False,
+        "goes_on": False,
+    }
+    return IncidentRow(**{**values, **more})
+
+
+def rows() -> tuple[IncidentRow, ...]:
+    """Give five incidents, one of each sort."""
+    nulls = Message(
+        "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
+        {"column": "email", "nulls": 1204, "rows": 26115, "ratio": 0.0461},
+    )
+    lasting = {"state": State.OPEN, "resolution": None, "ttr_us": None}
+    return (
+        row(
+            45,
+            "sales.orders",
+            Message(
+                "the newest row is {age:duration} old, at most {limit:duration} allowed",
+                {"age": timedelta(hours=5, minutes=12), "limit": timedelta(hours=2)},
+            ),
+            severity=Severity.CRITICAL,
+            ttd_us=12 * MINUTE,
+            undetected_us=12 * MINUTE,
+            repair_us=50 * MINUTE,
+            cost=Fraction(62_000),
+            goes_on=True,
+            **lasting,
+        ),
+        row(
+            44,
+            "crm.customers",
+            nulls,
+            state=State.ACKNOWLEDGED,
+            resolution=None,
+            ttr_us=None,
+            owner="CRM data team",
+            cost=Fraction(24_500),
+            regressed=True,
+            goes_on=True,
+        ),
+        row(
+            41,
+            "sales.orders",
+            Message("amount scaled x100"),
+            severity=Severity.CRITICAL,
+            found_by=FoundBy.PERSON,
+            cause="currency field read as cents after release 2026.11.2",
+        ),
+        row(
+            40,
+            "web.events",
+            Message("{rows:count} rows, at least {limit:count} expected", {"rows": 41_203, "limit": 90_000}),
+            severity=Severity.WARNING,
+            owner=None,
+            latest=datetime(2026, 11, 11, 2, 10, tzinfo=UTC),
+            cost=Fraction(9_800),
+            began_before=True,
+        ),
+        row(
+            39,
+            "finance.在庫_日次",
+            Message("{rows:count} rows", {"rows": 1}),
+            severity=Severity.INFO,
+            owner="経理データ",
+            resolution=Resolution.NO_ACTION,
+            cost=Fraction(6_000),
+        ),
+    )
+
+
+def report(**more: Any) -> WeeklyReport:
+    """Give a full report: six incidents, less than last week, one blind table."""
+    comparison = ComparedFigure(
+        figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000)
+    )
+    coverage = Coverage(
+        tables=14,
+        checks=61,
+        since=datetime(2026, 9, 7, tzinfo=UTC),
+        begun=True,
+        from_start=True,
+        partly=(),
+        not_yet=(),
+        results=20_496,
+        silent=0,
+        evaluated=20_291,
+        unobserved_us=310 * MINUTE,
+        blind=(
+            BlindSpot("web.events", 250 * MINUTE, (Message("the source could not be reached"),)),
+            BlindSpot(
+                "finance.ledger",
+                60 * MINUTE,
+                (Message("the query took too long"), Message("the check does not fit the table")),
+            ),
+        ),
+        blind_more=0,
+        without_owner=("web.events",),
+        without_checks=("staging.tmp_orders", "staging.old_orders"),
+    )
+    some = rows()
+    trend = [
+        (None, None),
+        (None, None),
+        (700, 300),
+        (420, 600),
+        (300, 310),
+        (0, 0),
+        (890, 460),
+        (260, 330),
+        (610, 420),
+        (320, 330),
+        (690, 486),
+        (400, 410),
+    ]
+    values: dict[str, Any] = {
+        "project": "retail-demo",
+        "week": WEEK,
+        "as_of": NOW,
+        "currency": "JPY",
+        "headline": weekly_headline(comparison, currency="JPY", complete=True),
+        "coverage": coverage,
+        "figures": comparison,
+        "change": Shares(n=Fraction(-398 * MINUTE), ttd=Fraction(-75 * MINUTE), ttr=Fraction(107 * MINUTE)),
+        "diagnosis": Diagnosis(
+            Lever.DETECT,
+            Fraction(64, 100),
+            found_by_person=1,
+            n=6,
+            costliest=Standout(41, "sales.orders"),
+            advice=ADVICE,
+            title=Message("amounts x100"),
+        ),
+        "days": tuple(
+            DayBar(day.date, undetected * MINUTE, repair * MINUTE)
+            for day, (undetected, repair) in zip(
+                WEEK.days, [(20, 60), (0, 0), (336, 42), (12, 180), (20, 70), (0, 3), (12, 55)], strict=True
+            )
+        ),
+        "owners": (
+            Share(
+                "Commerce data team",
+                None,
+                3,
+                350 * MINUTE,
+                200 * MINUTE,
+                540 * MINUTE,
+                Fraction(818_000),
+                Fraction(95, 100),
+            ),
+            Share(
+                "CRM data team", None, 2, 40 * MINUTE, 130 * MINUTE, 170 * MINUTE, Fraction(30_500), Fraction(4, 100)
+            ),
+            Share(None, None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Fraction(9_800), Fraction(1, 100)),
+        ),
+        "owners_more": 0,
+        "trend": tuple(
+            WeekBar(
+                WEEK.back(11 - i),
+                None if undetected is None else undetected * MINUTE,
+                None if repair is None else repair * MINUTE,
+                NOT_WATCHED if repair is None else None,
+            )
+            for i, (undetected, repair) in enumerate(trend)
+        ),
+        "tables": (
+            Share(
+                "sales.orders",
+                "Commerce data team",
+                3,
+                350 * MINUTE,
+                200 * MINUTE,
+                540 * MINUTE,
+                Fraction(818_000),
+                Fraction(953, 1000),
+            ),
+            Share(
+                "crm.customers",
+                "CRM data team",
+                2,
+                40 * MINUTE,
+                130 * MINUTE,
+                170 * MINUTE,
+                Fraction(30_500),
+                Fraction(36, 1000),
+            ),
+            Share("web.events", None, 1, 10 * MINUTE, 80 * MINUTE, 90 * MINUTE, Fraction(9_800), Fraction(11, 1000)),
+        ),
+        "tables_more": 0,
+        "incidents": IncidentList(some, 23),
+        "method": Method(
+            excluded=(
+                ExcludedIncidents(Resolution.FALSE_POSITIVE, 2, 75 * MINUTE),
+                ExcludedIncidents(Resolution.EXPECTED, 1, 600 * MINUTE),
+            ),
+            maintenance=(
+                Maintained(
+                    "warehouse upgrade", datetime(2026, 11, 14, 15, tzinfo=UTC), datetime(2026, 11, 14, 19, tzinfo=UTC)
+                ),
+            ),
+            maintenance_us=240 * MINUTE,
+            rate_notes=("Rates agreed with finance.",),
+            priced=True,
+            unpriced_us=0,
+            disclosure=1,
+        ),
+    }
+    return WeeklyReport(**{**values, **more})
+
+
+def quiet_report() -> WeeklyReport:
+    """Give a week without any downtime."""
+    nothing = figures(0, 0, 0, 0)
+    comparison = ComparedFigure(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
+    full = report()
+    coverage = replace(
+        full.coverage, evaluated=full.coverage.results, unobserved_us=0, blind=(), without_owner=(), without_checks=()
+    )
+    return report(
+        headline=weekly_headline(comparison, currency="JPY", complete=True),
+        coverage=coverage,
+        figures=comparison,
+        change=Shares(Fraction(-90 * MINUTE), Fraction(0), Fraction(0)),
+        diagnosis=None,
+        days=tuple(DayBar(day.date, 0, 0) for day in WEEK.days),
+        owners=(),
+        tables=(),
+        incidents=IncidentList((), 0),
+    )

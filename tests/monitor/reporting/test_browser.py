@@ -1,0 +1,274 @@
+"""The page in a real browser: Chromium, where it is installed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from monitor.reporting import release_record
+from monitor.reporting.render import as_html
+from monitor.terminal.localizer import Localizer
+from tests.monitor.reporting import sample
+from tests.monitor.reporting import test_release_pages as release_pages
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = Path(os.environ.get("TABLEWATCH_CHROMIUM", "/usr/bin/chromium"))
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LONG = "warehouse.a_table_whose_name_nobody_ever_thought_would_be_read_on_a_telephone_2026"
+
+CONTRASTS = """
+() => {
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const numbers = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const ground = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const [r, g, b, a = 1] = numbers(getComputedStyle(e).backgroundColor);
+      if (a > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = numbers(element.closest('svg') ? style.fill : style.color).slice(0, 3);
+    const [light, dark] = [luminance(ink), luminance(ground(element))].sort((a, b) => b - a);
+    found.push([walker.currentNode.textContent.trim(), (light + 0.05) / (dark + 0.05)]);
+  }
+  return found;
+}
+"""
+
+NAMELESS = """
+() => [...document.querySelectorAll('[role=img], [role=region], section')].filter(element => {
+  const label = document.getElementById(element.getAttribute('aria-labelledby'));
+  return !(element.getAttribute('aria-label') || label?.textContent.trim());
+}).map(element => element.outerHTML)
+"""
+
+OVERLAPS = """
+() => [...document.querySelectorAll('svg')].flatMap(svg =>
+  ['number', 'name'].flatMap(kind => {
+    const boxes = [...svg.querySelectorAll('text.' + kind)].map(t => t.getBoundingClientRect()).filter(b => b.width);
+    return boxes.slice(1).filter((box, i) => box.left < boxes[i].right).map(box => [kind, box.left]);
+  }))
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start Chromium, or skip."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"Chromium is not at {CHROMIUM}; install it, or name it in TABLEWATCH_CHROMIUM")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with driver.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(QUIET))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module", params=["en", "ja"])
+def page_file(request, tmp_path_factory) -> Path:
+    """Write a full report in each language, with a name that is far too long."""
+    report = sample.report()
+    rows = tuple(sample.row(one.id, LONG, one.title, owner=LONG, cause=LONG) for one in report.incidents.rows)
+    report = sample.report(incidents=type(report.incidents)(report.incidents.rows + rows, 3))
+    path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
+    path.write_text(as_html(report, Localizer(request.param, "Asia/Tokyo")), encoding="utf-8")
+    return path
+
+
+class Seen:
+    """A page as one reader sees it, and everything that it said or asked for."""
+
+    def __init__(self, page, path: Path) -> None:
+        self.page = page
+        self.console: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.console.append(message.text))
+        page.on("pageerror", lambda error: self.console.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.goto(path.as_uri())
+
+    @property
+    def overflow(self) -> int:
+        """Give how many pixels the page is wider than its window."""
+        return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.fixture
+def see(browser) -> Iterator:
+    """Give a way to look at a page: width, colour scheme, with or without scripts."""
+    contexts = []
+
+    def look(path: Path, *, width: int = 1200, scheme: str = "light", scripts: bool = True) -> Seen:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        return Seen(context.new_page(), path)
+
+    yield look
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_quiet_and_fitting(see, page_file, width, scheme):
+    """The page fits a telephone and a screen, says nothing on the console, and asks for nothing but itself."""
+    seen = see(page_file, width=width, scheme=scheme)
+    assert seen.overflow == 0
+    assert seen.console == []
+    assert seen.asked == [page_file.as_uri()]
+    assert seen.page.evaluate(OVERLAPS) == []
+
+
+def test_style_is_allowed(see, page_file):
+    """The content security policy lets the page's own style through, and no other."""
+    seen = see(page_file)
+    assert seen.page.evaluate("getComputedStyle(document.body).maxWidth") != "none"
+    seen.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\" id=\"intruder\">x</p>')")
+    assert seen.page.evaluate("getComputedStyle(document.getElementById('intruder')).color") != "rgb(255, 0, 0)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(see, page_file, scheme):
+    """Every text stands out from its ground by at least 4.5 to 1, in light and in dark."""
+    found = see(page_file, scheme=scheme).page.evaluate(CONTRASTS)
+    assert len(found) > 100
+    assert [(text, round(ratio, 2)) for text, ratio in found if ratio < 4.5] == []
+
+
+def test_without_scripts(see, page_file):
+    """With scripts switched off everything is there, and the tables behind the charts can be opened."""
+    seen = see(page_file, scripts=False)
+    details = seen.page.locator("details").first
+    assert not details.locator("table").is_visible()
+    details.locator("summary").click()
+    assert details.locator("table").is_visible()
+    assert seen.page.locator("svg[role=img]").count() == 2
+
+
+def test_keyboard(see, page_file):
+    """What scrolls or opens can be reached with the keyboard, and is seen to be reached."""
+    seen = see(page_file, width=360)
+    reached = set()
+    for _ in range(20):
+        seen.page.keyboard.press("Tab")
+        reached.add(seen.page.evaluate("document.activeElement.className || document.activeElement.tagName"))
+    assert {"scroll", "SUMMARY"} <= reached
+    outline = "getComputedStyle(document.querySelector('.scroll:focus-visible, summary:focus-visible')).outlineStyle"
+    seen.page.keyboard.press("Shift+Tab")
+    assert seen.page.evaluate(outline) == "solid"
+
+
+def test_print(see, page_file, tmp_path):
+    """On paper the page is light whatever the screen was, fits A4, and repeats the head of a table on each sheet."""
+    seen = see(page_file, width=794, scheme="dark")
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.querySelector('thead')).display") == "table-header-group"
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    found = seen.page.evaluate(CONTRASTS)
+    assert [(text, round(ratio, 2)) for text, ratio in found if ratio < 4.5] == []
+    file = tmp_path / "report.pdf"
+    seen.page.pdf(path=file, prefer_css_page_size=True)
+    assert file.read_bytes().count(b"/Type /Page\n") in range(2, 9)
+
+
+HEADS_AND_PAGES = """
+() => [...document.querySelectorAll('details')].map(details => ({
+  summary: getComputedStyle(details.querySelector('summary')).display,
+  shown: details.querySelector('tbody tr').getClientRects().length > 0
+    && details.querySelector('tbody').checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}),
+}))
+"""
+
+
+def test_print_shows_figures_as_tables(see, page_file):
+    """On paper, where nothing can be opened, the tables behind the charts are shown beside them."""
+    seen = see(page_file, width=794)
+    assert not any(one["shown"] for one in seen.page.evaluate(HEADS_AND_PAGES))
+    seen.page.emulate_media(media="print")
+    assert seen.page.evaluate(HEADS_AND_PAGES) == [{"summary": "none", "shown": True}] * 2
+    assert seen.page.evaluate(OVERLAPS) == []
+
+
+def test_print_keeps_together(see, page_file):
+    """On paper a chart, a small table and the method stay whole; the list of incidents may go on, row by row."""
+    seen = see(page_file, width=794)
+    seen.page.emulate_media(media="print")
+    inside = "selector => [...document.querySelectorAll(selector)].map(e => getComputedStyle(e).breakInside)"
+    for selector in ("table:not(.incidents)", ".spread tbody", ".chart", "section.method", ".incidents tr"):
+        assert set(seen.page.evaluate(inside, selector)) == {"avoid"}, selector
+    assert set(seen.page.evaluate(inside, ".incidents, .incidents tbody")) == {"auto"}
+
+
+def test_accessible_names(see, page_file):
+    """Regions, tables and charts have names, as a screen reader finds them."""
+    seen = see(page_file)
+    assert seen.page.get_by_role("heading", level=1).count() == 1
+    assert seen.page.evaluate(NAMELESS) == []
+
+
+@pytest.fixture(scope="module", params=["record", "comparison"])
+def release_file(request, tmp_path_factory) -> Path:
+    """Write each page about a release, with names that are far too long."""
+    voice = Localizer("en", "Asia/Tokyo")
+    if request.param == "record":
+        found = release_pages.record(LONG, note=LONG * 3)
+        text = release_record.record_html(found, voice, project=LONG)
+    else:
+        text = release_pages.comparison_page(release_pages.comparison(LONG), voice, LONG)
+    path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_pages_about_releases_are_quiet_and_fit(see, release_file, width, scheme):
+    """They fit a telephone and a screen, ask for nothing, and every text stands out from its ground."""
+    seen = see(release_file, width=width, scheme=scheme)
+    assert seen.overflow == 0
+    assert (seen.console, seen.asked) == ([], [release_file.as_uri()])
+    assert seen.page.evaluate(NAMELESS) == []
+    seen.page.evaluate("document.querySelectorAll('svg .on').forEach(text => text.remove())")  # white, on its dark mark
+    assert [(text, round(ratio, 2)) for text, ratio in seen.page.evaluate(CONTRASTS) if ratio < 4.5] == []
+
+
+def test_marks_of_a_plot_lead_to_their_lines(see, tmp_path):
+    """With the keyboard alone, and seen to be reached."""
+    path = tmp_path / "comparison.html"
+    page = release_pages.comparison_page(release_pages.comparison(), Localizer("en", "Asia/Tokyo"), "survey")
+    path.write_text(page, encoding="utf-8")
+    seen = see(path, scripts=True)
+    seen.page.keyboard.press("Tab")
+    assert seen.page.evaluate("document.activeElement.getAttribute('href')") == "#way-1"
+    assert seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    seen.page.keyboard.press("Enter")
+    assert seen.page.evaluate("document.querySelector(':target').id") == "way-1"
+
+
+def test_pages_about_releases_are_light_on_paper(see, release_file):
+    """Whatever the screen was."""
+    seen = see(release_file, width=794, scheme="dark")
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    seen.page.evaluate("document.querySelectorAll('svg .on').forEach(text => text.remove())")
+    assert [(text, round(ratio, 2)) for text, ratio in seen.page.evaluate(CONTRASTS) if ratio < 4.5] == []

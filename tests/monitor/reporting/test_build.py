@@ -1,0 +1,489 @@
+"""From what is known to the value of a report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
+from checks.not_null import NotNull
+from incidents import (
+    Episode,
+    FoundBy,
+    Gap,
+    Incident,
+    Lever,
+    Onset,
+    Resolution,
+    Spans,
+    State,
+    Watch,
+    changes,
+    measure,
+    to_us,
+)
+from monitor.config import Config
+from monitor.config.prices import is_priced, maintenance_of, pricing_of
+from monitor.reporting.build import build_weekly, window_of
+from monitor.reporting.evidence import Evidence
+from monitor.reporting.model import ExcludedIncidents, WeeklyReport
+from monitor.reporting.week import Week
+from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
+
+ZONE = "Asia/Tokyo"
+WEEK = Week.parse("2026-W46", ZONE)
+HOUR = 3_600_000_000
+NOW = WEEK.end + timedelta(hours=8)
+TABLES = ("sales.orders", "crm.customers", "web.events")
+
+
+def config(**more: Any) -> Config:
+    """Give a configuration of three tables: gold, silver, and one without owner, tier and checks."""
+    tables = [
+        {"name": "sales.orders", "source": "db", "tier": "gold", "owner": "shop", "checks": []},
+        {"name": "crm.customers", "source": "db", "tier": "silver", "domain": "customer"},
+        {"name": "web.events", "source": "db"},
+    ]
+    values = {
+        "version": 1,
+        "project": "retail",
+        "timezone": ZONE,
+        "sources": {"db": {"url": "sqlite:///x.db"}},
+        "domains": {"customer": {"owner": "crm"}},
+        "owners": {"shop": {"name": "Commerce data team"}},
+        "cost": {
+            "currency": "JPY",
+            "tiers": {"gold": {"per_hour": 120000}, "silver": {"per_hour": 30000}},
+            "note": "agreed",
+        },
+        "tables": tables,
+    }
+    return Config.model_validate({**values, **more})
+
+
+def at(hours: float) -> datetime:
+    """Give a moment so many hours after the week began."""
+    return WEEK.start + timedelta(hours=hours)
+
+
+def episode(occurred: float, detected: float, resolved: float | None, *, slack: float = 0) -> Episode:
+    """Give an episode by hours after the week began; it began at most `slack` hours earlier or later."""
+    latest = min(at(occurred + slack), at(detected))
+    onset = Onset(at(occurred), at(occurred - slack), latest, OccurrenceMethod.LAST_GOOD_RUN)
+    return Episode(onset, at(detected), None if resolved is None else at(resolved))
+
+
+def incident(number: int, table: str, *episodes: Episode, **more: Any) -> Incident:
+    """Give an incident; it is fixed where its last episode ended."""
+    over = episodes[-1].resolved_at is not None
+    values = {
+        "id": number,
+        "fingerprint": f"{table}:{number}",
+        "table": table,
+        "check_id": f"{table}.check",
+        "kind": Kind.QUALITY,
+        "severity": Severity.ERROR,
+        "title": "rows: {rows:count}",
+        "title_values": {"rows": 1234},
+        "found_by": FoundBy.CHECK,
+        "state": State.RESOLVED if over else State.OPEN,
+        "episodes": episodes,
+        "resolution": Resolution.FIXED if over else None,
+    }
+    return Incident(**{**values, **more})
+
+
+def evidence(
+    incidents: Sequence[Incident], *, now: datetime = NOW, since: float | None = -2000, **more: Any
+) -> Evidence:
+    """Give what is known when these incidents are all there is; a check has run since `since`, hours of the week."""
+    configured = config(**more.pop("config", {}))
+    spans = Spans.of(incidents)
+    by_id = {one.id: one for one in incidents}
+    watch = Watch("sales.orders.check", at(since or 0), NOW, "pass")
+    values: dict[str, Any] = {
+        "config": configured,
+        "as_of": now,
+        "spans": spans,
+        "maintenance": maintenance_of(configured, spans.names),
+        "pricing": pricing_of(configured) if is_priced(configured) else None,
+        "gaps": (),
+        "watches": {} if since is None else {watch.check_id: watch},
+        "results": {Status.PASS: 100},
+        "look_up": lambda ids: [by_id[one] for one in ids],
+    }
+    return Evidence(**{**values, **more})
+
+
+def build(incidents: Sequence[Incident], **more: Any) -> WeeklyReport:
+    """Give the report of the week."""
+    return build_weekly(evidence(incidents, **more), WEEK)
+
+
+SIX = (
+    incident(1, "sales.orders", episode(2, 4, 7)),  # 2 h + 3 h
+    incident(2, "sales.orders", episode(5, 6, 9)),  # 1 h + 3 h, of which 2 h overlap
+    incident(3, "crm.customers", episode(-10, -8, 3)),  # began the week before: 3 h of repair
+    incident(4, "web.events", episode(160, 166, None), found_by=FoundBy.PERSON, check_id=None),  # 6 h + 2 h, lasts
+    incident(5, "crm.customers", episode(20, 21, 22), resolution=Resolution.FALSE_POSITIVE),
+    incident(6, "crm.customers", episode(-100, -99, -96)),  # all of it the week before
+)
+
+
+def test_figures():
+    """The figures are those of the incidents room: clipped parts, unclipped statistics, overlaps once, exact cost."""
+    report = build(SIX)
+    week = report.figures.week
+    assert (week.n, week.n_occurred) == (4, 3)
+    assert (week.undetected_us, week.repair_us, week.downtime_us) == (9 * HOUR, 11 * HOUR, 20 * HOUR)
+    assert week.table_us == 18 * HOUR
+    assert week.ttd is not None
+    assert (week.ttd.min, week.ttd.median, week.ttd.max) == (HOUR, 2 * HOUR, 6 * HOUR)
+    assert week.cost == 9 * 120_000 + 3 * 30_000
+    assert week.cost_by_table_hours == 7 * 120_000 + 3 * 30_000
+    before = report.figures.before
+    assert before is not None
+    assert (before.n, before.downtime_us) == (2, 14 * HOUR)
+
+
+def test_severities():
+    """Downtime is split by severity, the worst first; a week without one of them had none of it in the median."""
+    report = build((*SIX, incident(9, "web.events", episode(40, 41, 43), severity=Severity.CRITICAL)))
+    assert report.figures.severities == (Severity.CRITICAL, Severity.ERROR)
+    assert report.figures.week.by_severity == {Severity.CRITICAL: 3 * HOUR, Severity.ERROR: 20 * HOUR}
+    assert report.figures.median is not None
+    assert report.figures.median.by_severity == {Severity.ERROR: 0}
+
+
+def test_parts_add_up():
+    """Days, owners and tables each add up to the week, and the shares of the change to the change."""
+    report = build(SIX)
+    total = report.figures.week.downtime_us
+    assert sum(bar.undetected_us + bar.repair_us for bar in report.days) == total
+    assert sum(share.downtime_us for share in report.owners) == total
+    assert sum(share.downtime_us for share in report.tables) == total
+    assert sum(share.part for share in report.tables) == 1
+    assert sum(report.figures.week.by_severity.values()) == total
+    assert report.figures.before is not None
+    assert report.change is not None
+    assert report.change.total == total - report.figures.before.downtime_us
+    assert report.trend[-1].undetected_us + report.trend[-1].repair_us == total
+
+
+def test_owners():
+    """Downtime falls to the owner of the root cause; a domain's owner counts, and nobody is nobody."""
+    caused = incident(7, "web.events", episode(30, 31, 35), root=1)
+    report = build((*SIX, caused))
+    assert [(share.name, share.n) for share in report.owners] == [("Commerce data team", 3), ("crm", 1), (None, 1)]
+
+
+def test_tables_most_costly_first():
+    """Tables come by cost, with their share of it."""
+    report = build(SIX)
+    assert [share.name for share in report.tables] == ["sales.orders", "crm.customers", "web.events"]
+    assert [share.cost for share in report.tables] == [1_080_000, 90_000, 0]
+    assert report.tables[0].part == Fraction(108, 117)
+    assert report.tables[2].owner is None
+
+
+def test_list_of_incidents():
+    """Open incidents come first, then the costly ones; what crosses the week's ends says so; the rest is counted."""
+    report = build(SIX)
+    assert [row.id for row in report.incidents.rows] == [4, 1, 2, 3]
+    lasting, _, _, crossing = report.incidents.rows
+    assert (lasting.ttr_us, lasting.goes_on, lasting.found_by) == (None, True, FoundBy.PERSON)
+    assert (crossing.began_before, crossing.ttd_us, crossing.undetected_us) == (True, 2 * HOUR, 0)
+    assert crossing.cost == 90_000
+    many = build([incident(n, "sales.orders", episode(n, n + 1, n + 2)) for n in range(1, 40)])
+    assert len(many.incidents.rows) == 25
+    assert many.incidents.more == 14
+
+
+def test_diagnosis():
+    """The diagnosis counts what people found and names an incident that outweighs all others."""
+    report = build(SIX)
+    assert report.diagnosis is not None
+    assert (report.diagnosis.found_by_person, report.diagnosis.n) == (1, 4)
+    assert report.diagnosis.lever is Lever.BOTH_ALIKE
+    assert report.diagnosis.costliest is not None
+    assert (report.diagnosis.costliest.id, report.diagnosis.costliest.table) == (1, "sales.orders")
+
+
+def test_lever_needs_both_ends():
+    """The lever is named only if it is the same whether data went bad as late or as early as possible."""
+    unsure = build([incident(1, "sales.orders", episode(10, 16, 18, slack=5))])
+    assert unsure.diagnosis is not None
+    assert unsure.diagnosis.lever is Lever.NONE
+    sure = build([incident(1, "sales.orders", episode(10, 16, 18))])
+    assert sure.diagnosis is not None
+    assert sure.diagnosis.lever is Lever.DETECT
+
+
+def test_not_counted():
+    """What ended as a false positive, planned work and releases at risk are told, not counted."""
+    planned = {"tables": ["sales.orders"], "start": at(3).isoformat(), "end": at(5).isoformat(), "reason": "upgrade"}
+    risky = incident(8, "crm.customers", episode(1, 2, 3), kind=Kind.DISCLOSURE)
+    report = build((*SIX, risky), config={"maintenance": [planned]})
+    assert report.method.excluded == (ExcludedIncidents(Resolution.FALSE_POSITIVE, 1, 2 * HOUR),)
+    assert report.method.maintenance_us == 2 * HOUR
+    assert [work.reason for work in report.method.maintenance] == ["upgrade"]
+    assert report.method.disclosure == 1
+    assert report.figures.week.downtime_us == 18 * HOUR
+
+
+def test_without_rates():
+    """Without a rate there is no cost anywhere, and tables come by downtime."""
+    report = build(SIX, config={"cost": {}})
+    assert report.figures.week.cost is None
+    assert {share.cost for share in report.tables} == {None}
+    assert [share.name for share in report.tables] == ["sales.orders", "web.events", "crm.customers"]
+    assert not report.method.priced
+    assert report.diagnosis is not None
+    assert report.diagnosis.costliest is None
+
+
+def test_notes_of_valid_rates():
+    """The notes of all rates that hold at some time of the week are told, oldest first."""
+    history = [
+        {"valid_from": "2025-01-01", "tiers": {"gold": {"per_hour": 1}}, "note": "old"},
+        {"valid_from": "2026-11-12", "note": "new"},
+    ]
+    report = build(SIX, config={"cost": {"valid_from": "2027-01-01", "note": "to come", "history": history}})
+    assert report.method.rate_notes == ("old", "new")
+
+
+def test_quiet_week():
+    """A week without downtime has figures of nothing, no diagnosis and no list; its change is all N."""
+    report = build(SIX[5:])
+    assert (report.figures.week.n, report.figures.week.downtime_us) == (0, 0)
+    assert (report.figures.week.ttd, report.diagnosis, report.owners, report.tables) == (None, None, (), ())
+    assert report.incidents.rows == ()
+    assert report.change is not None
+    assert (report.change.n, report.change.ttd, report.change.ttr) == (-4 * HOUR, 0, 0)
+    assert str(report.headline) == "No data downtime this week, after 4:00:00 last week."
+
+
+def test_before_monitoring():
+    """Weeks before anybody looked are not good weeks: no comparison, no median, no bar."""
+    report = build(SIX[:2], since=-1)
+    assert report.figures.before is not None  # the last hour of the week before was watched
+    report = build(SIX[:2], since=0)
+    assert (report.figures.before, report.figures.median, report.change) == (None, None, None)
+    assert [bar.undetected_us for bar in report.trend] == [None] * 11 + [3 * HOUR]
+
+
+def test_nothing_watched_yet():
+    """A week before the first check has no figures, says since when there are some, and shows no day as a good one."""
+    later = build((), since=400, now=at(500), results={})
+    assert str(later.headline).startswith("Nothing was watched yet: the first check ran on ")
+    assert (later.figures.week, later.figures.before, later.change) == (None, None, None)
+    assert {bar.undetected_us for bar in later.days} == {None}
+    assert later.trend[-1].why == NOT_WATCHED
+    never = build((), since=None, results={})
+    assert str(never.headline) == "Nothing was watched yet: no check has ever run."
+    assert never.figures.week is None
+
+
+def test_reported_before_anything_was_watched():
+    """What a person reported of a time before the first check counts in that week; the other days stay unknown."""
+    reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
+    report = build([reported], since=400, now=at(500), results={})
+    assert report.figures.week is not None
+    assert (report.figures.week.n, report.figures.week.downtime_us) == (1, 4 * HOUR)
+    assert "4:00:00 of data downtime in one incident" in str(report.headline)
+    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+    assert (report.coverage.begun, report.coverage.since) == (False, at(400))
+    only_people = build([reported], since=None, results={})
+    assert [bar.undetected_us for bar in only_people.days] == [0, 2 * HOUR, 0, 0, 0, 0, 0]
+
+
+def test_watched_in_part():
+    """In the week in which watching began the headline says since when, and the days before are unknown."""
+    report = build((), since=60)
+    assert str(report.headline).startswith("No data downtime since watching began on ")
+    assert [bar.undetected_us is None for bar in report.days] == [True, True, False, False, False, False, False]
+    assert report.figures.week is not None
+    assert (report.coverage.begun, report.coverage.from_start) == (True, False)
+
+
+def test_tables_watched_later():
+    """A table whose first check came in the week or after it is named; one with an earlier check of any id is not."""
+    checks = [NotNull(columns=("x",), id="a")]
+    tables = [{"name": name, "source": "db", "checks": checks} for name in ("s.old", "s.new", "s.later", "s.never")]
+    begins = {"s.old.former-id": -100, "s.old.a": 20, "s.new.a": 30, "s.later.a": 180}
+    watches = {name: Watch(name, at(hours), at(200), "pass") for name, hours in begins.items()}
+    coverage = build((), config={"tables": tables, "owners": {}}, watches=watches, now=at(200)).coverage
+    assert (coverage.from_start, coverage.partly, coverage.not_yet) == (True, ("s.new",), ("s.later", "s.never"))
+
+
+def test_nothing_evaluated():
+    """A week in which checks ran and none could be evaluated has no figures either."""
+    report = build(SIX[5:], results={Status.UNKNOWN: 4})
+    assert "Nothing could be evaluated" in str(report.headline)
+    assert (report.figures.week, report.change) == (None, None)
+    assert report.figures.before is not None
+    assert {(bar.undetected_us, bar.repair_us) for bar in report.days} == {(None, None)}
+    assert (report.trend[-1].undetected_us, report.trend[-1].why) == (None, NOT_EVALUATED)
+
+
+def test_nothing_evaluated_but_a_report():
+    """What a person reported of such a week counts; the other days stay unknown."""
+    reported = incident(1, "web.events", episode(26, 28, 30), found_by=FoundBy.PERSON, check_id=None)
+    report = build([reported], results={Status.UNKNOWN: 4})
+    assert (report.figures.week.n, report.trend[-1].why) == (1, None)
+    assert [bar.undetected_us is None for bar in report.days] == [True, False, True, True, True, True, True]
+
+
+def test_after_a_week_of_which_nothing_is_known():
+    """A week compares with no week in which nothing could be evaluated, and its sentence says so."""
+    blind = {"blind_weeks": frozenset({WEEK.back(1).monday})}
+    quiet, down = build((), **blind), build(SIX[:2], **blind)
+    assert str(quiet.headline) == "No data downtime this week; nothing is known of last week."
+    assert str(down.headline).endswith(" this week; nothing is known of last week.")
+    for report in (quiet, down):
+        assert (report.figures.before, report.change) == (None, None)
+        assert report.figures.median is not None  # of the three weeks before
+        assert [bar.why for bar in report.trend] == [None] * 10 + [NOT_EVALUATED, None]
+    assert build(SIX[2:3], **blind).figures.before is not None  # an incident of that week is on record
+
+
+def test_days_that_nobody_saw():
+    """A day on which every check was unknown or did not run has no figures, in a week that has some."""
+    gap = Gap("sales.orders.check", "sales.orders", at(20), at(80), UnknownReason.UNREACHABLE)
+    report = build((), gaps=[gap])
+    assert [bar.undetected_us for bar in report.days] == [0, None, None, 0, 0, 0, 0]
+
+
+def test_only_false_alarms_and_nothing_evaluated():
+    """Incidents that do not count make no week known."""
+    report = build(SIX[4:5], results={Status.UNKNOWN: 1})
+    assert "Nothing could be evaluated" in str(report.headline)
+    assert (report.figures.week, report.method.excluded[0].n) == (None, 1)
+
+
+def test_incidents_no_longer_kept():
+    """A week older than incidents are kept is not called a good one; an incident that is still there counts."""
+    kept = {"storage": {"keep_incidents": "10d"}}
+    gone = build((), config=kept, now=at(168 + 240))
+    assert str(gone.headline).startswith("Incidents of this week are no longer kept")
+    assert gone.figures.week is None
+    assert [bar.why for bar in gone.trend] == [NOT_KEPT] * 12
+    assert {bar.undetected_us for bar in gone.days} == {None}
+    there = build(SIX, config=kept, now=at(168 + 240))
+    assert there.figures.week is not None
+    assert there.figures.week.n == 4
+
+
+def test_onset_of_the_list_is_that_of_the_figures():
+    """A listed incident began where its downtime begins; the low and high figures lie at the ends of its range."""
+    report = build([incident(1, "sales.orders", episode(10, 16, 18, slack=3))])
+    (row,) = report.incidents.rows
+    week = report.figures.week
+    assert week is not None
+    assert (row.occurred_at, row.earliest, row.latest) == (at(10), at(7), at(13))
+    assert week.downtime_us == to_us(at(18)) - to_us(row.occurred_at) == row.undetected_us + row.repair_us
+    assert week.high_us == to_us(at(18)) - to_us(row.earliest)
+    assert week.low_us == to_us(at(18)) - to_us(row.latest)
+
+
+def test_unfinished_week():
+    """In a week that is not over, days to come have no bar, and there is no explanation of a change."""
+    report = build(SIX[:2], now=at(30))
+    assert not report.complete
+    assert report.change is None
+    assert [bar.undetected_us is None for bar in report.days] == [False] * 2 + [True] * 5
+    assert "so far" in str(report.headline)
+
+
+def test_coverage():
+    """Coverage tells tables, checks, results, blind spots with their reasons, and what has no owner or no check."""
+    checks = [NotNull(columns=("x",), id=name) for name in ("a", "b")]
+    tables = [
+        {"name": "t", "source": "db", "checks": checks},
+        {"name": "u", "source": "db", "owner": "nobody-configured"},
+    ]
+    gaps = [
+        Gap("t.a", "t", at(-5), at(2), UnknownReason.UNREACHABLE),
+        Gap("t.b", "t", at(1), at(3), "not-run"),
+        Gap("t.a", "t", at(400), at(500), UnknownReason.TIMEOUT),
+    ]
+    watches = {"t.a": Watch("t.a", at(-100), at(100), "pass")}
+    results = {Status.PASS: 5, Status.FAIL: 2, Status.UNKNOWN: 1}
+    known = evidence((), config={"tables": tables, "owners": {}}, gaps=gaps, watches=watches, results=results)
+    coverage = build_weekly(known, WEEK).coverage
+    assert (coverage.tables, coverage.checks, coverage.silent) == (2, 2, 1)
+    assert (coverage.results, coverage.evaluated) == (8, 7)
+    assert coverage.unobserved_us == 3 * HOUR
+    assert [(spot.table, len(spot.reasons)) for spot in coverage.blind] == [("t", 2)]
+    assert (coverage.without_owner, coverage.without_checks) == (("t",), ("u",))
+
+
+MOMENT = st.floats(-2200, 180, allow_nan=False).map(lambda hours: round(hours, 2))
+
+
+@st.composite
+def histories(draw):
+    """Give some incidents of the past three months, with reopenings, open ones and ones that do not count."""
+    incidents = []
+    for number in range(1, draw(st.integers(0, 8)) + 1):
+        begin, episodes = draw(MOMENT), []
+        for _ in range(draw(st.integers(1, 3))):
+            noticed = begin + draw(st.floats(0, 60))
+            end = noticed + draw(st.floats(0, 90))
+            if to_us(at(noticed)) > to_us(NOW):
+                break
+            episodes.append(episode(begin, noticed, end, slack=draw(st.floats(0, 3))))
+            begin = end + draw(st.floats(0.1, 50))
+        if not episodes:
+            continue
+        if draw(st.booleans()):
+            last = episodes[-1]
+            episodes[-1] = Episode(last.onset, last.detected_at, None)
+        more = {} if episodes[-1].resolved_at is None else {"resolution": draw(st.sampled_from(Resolution))}
+        incidents.append(incident(number, draw(st.sampled_from(TABLES)), *episodes, **more))
+    return incidents
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories())
+def test_identities(incidents):
+    """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents room measures."""
+    known = evidence(incidents)
+    report = build_weekly(known, WEEK)
+    week = report.figures.week
+    found = measure(known.spans, window_of(WEEK), as_of_us=known.as_of_us)
+    assert (week.n, week.downtime_us, week.low_us, week.high_us) == (found.n, found.downtime, found.low, found.high)
+    assert week.low_us <= week.downtime_us <= week.high_us
+    assert week.table_us <= week.downtime_us
+    assert sum(bar.undetected_us + bar.repair_us for bar in report.days) == week.downtime_us
+    for shares in (report.owners, report.tables):
+        assert sum(share.downtime_us for share in shares) == week.downtime_us
+        assert sum(share.cost or 0 for share in shares) == week.cost
+        assert sum(share.part for share in shares) in {0, 1}
+    assert len(report.incidents.rows) + report.incidents.more == week.n
+    assert sum(row.undetected_us + row.repair_us for row in report.incidents.rows) == week.downtime_us
+    assert sum(row.cost or 0 for row in report.incidents.rows) == week.cost
+    last = measure(known.spans, window_of(WEEK.back(1)), as_of_us=known.as_of_us)
+    if report.change is not None:
+        assert report.change == changes(last, found)
+
+
+def test_clock_change_week():
+    """In a week of 169 hours an incident that lasts all week is down for 169 hours."""
+    week = Week.parse("2026-W44", "America/New_York")
+    earlier = week.start - timedelta(days=8)
+    lasting = Episode(Onset(earlier, earlier, earlier, OccurrenceMethod.FIRST_OBSERVATION), earlier)
+    known = evidence([incident(1, "sales.orders", lasting)], config={"timezone": "America/New_York"})
+    report = build_weekly(known, week)
+    assert report.figures.week.downtime_us == 169 * HOUR
+    assert report.days[6].repair_us == 25 * HOUR
+
+
+def test_as_known_now():
+    """A week is told as it is known now: what was detected later is in it."""
+    late = incident(1, "sales.orders", episode(100, 170, None))
+    assert build([late]).figures.week.n == 1
+    assert build([late], now=datetime(2026, 11, 15, 15, 30, tzinfo=UTC)).figures.week.n == 0

@@ -1,0 +1,60 @@
+"""The geometry of charts."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.reporting.charts import HEIGHT, percent, signed_bar, stacked_columns
+
+PARTS = st.none() | st.tuples(st.integers(0, 10**12), st.integers(0, 10**12))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=14))
+def test_boxes_stand_in_the_chart(values):
+    """Every box lies inside the chart, on its column, and the repair part stands on the undetected one."""
+    chart = stacked_columns(values)
+    assert len(chart.columns) == len(values)
+    for column, parts in zip(chart.columns, values, strict=True):
+        boxes = [box for box in (column.undetected, column.repair) if box is not None]
+        assert len(boxes) == sum(1 for part in parts or () if part)
+        for box in boxes:
+            assert box.x >= 0
+            assert box.x + box.width <= 100
+            assert 0 <= box.y < box.y + box.height <= chart.base + 0.01
+        if len(boxes) == 2:
+            assert column.repair.y + column.repair.height < column.undetected.y
+        assert 0 < column.number_y < chart.base
+
+
+def test_heights_are_to_scale():
+    """The tallest column has the full height and the others theirs in proportion."""
+    tallest, half, nothing, unwatched = stacked_columns([(60, 60), (30, 30), (0, 0), None]).columns
+    assert tallest.undetected.height + tallest.repair.height == HEIGHT
+    assert half.undetected.height == HEIGHT / 4
+    assert (nothing.undetected, nothing.repair, nothing.total) == (None, None, 0)
+    assert (unwatched.undetected, unwatched.total) == (None, None)
+
+
+def test_something_is_seen():
+    """A part that is not nothing can be seen, however small."""
+    small = stacked_columns([(1, 0), (10**12, 0)]).columns[0]
+    assert small.undetected.height >= 1
+
+
+@pytest.mark.parametrize(
+    ("value", "largest", "bar"),
+    [(-10, 10, (0.0, 50.0)), (10, 10, (50.0, 50.0)), (-5, 20, (37.5, 12.5)), (0, 10, (50.0, 0.0)), (0, 0, (50.0, 0.0))],
+)
+def test_signed_bars(value, largest, bar):
+    """Less goes to the left of the middle, more to the right."""
+    assert signed_bar(Fraction(value), Fraction(largest)) == bar
+
+
+@pytest.mark.parametrize(
+    ("part", "width"), [(Fraction(0), 0), (Fraction(1, 1000), 1), (Fraction(1, 2), 50), (Fraction(1), 100)]
+)
+def test_cells(part, width):
+    """A share that is not nothing fills at least one percent of its cell."""
+    assert percent(part) == width

@@ -1,0 +1,184 @@
+"""A week seen through a real store: a real engine looked at a real table on a simulated clock."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from checks import Status
+from monitor.config.selector import select
+from monitor.reporting.build import build_weekly, gather
+from monitor.reporting.render import as_html, as_markdown
+from monitor.reporting.week import Week
+from monitor.reporting.weekly_json import SCHEMA, as_json, as_text
+from monitor.scan.run import run_checks
+from monitor.terminal.localizer import Localizer
+from tests.monitor.shop import NOW, build_shop
+
+HOUR = 3_600_000_000
+ENGLISH = Localizer("en", "Asia/Tokyo")
+
+
+@pytest.fixture(scope="module")
+def week_of_shop(tmp_path_factory):
+    """Watch the shop hourly for a day: from the third hour to the sixth a key is double; then stop looking."""
+    shop = build_shop(tmp_path_factory.mktemp("shop"))
+    project = shop.project()
+    selection = select([], project.config)
+    with project.open_store() as store:
+        for hour in range(24):
+            shop.clock.advance_to(NOW + timedelta(hours=hour))
+            if hour == 3:
+                shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 12:00')")
+            if hour == 6:
+                shop.sql("DELETE FROM orders WHERE customer = 'eve'")
+            run_checks(project, selection, store=store)
+        shop.clock.advance(timedelta(days=3))
+        now, week = shop.clock.now(), Week.containing(NOW, "Asia/Tokyo")
+        with store.reading() as view:
+            evidence = gather(project, view, week, now)
+            report = build_weekly(evidence, week)
+    return evidence, report
+
+
+def test_times_are_those_of_the_runs(week_of_shop):
+    """The incident lies between the last good run, the first bad one and the first good one after it."""
+    _, report = week_of_shop
+    week = report.figures.week
+    assert (week.n, week.undetected_us, week.repair_us) == (1, HOUR, 3 * HOUR)
+    (row,) = report.incidents.rows
+    assert row.occurred_at == NOW + timedelta(hours=2)
+    assert (row.table, row.owner, row.ttd_us, row.ttr_us) == ("orders", "The desk", HOUR, 3 * HOUR)
+    assert row.title.render(ENGLISH) == "1 key occurs more than once (2 rows)"
+    assert row.title.render(Localizer("ja", "UTC")) == "1個のキーが重複しています\uff082行\uff09"
+
+
+def test_results_are_counted(week_of_shop):
+    """Every result of the week is counted by its status."""
+    evidence, report = week_of_shop
+    assert evidence.results == {Status.PASS: 45, Status.FAIL: 3}
+    assert (report.coverage.results, report.coverage.evaluated, report.coverage.silent) == (48, 48, 0)
+
+
+def test_time_since_the_last_run_is_unobserved(week_of_shop):
+    """After the last run nobody looked; the store cannot know that yet, the report does."""
+    _, report = week_of_shop
+    (spot,) = report.coverage.blind
+    last_run = NOW + timedelta(hours=23)
+    due = last_run + timedelta(hours=1)
+    assert spot.unobserved_us == (report.week.end - due) / timedelta(microseconds=1)
+    assert [reason.text for reason in spot.reasons] == ["it was not run"]
+
+
+def test_weeks_before_were_not_watched(week_of_shop):
+    """The weeks before the first run have no figures, not figures of nothing."""
+    _, report = week_of_shop
+    assert report.figures.before is None
+    assert [bar.undetected_us is None for bar in report.trend] == [True] * 11 + [False]
+
+
+def test_measurements_that_are_gone(tmp_path):
+    """Of a week whose measurements are no longer kept, the report does not say that no check ran."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    with project.open_store() as store:
+        run_checks(project, select([], project.config), store=store)
+        week, later = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(days=200)
+        with store.reading() as view:
+            report = build_weekly(gather(project, view, week, later), week)
+    assert report.coverage.results is None
+    assert "How often they ran is no longer kept" in as_html(report, ENGLISH)
+
+
+def test_weeks_before_the_first_look(tmp_path):
+    """A week before the first look has dashes and null, and never says that something is no longer kept."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    with project.open_store() as store:
+        run_checks(project, select([], project.config), store=store)
+        week = Week.containing(NOW, "Asia/Tokyo").back(30)
+        with store.reading() as view:
+            report = build_weekly(gather(project, view, week, NOW + timedelta(hours=1)), week)
+    value = as_json(report, ENGLISH)
+    assert value["headline"] == "Nothing was watched yet: the first check ran on Nov 20, 2026."
+    assert value["figures"]["this_week"] is None
+    assert {day["downtime_h"] for day in value["by_day"]} == {None}
+    assert value["coverage"]["watched_since"] == NOW.isoformat()
+    for text in (as_html(report, ENGLISH), as_markdown(report, ENGLISH)):
+        assert "The first check ran on Nov 20, 2026, after this week." in text
+        assert "no longer kept" not in text
+        assert "0 min" not in text.replace("\N{NO-BREAK SPACE}", " ")
+    figures = as_markdown(report, ENGLISH)
+    assert "| Incidents (N) | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |" in figures
+
+
+def test_a_week_after_one_in_which_nothing_could_be_evaluated(tmp_path):
+    """A week in which all runs were unknown is null in the trend, and no "last week" to compare with."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    selection = select([], project.config)
+    with project.open_store() as store:
+        run_checks(project, selection, store=store)
+        shop.sql("ALTER TABLE orders RENAME TO elsewhere")
+        shop.clock.advance(timedelta(weeks=1))
+        run_checks(project, selection, store=store)
+        shop.sql("ALTER TABLE elsewhere RENAME TO orders")
+        shop.clock.advance(timedelta(weeks=1))
+        run_checks(project, selection, store=store)
+        week = Week.containing(shop.clock.now(), "Asia/Tokyo")
+        with store.reading() as view:
+            blind, after = (build_weekly(gather(project, view, one, week.end), one) for one in (week.back(1), week))
+    assert str(blind.headline).startswith("Nothing could be evaluated this week")
+    assert str(after.headline) == "No data downtime this week; nothing is known of last week."
+    value = as_json(after, ENGLISH)
+    assert [one["downtime_h"] for one in value["trend"]][-3:] == [0, None, 0]
+    assert (value["figures"]["last_week"], value["change"]) == (None, None)
+    assert {day["downtime_h"] for day in as_json(blind, ENGLISH)["by_day"]} == {None}
+    assert "nothing could be evaluated" in as_markdown(after, ENGLISH)
+
+
+def test_the_present_week_says_one_thing_of_what_was_not_observed(tmp_path):
+    """Where all that ran could be evaluated and yet time is missing, both are said in one sentence."""
+    shop = build_shop(tmp_path)
+    project = shop.project()
+    with project.open_store() as store:
+        run_checks(project, select([], project.config), store=store)
+        week, now = Week.containing(NOW, "Asia/Tokyo"), NOW + timedelta(hours=9)
+        with store.reading() as view:
+            page = as_html(build_weekly(gather(project, view, week, now), week), ENGLISH)
+    text = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "All that ran could be evaluated, but 8 h were not observed." in text
+    assert "Not observed: 8 h in all" in text
+    assert "Every check could be evaluated" not in text
+
+
+def test_json(week_of_shop):
+    """The JSON form has hours as numbers, times as ISO 8601, and null for what is not known."""
+    _, report = week_of_shop
+    value = json.loads(as_text(as_json(report, ENGLISH)))
+    assert value["schema"] == SCHEMA == "tablewatch.weekly/1"
+    assert value["week"] == "2026-W47"
+    assert value["from"] == "2026-11-15T15:00:00+00:00"
+    assert value["figures"]["last_week"] is None
+    this_week = value["figures"]["this_week"]
+    assert (this_week["n"], this_week["downtime_h"], this_week["undetected_h"], this_week["repair_h"]) == (1, 4, 1, 3)
+    assert this_week["ttd_h"] == {"min": 1, "mean": 1, "median": 1, "p90": 1, "max": 1}
+    assert this_week["cost"] == {"amount": None, "table_hours_amount": None, "currency": "USD"}
+    assert [row["key"] for row in value["by_owner"]["shown"]] == ["The desk"]
+    assert len(value["by_day"]) == 7
+    assert len(value["trend"]) == 12
+    (incident,) = value["incidents"]["shown"]
+    assert incident["occurred_at"] == "2026-11-20T11:00:00+00:00"
+    assert incident["title"] == "1 key occurs more than once (2 rows)"
+    assert value["coverage"]["unobserved"][0]["reasons"] == ["it was not run"]
+
+
+def test_keys_are_documented(week_of_shop):
+    """Every key of the JSON form stands in the documentation."""
+    _, report = week_of_shop
+    page = (Path(__file__).parents[3] / "docs" / "weekly-report.md").read_text(encoding="utf-8")
+    value = as_json(report, ENGLISH)
+    keys = {*value, *value["coverage"], *value["figures"], *value["figures"]["this_week"], *value["diagnosis"]}
+    keys |= {key for key in value["incidents"]["shown"][0] if key.startswith("occurred")}
+    assert sorted(key for key in keys if f"`{key}`" not in page) == []

@@ -1,0 +1,151 @@
+"""The section on releases: how they stand, why, and what was given out."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from checks import Message, UnknownReason
+from incidents import NOT_RUN
+from monitor.config import Release
+from monitor.releases.state import standing
+from monitor.reporting.build import window_of
+from monitor.reporting.model import Releases
+from monitor.reporting.releases import SHOWN, export_row, releases_in, why
+from monitor.reporting.render import as_html, as_markdown
+from monitor.reporting.weekly_json import as_json
+from monitor.summaries.releases import HoldingCheck, ReleaseState, ReleaseWord
+from monitor.terminal.localizer import Localizer
+from store import ReleaseEvent, ReleaseEventKind
+from tests.monitor.reporting import sample
+from tests.monitor.reporting.test_render import HOSTILE, Outline
+
+AT = datetime(2026, 11, 12, 3, tzinfo=UTC)
+ENGLISH, JAPANESE = (Localizer(locale, "Asia/Tokyo") for locale in ("en", "ja"))
+RELEASE = Release(table="people")
+
+
+def event(kind=ReleaseEventKind.APPROVED, at=AT, note="ticket 1", **body):
+    """Give a fact about a release."""
+    return ReleaseEvent("survey", kind, "privacy-desk", note, {"remedy": "generalise", "digest": "d", **body}, at, 1)
+
+
+def exported(at=AT, **body):
+    """Give an export."""
+    told = {"file": "survey.csv", "rows": 390, "epsilon": None, "reached": {"k": 5}, **body}
+    return event(ReleaseEventKind.EXPORTED, at, "", **told)
+
+
+def state(*events, held_by=(), name="survey", after=None, digest="d"):
+    """Give how a release stands after some facts."""
+    found = standing(events, digest=digest, expires_after=after, now=AT + timedelta(days=30))
+    return ReleaseState(name, RELEASE, AT, held_by, found)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (state(event(ReleaseEventKind.HELD, note="it {ends}")), "put on hold by privacy-desk: it {ends}"),
+        (state(event()), "with generalise, by privacy-desk"),
+        (state(event(), after=timedelta(days=60)), "with generalise, by privacy-desk, until Jan 11, 2027"),
+        (state(event(), after=timedelta(days=3)), "the approval by privacy-desk has expired"),
+        (state(event(), digest="other"), "its configuration has changed since privacy-desk approved it"),
+        (state(), "every limit was evaluated, and holds"),
+        (state(held_by=[HoldingCheck("people.k", "incident", AT, 7)]), "people.k (incident 7)"),
+        (
+            state(
+                held_by=[HoldingCheck("people.k", "incident", AT, 7, Message("{n:count} rows are alike", {"n": 1200}))]
+            ),
+            "1,200 rows are alike (incident 7)",
+        ),
+        (state(held_by=[HoldingCheck(None, "incident", AT, 8, "a {list} leaked")]), "a {list} leaked (incident 8)"),
+        (state(held_by=[HoldingCheck("people.k", "fail", AT)]), "people.k fails"),
+        (state(held_by=[HoldingCheck("people.k", "not-yet-checked", None)]), "people.k has not run yet"),
+        (state(held_by=[HoldingCheck(None, "no-limits", None)]), "no limit is asked of it"),
+        (state(held_by=[HoldingCheck("people.k", str(NOT_RUN), AT)]), "people.k: it was not run"),
+        (
+            state(held_by=[HoldingCheck("people.k", UnknownReason.TIMEOUT.value, AT)]),
+            "people.k: the query took too long",
+        ),
+        (state(held_by=[HoldingCheck("people.k", "eclipse", AT)]), "people.k: it could not be evaluated"),
+    ],
+)
+def test_why_is_said(found, said):
+    """Every way in which a release can stand has a sentence, in both languages."""
+    assert [one.render(ENGLISH) for one in why(found)] == [said]
+    (japanese,) = (one.render(JAPANESE) for one in why(found))
+    assert japanese != said
+
+
+def section(states=(), exports=()):
+    """Give the section of the sample's week."""
+    return releases_in(SimpleNamespace(releases=states, exports=exports), window_of(sample.WEEK))  # type: ignore[arg-type] # all that it asks
+
+
+def test_those_at_risk_come_first_and_the_rest_is_counted():
+    """Held ones stand before expired ones, approved and clear ones follow."""
+    held = state(held_by=[HoldingCheck("people.k", "fail", AT)])
+    found = section([state(), state(event()), state(event(), after=timedelta(days=3)), held, *[state()] * SHOWN])
+    words = [row.word for row in found.rows]
+    assert words[:3] == [ReleaseWord.HOLD, ReleaseWord.EXPIRED, ReleaseWord.APPROVED]
+    assert (len(words), found.more, found.at_risk) == (SHOWN, 4, 2)
+
+
+def test_exports_are_those_of_the_week():
+    """The newest first; what left on Monday midnight after the week belongs to the next one."""
+    week = sample.WEEK
+    moments = (week.start - timedelta(seconds=1), week.start, week.end - timedelta(seconds=1), week.end)
+    found = section(exports=[exported(at) for at in moments])
+    assert [row.at for row in found.exports] == [moments[2], moments[1]]
+
+
+def test_noise_is_told_by_its_epsilon():
+    """What was randomised has no k."""
+    assert (export_row(exported()).k, export_row(exported()).epsilon) == (5, None)
+    randomised = export_row(exported(epsilon="1", reached={"mechanism": "attribute-wise"}))
+    assert (randomised.k, randomised.epsilon) == (None, "1")
+
+
+def report(**more):
+    """Give the sample with releases."""
+    held = state(event(ReleaseEventKind.HELD, note=more.pop("note", "the contract has ended")), **more)
+    return replace(sample.report(), releases=section([held], [exported(), exported(epsilon="1", reached={})]))
+
+
+@pytest.mark.parametrize("voice", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_the_section_stands_in_every_format(voice):
+    """The page, the Markdown and the JSON form tell the same."""
+    told = report()
+    for text in (Outline(as_html(told, voice)).text, as_markdown(told, voice)):
+        assert "the contract has ended" in text
+        assert "survey.csv" in text
+        assert "k = 5" in text
+        assert "ε = 1" in text
+    (row,) = as_json(told, voice)["releases"]["shown"]
+    assert (row["release"], row["state"]) == ("survey", "hold")
+    assert [one["epsilon"] for one in as_json(told, voice)["releases"]["exports"]] == ["1", None]
+
+
+def test_without_releases_there_is_no_section():
+    """Who gives nothing to anybody is not told of it."""
+    assert sample.report().releases == Releases()
+    assert "releases" not in Outline(as_html(sample.report(), ENGLISH)).values("id")
+    assert "Releases" not in as_markdown(sample.report(), ENGLISH)
+
+
+@pytest.mark.parametrize("voice", [ENGLISH, JAPANESE], ids=["en", "ja"])
+def test_what_others_wrote_stays_text(voice):
+    """A release, a note, a file or a remedy that holds markup adds no element and no column."""
+    harmless = report()
+    attacked = replace(
+        harmless,
+        releases=section(
+            [state(event(ReleaseEventKind.HELD, note=HOSTILE), name=HOSTILE)],
+            [exported(file=HOSTILE, remedy=HOSTILE), exported(epsilon=HOSTILE, reached={}, file=HOSTILE)],
+        ),
+    )
+    pages = [Outline(as_html(one, voice)) for one in (harmless, attacked)]
+    assert sorted(pages[0].elements) == sorted(pages[1].elements)
+    assert "<" not in as_markdown(attacked, voice)
+    assert len(as_markdown(attacked, voice).splitlines()) == len(as_markdown(harmless, voice).splitlines())

@@ -1,0 +1,237 @@
+"""Sentences with two figures: each figure carries its own label and its own change, in both languages.
+
+Every text of the report, of mails and of alerts that holds two figures or more stands in `SENTENCES` with two sets of
+values that move in opposite directions, and what must be read in each language. A new text without an entry fails.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from string import Formatter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import Message
+from monitor.reporting.headline import weekly_headline
+from monitor.reporting.model import ComparedFigure
+from monitor.terminal.localizer import Localizer, Money
+from tests.monitor.reporting.sample import figures
+from tests.templates.message_ids import texts_of_code, texts_of_templates
+
+VOICES = {language: Localizer(language, "Asia/Tokyo") for language in ("en", "ja")}
+FIGURES = {"count", "number", "ratio", "hours", "money", "duration", "tenths"}
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What must be read of a text: parts of the sentence in which each figure stands with its own words."""
+
+    en: tuple[str, ...]
+    ja: tuple[str, ...]
+
+
+def yen(amount: int) -> Money:
+    """Return an amount in yen."""
+    return Money(Decimal(amount), "JPY")
+
+
+UP_DOWN: dict[str, Any] = {
+    "downtime": 90 * MINUTE,
+    "n": 7,
+    "found": 3,
+    "over": 2,
+    "cost": yen(5_000),
+    "rate": yen(80),
+    "low": 20 * MINUTE,
+    "high": 50 * MINUTE,
+    "tables": 4,
+    "checks": 9,
+    "results": 60,
+    "share": Fraction(1, 4),
+    "part": Fraction(3, 5),
+    "hours": 40 * MINUTE,
+    "undetected": 10 * MINUTE,
+    "time": 30 * MINUTE,
+    "whole": 30 * MINUTE,
+    "ttd": 10 * MINUTE,
+    "ttr": 20 * MINUTE,
+    "day": date(2026, 11, 11),
+    "since": date(2026, 11, 12),
+    "resolution": Message("expected"),
+    "weight": Message("the cost"),
+    "severity": Message("error"),
+    "place": "orders",
+    "table": "orders",
+    "check": "orders.id",
+    "id": 8,
+    "change": Message("{part:ratio} less than last week", {"part": Fraction(1, 5)}),
+    "n_change": Message("{n:count} more", {"n": 2}),
+    "cost_change": Message("{times:number} times as much", {"times": 3.6}),
+}
+RATIOS = {"low": Fraction(1, 5), "high": Fraction(9, 10)}
+"""The values of places that hold a length in one text and a share in another."""
+
+SENTENCES: dict[str, Said] = {
+    "{downtime:hours} of data downtime in {n:count} incidents": Said(
+        ("1 h 30 min of data downtime", "in 7 incidents"), ("データダウンタイム1時間30分", "インシデント7件")
+    ),
+    "{downtime:hours} of data downtime in {n:count} incidents at a cost of {cost:money}": Said(
+        ("1 h 30 min of data downtime", "in 7 incidents", "a cost of ¥5,000"),
+        ("データダウンタイム1時間30分", "インシデント7件", "推定損失額￥5,000"),
+    ),
+    "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}).": Said(
+        ("1 h 30 min of data downtime (20% less than last week)", "7 incidents (2 more)"),
+        ("データダウンタイム1時間30分\uff08先週より20%減\uff09", "インシデント7件\uff082件増\uff09"),
+    ),
+    "{downtime:hours} of data downtime ({change}) in {n:count} incidents ({n_change}), "
+    "at a cost of {cost:money} ({cost_change}).": Said(
+        (
+            "1 h 30 min of data downtime (20% less than last week)",
+            "7 incidents (2 more)",
+            "a cost of ¥5,000 (3.6 times as much)",
+        ),
+        (
+            "データダウンタイム1時間30分\uff08先週より20%減\uff09",
+            "インシデント7件\uff082件増\uff09",
+            "推定損失額￥5,000\uff083.6倍\uff09",
+        ),
+    ),
+    "At least {low:hours}, at most {high:hours}: nobody saw the exact moment at which the data went bad.": Said(
+        ("At least 20 min", "at most 50 min"), ("下限 20分", "上限 50分")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}. No check has ever run.": Said(
+        ("Tables: 4", "checks: 9"), ("4", "9")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}. The first check ran on {since:full_date}, after this week.": Said(
+        ("Tables: 4", "checks: 9"), ("4", "9")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}. How often they ran is no longer kept.": Said(
+        ("Tables: 4", "checks: 9"), ("4", "9")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}. No check ran this week.": Said(
+        ("Tables: 4", "checks: 9"), ("4", "9")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}, results: {results:count}, of which {share:ratio} could be "
+    "evaluated.": Said(("Tables: 4", "checks: 9", "results: 60", "of which 25% could be evaluated"), ("4", "9", "60")),
+    "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. All that ran could be evaluated, but "
+    "{hours:hours} were not observed.": Said(
+        ("Tables: 4", "checks: 9", "results: 60", "40 min were not observed"), ("4", "9", "60", "40分")
+    ),
+    "Tables: {tables:count}, checks: {checks:count}, results: {results:count}. Every check could be evaluated.": Said(
+        ("Tables: 4", "checks: 9", "results: 60"), ("4", "9", "60")
+    ),
+    "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.": Said(
+        ("3 of 7 incidents were reported by a person",), ("インシデント7件のうち3件は人が報告",)
+    ),
+    "Not counted: {n:count} incidents that ended as {resolution}, {hours:hours}.": Said(
+        ("7 incidents that ended as expected, 40 min",), ("7件", "40分")
+    ),
+    "{day:day}: {hours:hours}, of which {undetected:hours} until noticed": Said(
+        ("Wed, Nov 11: 40 min", "of which 10 min until noticed"), ("40分", "検知まで10分")
+    ),
+    "{time:hours}, {cost:money}": Said(("30 min, ¥5,000",), ("30分", "￥5,000")),
+    "[{severity}] {place}: {n:count} incidents, {over:count} of them over": Said(
+        ("7 incidents", "2 of them over"), ("7件", "2件")
+    ),
+    "{whole:hours}: {ttd:hours} until noticed (TTD), {ttr:hours} until repaired (TTR)": Said(
+        ("30 min: ", "10 min until noticed (TTD)", "20 min until repaired (TTR)"),
+        ("30分", "検知まで 10分", "復旧まで 20分"),
+    ),
+    "{cost:money}; {rate:money} an hour": Said(("¥5,000; ", "¥80 an hour"), ("￥5,000", "1時間あたり ￥80")),
+    "Run {check} more often or tighten its limit: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of "
+    "its time had passed before anyone knew of it.": Said(
+        ("incident 8 makes 25% of the cost", "60% of its time had passed"), ("損失額の25%", "その時間の60%")
+    ),
+    "Shorten the repair of {table}: incident {id} makes {share:ratio} of {weight}, and {part:ratio} of its time came "
+    "after it was noticed.": Said(
+        ("incident 8 makes 25% of the cost", "60% of its time came after"), ("損失額の25%", "その時間の60%は検知した後")
+    ),
+    "Add checks on {table}: it makes {share:ratio} of {weight}, and a person reported {found:count} of its {n:count} "
+    "incidents.": Said(
+        ("it makes 25% of the cost", "reported 3 of its 7 incidents"),
+        ("損失額の25%", "インシデント7件のうち3件は人の報告"),
+    ),
+    "Check {table} more often or with tighter limits: it makes {share:ratio} of {weight}, and {part:ratio} of its "
+    "downtime had passed before anyone knew of it.": Said(
+        ("it makes 25% of the cost", "60% of its downtime had passed"), ("損失額の25%", "そのダウンタイムの60%は誰も")
+    ),
+    "Shorten the repair of {table}: it makes {share:ratio} of {weight}, and {part:ratio} of its downtime came after it "
+    "was noticed.": Said(
+        ("it makes 25% of the cost", "60% of its downtime came after"),
+        ("損失額の25%", "そのダウンタイムの60%は検知した後"),
+    ),
+    "Whether noticing or repairing weighs more there depends on when the data really went bad, which nobody saw: "
+    "between {low:ratio} and {high:ratio} of its time had passed before anyone knew of it.": Said(
+        ("between 20% and 90% of its time",), ("20%から90%",)
+    ),
+}
+
+
+def _figures(text: str) -> list[tuple[str, str]]:
+    return [(name, kind or "") for _, name, kind, _ in Formatter().parse(text) if name and kind in FIGURES]
+
+
+def test_every_text_with_two_figures_is_listed() -> None:
+    """A text of the report, of mails or of alerts that holds two figures has its own line in this file."""
+    texts = texts_of_templates() + texts_of_code("monitor/reports", "monitor/alerts")
+    several = {text.text for text in texts if len(_figures(text.text)) > 1 and not text.place.startswith(RELEASES)}
+    assert several == set(SENTENCES)
+
+
+RELEASES = (
+    "templates/release",
+    "monitor/reporting/release",
+    "monitor/reporting/risk_plot",
+    "monitor/reporting/certificate",
+)
+"""Pages about releases: they compare nothing with an earlier time."""
+
+
+@pytest.mark.parametrize("text", list(SENTENCES))
+@pytest.mark.parametrize("language", list(VOICES))
+def test_each_figure_stands_with_its_own_words(text: str, language: str) -> None:
+    """Each figure stands beside what it measures and its own change, also where the others move the other way."""
+    values = UP_DOWN | (RATIOS if "{low:ratio}" in text else {})
+    said = Message(text, values).render(VOICES[language]).replace("\N{NO-BREAK SPACE}", " ")
+    for part in getattr(SENTENCES[text], language):
+        assert part in said
+    for name, kind in _figures(text):  # no figure is lost, and none is said twice
+        shown = VOICES[language].format(values[name], kind).replace("\N{NO-BREAK SPACE}", " ")
+        assert shown in said
+
+
+CHANGES = st.sampled_from([Fraction(1, 10), Fraction(3, 4), Fraction(1), Fraction(6, 5), Fraction(36, 10)])
+
+
+@given(hours=CHANGES, cost=CHANGES, more=st.sampled_from([-2, 0, 3]))
+@pytest.mark.parametrize("language", list(VOICES))
+def test_the_headline_states_each_change_beside_its_figure(
+    language: str, hours: Fraction, cost: Fraction, more: int
+) -> None:
+    """Whatever moves in which direction: the change in brackets after a figure is that figure's."""
+    before = figures(5, 600, 0, 100_000)
+    week = figures(5 + more, int(600 * hours), 0, int(100_000 * cost))
+    voice = VOICES[language]
+    said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=True).render(voice)
+    said = said.replace("\uff08", "(").replace("\uff09", ")").replace("\N{NO-BREAK SPACE}", " ")
+    downtime = voice.format(timedelta(minutes=int(600 * hours)), "hours").replace("\N{NO-BREAK SPACE}", " ")
+    changes = [part.partition(")")[0] for part in said.split("(")[1:]]
+    assert len(changes) == 3
+    assert said.index(downtime) < said.index(changes[0])
+    assert [_direction(change) for change in changes] == [_sign(hours - 1), _sign(Fraction(more)), _sign(cost - 1)]
+
+
+def _sign(change: Fraction) -> int:
+    return (change > 0) - (change < 0)
+
+
+def _direction(change: str) -> int:
+    """Read from the words of a change whether it went up (1), down (-1) or stayed (0)."""
+    up = ("more", "times", "増", "倍")
+    down = ("less", "fewer", "減")
+    return int(any(word in change for word in up)) - int(any(word in change for word in down))

@@ -1,0 +1,67 @@
+"""Finding tables among whatever else a folder holds."""
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from monitor.suggest.folder import Folder, FolderFiles
+
+
+def _fill(folder: Path, *names: str) -> Folder:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            (folder / name).write_text("id\n1\n", encoding="utf-8")
+    return Folder.of(folder)
+
+
+@pytest.mark.parametrize(
+    ("names", "patterns"),
+    [
+        (["dt=1/a.csv", "dt=2/b/a.csv", "_SUCCESS", ".x/y.csv"], {"**/*.csv": "lake"}),
+        (["part-0.csv", "part-1.csv", "README.md"], {"**/*.csv": "lake"}),
+        (["dt=1/a.csv", "README.md"], {"dt=*/**/*.csv": "lake"}),
+        (["dt=1/a.csv", "customers.csv"], {"dt=*/**/*.csv": "lake", "*.csv": None}),
+        (["dt=1/a.csv", "shops/a.csv"], {"dt=*/**/*.csv": "lake"}),
+        (["dt=1/a.csv", "[x]=1/a.csv", "z.md"], {"[[]x]=*/**/*.csv": "lake", "dt=*/**/*.csv": "lake"}),
+        (["dt=1/a.csv", "dt=2/a.parquet"], {"dt=*/**/*.csv": "lake", "dt=*/**/*.parquet": "lake"}),
+        (["part-0.csv", "customers.csv"], {"*.csv": None}),
+        (["Orders.csv", "orders.csv", "we[ir]d.csv", "Orders.parquet"],
+         {"Orders.csv": None, "orders.csv": None, "we[[]ir]d.csv": None, "*.parquet": None}),
+        (["dt=1/notes.txt", "x.csv/", "a=b.txt"], {}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_what_is_one_table_and_what_is_a_table_each(tmp_path: Path, names: list[str], patterns: dict[str, str]) -> None:
+    """Parts of a table are one table; what lies beside them neither joins them nor is lost."""
+    found = list(_fill(tmp_path / "lake", *names, ".keep").sources())
+    assert {one.pattern: one.table for one in found} == patterns
+
+
+def test_a_folder_goes_before_its_patterns(tmp_path: Path) -> None:
+    """Each pattern says where its files lie, in what the caller has escaped."""
+    assert list(_fill(tmp_path / "[x]", "a.csv").sources("[[]x]/")) == [FolderFiles("[[]x]/*.csv", "[x]")]
+
+
+def test_a_folder_that_ends_like_a_database_is_none(tmp_path: Path) -> None:
+    """Only files are databases; a link that leads nowhere is none."""
+    folder = _fill(tmp_path, "old.db/", "new.db")
+    (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")
+    assert Folder.of(tmp_path).databases == folder.databases == ["new.db"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+    """The caller tells it and goes on."""
+    tmp_path.chmod(0)
+    with pytest.raises(PermissionError):
+        Folder.of(tmp_path)
+
+
+def test_what_is_found_is_what_duckdb_reads(tmp_path: Path) -> None:
+    """The patterns of a mixed folder cover each file once."""
+    found = _fill(tmp_path, "dt=1/a.csv", "dt=1/h=2/a.csv", "customers.csv", "x.md").sources()
+    counted = [duckdb.sql(f"SELECT count(*) FROM read_csv('{tmp_path}/{one.pattern}')").fetchall() for one in found]
+    assert sorted(counted) == [[(1,)], [(2,)]]

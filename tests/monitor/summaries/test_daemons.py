@@ -1,0 +1,97 @@
+"""What is said of daemons: which run, what they refuse, what waits, what is left out."""
+
+from datetime import timedelta
+
+from monitor.summaries.daemons import Watchfulness
+from store import Daemon, Quarantine, StoreHeld
+from tests.monitor.shop import NOW
+
+
+def _daemon(**given):
+    known = {"id": "a", "host": "vm", "pid": 7, "version": "1", "started_at": NOW - timedelta(days=2)}
+    return Daemon(**known | {"heartbeat_at": NOW - timedelta(seconds=5), "config_loaded_at": NOW} | given)
+
+
+def _said(*daemons, waits_since=None, quarantines=(), holder=None):
+    return list(Watchfulness(NOW, daemons, waits_since, quarantines, holder).lines())
+
+
+def test_a_daemon_that_gives_signs_runs():
+    """Its host, process, start and last sign are told, and what the table that waits longest waits for."""
+    said = _said(_daemon(), waits_since=NOW - timedelta(minutes=3))
+    assert said == [
+        "daemon on vm (pid 7): runs since 2026-11-18 09:00 UTC, last sign 5 s ago",
+        "the table that waits longest has waited for 3 min",
+    ]
+
+
+def test_a_daemon_that_was_killed_is_silent_and_one_that_stopped_says_so():
+    """Without a running one, the person is told how to start one."""
+    said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), _daemon(stopped_at=NOW - timedelta(minutes=2)))
+    assert said == [
+        "daemon on vm (pid 7): was last heard of 10 min ago and did not say goodbye",
+        "daemon on vm (pid 7): stopped 2 min ago",
+        "no daemon runs; start one with 'tablewatch run'",
+    ]
+
+
+def test_a_daemon_that_holds_the_store_and_gives_no_sign_is_not_called_none(tmp_path):
+    """Whoever starts a second one would be refused, so that is not what is said."""
+    holder = StoreHeld(tmp_path / "a.db.lock", pid=7, host="vm", since=NOW)
+    said = _said(_daemon(heartbeat_at=NOW - timedelta(minutes=10)), holder=holder)
+    assert said[-1] == "process 7 on vm holds the store as its daemon, but gives no sign of life; see what it logs"
+    unsaid = StoreHeld(tmp_path / "a.db.lock", pid=None, host=None, since=NOW)
+    assert _said(holder=unsaid)[-1].startswith("a process holds the store")
+
+
+def test_a_refused_configuration_and_a_quarantined_check_are_told():
+    """What a daemon does not do, and why."""
+    crashes = Quarantine("orders.key", 5, NOW + timedelta(hours=1), NOW)
+    forgiven = Quarantine("orders.other", 2, None, NOW)
+    said = _said(_daemon(config_error="tablewatch.yaml:3: no"), quarantines=[crashes, forgiven])
+    assert said[1:] == [
+        "  refuses the changed configuration: tablewatch.yaml:3: no",
+        "orders.key rests until 2026-11-20 10:00 UTC: it ended its worker 5 times",
+    ]
+
+
+def test_the_published_form():
+    """Programs get the same, with times and seconds."""
+    found = Watchfulness(NOW, [_daemon()], NOW - timedelta(seconds=4), []).to_json()
+    assert (found["daemons"][0]["state"], found["lag_s"], found["quarantined"]) == ("running", 4.0, [])
+
+
+class _Rows:
+    """A view with daemons."""
+
+    def __init__(self, *daemons):
+        self._daemons = daemons
+
+    def clock(self, now):
+        return now
+
+    def daemons(self):
+        return self._daemons
+
+    def lag(self, _):
+        return None
+
+    def quarantines(self):
+        return ()
+
+
+def test_daemons_that_were_killed_long_ago_are_not_listed():
+    """Where a daemon is killed each day, on hosts of new names, only those of the last hour are told."""
+    old = [_daemon(heartbeat_at=NOW - timedelta(hours=hours)) for hours in range(1, 150)]
+    fresh = _daemon(heartbeat_at=NOW - timedelta(minutes=10))
+    assert Watchfulness.of(_Rows(_daemon(), fresh, *old), NOW, None).daemons == [_daemon(), fresh]
+    assert Watchfulness.of(_Rows(*old), NOW, None).daemons == [old[0]]
+    stopped = _daemon(stopped_at=NOW - timedelta(hours=2))
+    assert Watchfulness.of(_Rows(stopped), NOW, None).daemons == []
+
+
+def test_many_daemons_that_were_killed_in_an_hour_are_counted():
+    """A container that is killed each minute does not fill the page."""
+    said = _said(_daemon(), *(_daemon(heartbeat_at=NOW - timedelta(minutes=minutes)) for minutes in range(2, 42)))
+    assert len(said) == 5
+    assert said[-1] == "and 37 more in the last hour that did not say goodbye"

@@ -1,0 +1,51 @@
+"""What is known of kept counts goes to the workers, and what they found of them comes back."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+from checks import Measurement
+from checks.classes.counts import ClassChange
+from checks.k_anonymity import KAnonymityCheck
+from monitor.scan.incremental import stage_counts, with_count_states
+from monitor.workers import Found
+from store import open_store
+from tests.monitor.workers.conftest import job, target
+
+KEY = b"a key for tests, 32 bytes long.."
+BY_ID = {"mode": "append", "watermark": "id"}
+
+
+def test_a_worker_counts_what_changed_since_the_store_knows(ear, shop, tmp_path):
+    """The first look counts all; the next one is told how far that came, by another worker as well."""
+    check = KAnonymityCheck(quasi_identifiers=("id",), k=2, incremental=BY_ID)
+    asked = target(shop, "a", [("k", check)])
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        for number, counted in ((1, "all"), (2, "changes"), (3, "changes")):
+            (known,) = with_count_states([asked], store=store, key=lambda: KEY)
+            job_ = job(known, alone=number == 3)
+            looked = next(event.looked for event in ear.run(job_) if isinstance(event, Found) and event.job == job_.id)
+            answer = looked.measured[0].answer
+            assert isinstance(answer, Measurement)
+            assert isinstance(answer.kept, ClassChange)
+            assert (answer.values["rows"], answer.values["counted"]) == (1 + number, counted)
+            kept = stage_counts([looked], store)
+            assert {"size": 1, "classes": 1 + number} in kept.batch[0].measured[0].answer.tables["sizes"]
+            with store.writing() as book:
+                kept.settle(book, kept.batch)
+            with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
+                connection.execute("INSERT INTO a VALUES (?)", (10 + number,))
+
+
+def test_the_key_is_not_told(shop):
+    """Whoever prints a target, as a log does, prints no key."""
+    keeper = with_keepers_key(target(shop, "a"))
+    assert "secret" not in repr(keeper)
+    assert "secret" not in repr(keeper.keeper)
+
+
+def with_keepers_key(asked):
+    """Give a target that knows a key."""
+    from monitor.scan.results import CountState
+
+    return replace(asked, keeper=CountState(b"secret" * 4))
