@@ -17,7 +17,7 @@ _AMOUNTS, _COUNTS, _CODES, _SHARES, _INTEGERS = 10, 8, 6, 7, 5
 
 
 def donors(rows: int, *, seed: int = 1) -> NDArray[np.float64]:
-    """Give `rows` x 36 values; the same rows and seed give the same table.
+    """Return `rows` x 36 values; the same rows and seed give the same table.
 
     The loadings of the columns depend on nothing, so tables of all sizes and seeds are samples of one population.
     """

@@ -24,22 +24,22 @@ def measure(work: Callable[[], object]) -> Cost:
 
 
 def median(costs: Sequence[Cost]) -> Cost:
-    """Give the medians of several runs."""
+    """Return the medians of several runs."""
     return Cost(statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs))
 
 
 def memory_mb() -> float:
-    """Give the memory this process holds now, in MB (resident; Linux)."""
+    """Return the memory this process holds now, in MB (resident; Linux)."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def peak_mb() -> float:
-    """Give the most memory this process ever held, in MB."""
+    """Return the most memory this process ever held, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Give a Markdown table."""
+    """Return a Markdown table."""
     lines = [" | ".join(map(str, row)) for row in (head, ["---"] * len(head), *rows)]
     return "\n".join(f"| {line} |" for line in lines)

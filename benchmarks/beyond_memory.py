@@ -45,7 +45,7 @@ def cells(rows: int) -> None:
             seconds = process_time() - begun
             alone = alone or losses[-1]
             more = f"{100 * (losses[-1] / alone - 1):+.1f} %"
-            found.append((k, count, f"{rows // count:,}", *(f"{one:.3f}" for one in losses), more, f"{seconds:.1f}"))
+            found.append((k, count, f"{rows // count:,}", *(f"{loss:.3f}" for loss in losses), more, f"{seconds:.1f}"))
     head = ("k", "cells", "records of a cell", "within cells", *(f"sweep {one + 1}" for one in range(SWEEPS)))
     print(f"\n**Cells**: {rows:,} x {COLUMNS}, information loss in per cent after each stage.\n")
     print(table((*head, "than one cell", "cpu s"), found), flush=True)
@@ -70,7 +70,7 @@ def memory(rows: int) -> None:
 
 
 def _stages(given: Any, k: int, count: int) -> list[float]:
-    """Give the loss after each stage."""
+    """Return the loss after each stage."""
     from remedies.microaggregation import information_loss
     from remedies.microaggregation._labels import canonical
     from remedies.microaggregation._stages import SAMPLE, Scheme, again, depth_of, first, travel

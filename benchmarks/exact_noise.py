@@ -29,7 +29,7 @@ def _local(name: str) -> tuple[str, str, str]:
     values = np.arange(people) % VALUES
     reports = oracle.perturb_many(values)
     seconds = [_seconds(lambda: oracle.perturb_many(values)), _seconds(lambda: oracle.estimate(reports))]
-    perturbed, estimated = (f"{people / each / 1e6:.2f}" for each in seconds)
+    perturbed, estimated = (f"{people / second / 1e6:.2f}" for second in seconds)
     return name, perturbed, estimated
 
 

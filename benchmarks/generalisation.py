@@ -170,7 +170,7 @@ def _large() -> None:
 
 
 def _correlated(*, rows: int, columns: int) -> tuple[pd.DataFrame, Mapping[str, Hierarchy]]:
-    """Give columns of 6 to 20 values that hang together through three latent factors, each with three levels."""
+    """Return columns of 6 to 20 values that hang together through three latent factors, each with three levels."""
     dice = np.random.default_rng(0)
     factors = dice.normal(size=(rows, 3))
     cells, named = {}, {}

@@ -68,7 +68,7 @@ class Table:
         self.grow(self.planned)
 
     def copy(self, folder: Path) -> "Table":
-        """Give the same table elsewhere."""
+        """Return the same table elsewhere."""
         shutil.copy(self.folder / "people.duckdb", folder)
         return replace(self, folder=folder)
 
@@ -120,7 +120,7 @@ def _print(rows: int, classes: int, modes: Sequence[str]) -> None:
 
 
 def _play(people: Table, mode: str) -> list[tuple[str, str, Cost]]:
-    """Give what runs cost: the first, those after 1 % of new rows, and those after nothing."""
+    """Return what runs cost: the first, those after 1 % of new rows, and those after nothing."""
     config = people.folder / "tablewatch.yaml"
     config.write_text(CONFIG.format(folder=people.folder, incremental=MODES[mode]), encoding="utf-8")
     project = Project(load(config), SimulatedClock(NOW))

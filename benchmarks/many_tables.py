@@ -52,7 +52,7 @@ def build(database: Path) -> None:
 
 
 def config(folder: Path, database: Path) -> str:
-    """Give a configuration that watches them."""
+    """Return a configuration that watches them."""
     lines = [
         f"version: 1\nproject: bench\nstorage: {{url: 'sqlite:///{folder}/store.db'}}",
         f"sources:\n  s: {{url: 'sqlite:///{database}', timezone: UTC}}\ntables:",

@@ -112,7 +112,7 @@ def growth() -> None:
     for k in (5, 100):
         seconds = [float(_row("best", rows, k, 0)[0]) for rows in SIZES]
         exponent = math.log(seconds[-1] / seconds[0]) / math.log(SIZES[-1] / SIZES[0])
-        found.append((k, *(f"{one:.2f}" for one in seconds), f"{exponent:.2f}"))
+        found.append((k, *(f"{second:.2f}" for second in seconds), f"{exponent:.2f}"))
     print("\n**Growth**: cpu s of `best`.\n")
     print(table(("k", *(f"{rows:,} rows" for rows in SIZES), "exponent"), found), flush=True)
 
@@ -155,8 +155,8 @@ def _defaulted(name: str, k: str) -> None:
     rows = _read(name)
     microaggregate(rows, int(k), sweeps=1, threads=1)
     runs = [microaggregate(rows, int(k), seed=seed, threads=1, clock=process_time, bound=False) for seed in range(3)]
-    losses = [f"{one.information_loss:.4f}" for one in runs]
-    seconds = statistics.mean(one.seconds for one in runs)
+    losses = [f"{run.information_loss:.4f}" for run in runs]
+    seconds = statistics.mean(run.seconds for run in runs)
     print("\t".join([*losses, str(runs[0].sweeps), f"{seconds:.1f}"]))
 
 
@@ -182,7 +182,7 @@ def _path(rows: str) -> None:
     paths = []
     cost = measure(lambda: paths.append(npn_path(given)))
     losses = [information_loss(given, mhm(given, paths[0], k)) for k in (2, 5, 10, 50, 100)]
-    print("\t".join([f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{peak_mb():.0f}", *(f"{one:.3f}" for one in losses)]))
+    print("\t".join([f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{peak_mb():.0f}", *(f"{loss:.3f}" for loss in losses)]))
 
 
 def _best(rows: str, k: str, budget: str) -> None:

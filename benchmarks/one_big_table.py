@@ -82,7 +82,7 @@ def _tablewatch(folder: Path) -> None:
         def cycle() -> None:
             clock.advance(timedelta(minutes=1))
             results = engine.run(targets)
-            unknown = [one for one in results if one.outcome.status not in {"pass", "fail"}]
+            unknown = [result for result in results if result.outcome.status not in {"pass", "fail"}]
             if unknown:
                 raise RuntimeError(f"{unknown[0].check_id}: {unknown[0].outcome.message}")
 

@@ -123,7 +123,7 @@ def _fill(database: Path) -> None:
 
 
 def _incidents() -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Give incidents spread evenly over three years; those at the end still last."""
+    """Yield incidents spread evenly over three years; those at the end still last."""
     chance = random.Random(7)  # noqa: S311 - a benchmark, the same each time
     start, end, hour = to_us(START), to_us(END), 3_600_000_000
     for number in range(1, INCIDENTS + 1):

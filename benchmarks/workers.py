@@ -28,7 +28,7 @@ def main() -> None:
         file = Path(folder) / "tablewatch.yaml"
         file.write_text(config(Path(folder), database), encoding="utf-8")
         project = Project(load(file))
-        targets = project.targets(one.name for one in project.config.tables)
+        targets = project.targets(table.name for table in project.config.tables)
         in_process = _engine(targets)
         rows = [("the engine, one process", in_process)]
         for concurrency in (1, 2):

@@ -53,7 +53,7 @@ class Aggregate(StrEnum):
 
     @property
     def is_value(self) -> bool:
-        """Say whether the number stands in the table itself: then it is judged, and neither kept nor said."""
+        """Check whether the number stands in the table itself: then it is judged, and neither kept nor said."""
         return self in {Aggregate.MIN, Aggregate.MAX}
 
 
@@ -76,7 +76,7 @@ def aggregate(context: Context, how: Aggregate, column: str | None) -> dict[str,
         counted = context.column(column)
         return {"value": counted.count(where=where) if how is Aggregate.COUNT else counted.nunique(where=where)}
     hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
-    values = fit(context, column, NUMBERS, asked=f"{how} takes numbers{hint}")
+    values = fit(context, column, NUMBERS, text=f"{how} takes numbers{hint}")
     if how is Aggregate.MEAN and not values.type().is_floating():
         return {**_sum(context, values), "count": values.count(where=where), **_doubtful(context, values)}
     computed = {
@@ -136,19 +136,19 @@ def _units(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar]:
 
 def _doubtful(context: Context, values: ir.NumericColumn) -> dict[str, ir.Scalar]:
     """Count the values that no aggregate of numbers can take in."""
-    kind, found = values.type(), {}
+    kind, results = values.type(), {}
     nan = is_nan(values, context.dialect)
     if nan is not None:
-        found["nan"] = context.count(nan)
+        results["nan"] = context.count(nan)
     if context.dialect == "sqlite":
-        found["impostors"] = context.count(holds_no_number(values))
+        results["impostors"] = context.count(holds_no_number(values))
         if unsafe_from(kind) is not None:
-            found["imprecise"] = context.count(is_imprecise(values))
-    return found
+            results["imprecise"] = context.count(is_imprecise(values))
+    return results
 
 
 def holds_no_number(column: ir.Column) -> ir.BooleanValue:
-    """Say of each value of a column of SQLite whether it is a text or a blob, whatever the column is declared as."""
+    """Return of each value of a column of SQLite whether it is a text or a blob, whatever the column is declared as."""
     return column.typeof().isin(["text", "blob"])
 
 
@@ -194,5 +194,5 @@ def needs_column(how: Aggregate, column: str | None) -> None:
 
 
 def say_aggregate(how: str, column: str | None, table: str | None = None) -> str:
-    """Give the name of an aggregate for messages: `sum(amount)`, `count(sales.orders)`."""
+    """Return the name of an aggregate for messages: `sum(amount)`, `count(sales.orders)`."""
     return f"{how}({'.'.join(name for name in (table, column) if name) or '*'})"

@@ -33,7 +33,7 @@ def same_weekday(weeks: int) -> Earlier:
 
 
 def median_of(history: Sequence[Past], name: str) -> Fraction | None:
-    """Give the median of an observed number over the measurements that were asked for by age; None without any."""
+    """Return the median of an observed number over the measurements that were asked for by age; None without any."""
     seen = (exact(past.observed.get(name)) for past in history if past.age is not None)
-    known = [number for number in seen if number is not None]
-    return median(known) if known else None
+    entries = [number for number in seen if number is not None]
+    return median(entries) if entries else None

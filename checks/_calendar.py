@@ -33,7 +33,7 @@ class Calendar:
     end: time = _MIDNIGHT
 
     def elapsed(self, since: datetime, until: datetime) -> timedelta:
-        """Give the expected time between two moments, zero if the second is not later. Takes time by the day."""
+        """Return the expected time between two moments, zero if the second is not later. Takes time by the day."""
         since, until = since.astimezone(UTC), until.astimezone(UTC)  # in one zone Python would subtract wall clocks
         if self._is_always:
             return max(until - since, _NONE)
@@ -41,7 +41,7 @@ class Calendar:
         return sum((overlap for overlap in overlaps if overlap > _NONE), _NONE)
 
     def after(self, since: datetime, length: timedelta) -> datetime:
-        """Give the first moment, in UTC, at which a length of expected time has elapsed since a moment.
+        """Return the first moment, in UTC, at which a length of expected time has elapsed since a moment.
 
         Raises:
             OverflowError: it lies beyond the year 9999.
@@ -62,7 +62,7 @@ class Calendar:
         return self.days == _EVERY_DAY and not self.holidays and self.start == self.end
 
     def _windows(self, since: datetime, until: datetime | None) -> Iterator[tuple[datetime, datetime]]:
-        """Give the windows that may touch the time between two moments, in order. They never overlap."""
+        """Yield the windows that may touch the time between two moments, in order. They never overlap."""
         first = max(since.astimezone(self.zone).toordinal() - 1, _FIRST_DAY)
         last = date.max.toordinal() - 2 if until is None else until.astimezone(self.zone).toordinal()
         overnight = timedelta(days=0 if self.end > self.start else 1)

@@ -16,12 +16,12 @@ class CatalogError(CheckError):
 
 @cache
 def load_catalog() -> Mapping[str, type[Check]]:
-    """Give every check by its type word (its file's name).
+    """Return every check by its type word (its file's name).
 
     Raises:
         CatalogError: a module of this room has no `CHECK`.
     """
-    found: dict[str, type[Check]] = {}
+    results: dict[str, type[Check]] = {}
     for module in pkgutil.iter_modules(checks.__path__):
         if module.name.startswith("_") or module.ispkg:
             continue
@@ -29,5 +29,5 @@ def load_catalog() -> Mapping[str, type[Check]]:
         if check is None:
             end = "`CHECK: Final[type[Check]] = ...`"
             raise CatalogError(f"checks/{module.name}.py has no CHECK; end the file with {end}")
-        found[module.name] = check
-    return MappingProxyType(dict(sorted(found.items())))
+        results[module.name] = check
+    return MappingProxyType(dict(sorted(results.items())))

@@ -7,7 +7,7 @@ _STEP = timedelta(microseconds=1)
 
 
 def latest_local_time(moment: datetime, zone: ZoneInfo) -> datetime:
-    """Give the latest naive wall clock that a zone has shown up to a moment.
+    """Return the latest naive wall clock that a zone has shown up to a moment.
 
     That is the wall clock of the moment, except while an hour is shown again: then it is the last instant of that
     hour, which was shown before. No wall clock that was written by then lies beyond it.
@@ -27,7 +27,7 @@ def latest_local_time(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def read_local_time(wall: datetime, zone: ZoneInfo, *, not_after: datetime) -> datetime:
-    """Give the moment that a naive wall clock means, in UTC.
+    """Return the moment that a naive wall clock means, in UTC.
 
     One that a clock shows twice, or skips, has two readings: the latest that is not after `not_after` is taken, else
     the earlier one.

@@ -35,15 +35,15 @@ SensitiveColumns: TypeAlias = Annotated[
 ]
 
 
-def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, asked: str) -> ir.Column:
-    """Give a column whose type is of one of these kinds. `asked` says what for: `a range needs numbers or times`.
+def fit(context: Context, name: str, kinds: Iterable[type[dt.DataType]], *, text: str) -> ir.Column:
+    """Return a column whose type is of one of these kinds. `text` says what for: `a range needs numbers or times`.
 
     Raises:
         Misconfigured: there is no such column, or its type does not fit; both are named.
     """
     column = context.column(name)
     if not isinstance(column.type(), tuple(kinds)):
-        raise Misconfigured(f"column '{name}' is of type {say_type(column.type())}; {asked}")
+        raise Misconfigured(f"column '{name}' is of type {say_type(column.type())}; {text}")
     return column
 
 
@@ -59,7 +59,7 @@ def without_null(rows: ir.Table, columns: Iterable[str], dialect: str) -> ir.Tab
 
 
 def say_type(datatype: dt.DataType) -> str:
-    """Give Ibis' name of a type, without the mark for NOT NULL."""
+    """Return Ibis' name of a type, without the mark for NOT NULL."""
     return str(datatype).removeprefix("!")
 
 
@@ -67,7 +67,7 @@ NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
 
 
 def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) -> dt.DataType:
-    """Give a type in which a column and one of the reference table `of` compare; `must` says why they have to.
+    """Return a type in which a column and one of the reference table `of` compare; `must` says why they have to.
 
     Raises:
         Misconfigured: there is no such column, or it is of another kind.
@@ -85,7 +85,7 @@ def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) 
 
 
 def common_type(own: dt.DataType, theirs: dt.DataType) -> dt.DataType | None:
-    """Give a type in which values of both compare as they are; None if they are of two kinds."""
+    """Return a type in which values of both compare as they are; None if they are of two kinds."""
     kinds = (own, theirs)
     if all(kind.is_string() for kind in kinds):
         return dt.string

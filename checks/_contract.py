@@ -90,11 +90,11 @@ class Context:
 
     @property
     def filtered(self) -> ir.Table:
-        """Give the rows that the check looks at, for a GROUP BY."""
+        """Return the rows that the check looks at, for a GROUP BY."""
         return self.table if self.where is None else self.table.filter(self.where)
 
     def column(self, name: str) -> ir.Column:
-        """Give a column of the table.
+        """Return a column of the table.
 
         Raises:
             Misconfigured: the table has no such column.
@@ -108,7 +108,10 @@ class Context:
         return self.table.count(where=bad if self.where is None else bad & self.where)
 
     def first_bad_load(self, bad: ir.BooleanValue) -> Mapping[str, ir.Value]:
-        """Give `{"first_bad_load": the earliest load time among bad rows}`, nothing if the table has no `loaded_at`."""
+        """Return `{"first_bad_load".
+
+        The earliest load time among bad rows}`, nothing if the table has no `loaded_at`.
+        """
         if self.loaded_at is None:
             return {}
         counted = bad if self.where is None else bad & self.where
@@ -162,7 +165,7 @@ class CheckParameters(BaseModel):
 
     @property
     def name(self) -> str:
-        """Give the check's id within its table."""
+        """Return the check's id within its table."""
         return self.id or str(getattr(self, "type", "")).replace("_", "-")
 
     @property
@@ -172,7 +175,7 @@ class CheckParameters(BaseModel):
 
     @property
     def keeps(self) -> bool:
-        """Say whether the store keeps counts or releases for this check."""
+        """Check whether the store keeps counts or releases for this check."""
         return False
 
     @field_validator("where")
@@ -187,8 +190,8 @@ class CheckParameters(BaseModel):
         if self.warn is not None:
             strange = sorted(set(self.warn) - self.limits)
             if strange or not self.warn:
-                known = ", ".join(sorted(self.limits)) or "none, this check has no softer form"
-                raise ValueError(f"'warn' takes limits only ({known}); seen: {', '.join(strange) or 'nothing'}")
+                text = ", ".join(sorted(self.limits)) or "none, this check has no softer form"
+                raise ValueError(f"'warn' takes limits only ({text}); seen: {', '.join(strange) or 'nothing'}")
             try:
                 self.softened()
             except ValidationError as error:
@@ -197,22 +200,22 @@ class CheckParameters(BaseModel):
         return self
 
     def offending_keys(self, context: Context) -> ir.Table | None:
-        """Give the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
+        """Return the keys that break the check; None where it is not about keys. They are shown on a terminal only."""
         return None
 
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Give what is to be measured besides, now that these numbers are known, or what `judge` gets to see."""
+        """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see."""
         del context
         return measurement
 
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
-        """Give what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
+        """Return what is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
         from checks._where import where_errors
 
         return {} if self.where is None else where_errors(self.where, dialect=dialect)
 
     def softened(self) -> Self | None:
-        """Give the same check with the limits of its `warn:` block, None without one."""
+        """Return the same check with the limits of its `warn:` block, None without one."""
         if self.warn is None:
             return None
         return type(self).model_validate({**self.model_dump(exclude={"warn"}, exclude_unset=True), **self.warn})
@@ -277,18 +280,18 @@ class Check(Protocol):
         """What is wrong with the SQL in the parameters, by parameter, as far as it shows without the table."""
 
     def wants(self, context: Context) -> Wants:
-        """Say what must be measured. Pure.
+        """Return what must be measured. Pure.
 
         Raises:
             Misconfigured: the parameters do not fit the table.
         """
 
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
-        """Give what is to be measured besides, now that these numbers are known, or what `judge` gets to see. Pure.
+        """Return what is to be measured besides, now that these numbers are known, or what `judge` gets to see. Pure.
 
         Called only where `looks_again` is true, by the process that measures, until it gives a measurement. What was
         measured is under its name in the next one. Text that came back ends here: the measurement it gives holds none.
         """
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
-        """Say what the numbers mean. Pure."""
+        """Return what the numbers mean. Pure."""

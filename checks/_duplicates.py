@@ -12,7 +12,7 @@ from checks._contract import Context, Measurement
 
 
 def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:
-    """Give the predicate "some column of the key is NULL"."""
+    """Return the predicate "some column of the key is NULL"."""
     return reduce(or_, (is_null(context.column(name), context.dialect) for name in columns))
 
 
@@ -37,7 +37,7 @@ def repeated_keys(context: Context, columns: Iterable[str], *, complete: bool) -
 
 
 def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bool, nulls_equal: bool) -> ir.Table:
-    """Give the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first.
+    """Return the keys that occur more than once, and those with a NULL where that is wrong, with `copies`; most first.
 
     A column of the key that is itself named `copies` pushes the number to `copies_`.
     """
@@ -54,7 +54,7 @@ def offending_keys(context: Context, columns: Iterable[str], *, nulls_offend: bo
 
 
 def counted(measurement: Measurement, query: str = "duplicates") -> Mapping[str, Any]:
-    """Give the one row of `repeated_keys`, with 0 where there are none."""
+    """Return the one row of `repeated_keys`, with 0 where there are none."""
     row = measurement.tables[query][0]
     whole = {name: int(row[name] or 0) for name in ("duplicate_keys", "duplicate_rows")}
     return {**whole, "first_bad_load": row.get("first_bad_load")}

@@ -112,7 +112,7 @@ _TYPES: Final = frozenset(
 
 
 def read(text: str, *, what: str, start: type[exp.Expr], kinds: Kinds, dialect: str) -> exp.Expr:
-    """Give the syntax tree of a text. `what` names the parameter in messages, `start` is the kind of tree it must be.
+    """Return the syntax tree of a text. `what` names the parameter in messages, `start` is the kind of tree it must be.
 
     Raises:
         Misconfigured: it is not exactly one such tree, or holds what is not allowed.
@@ -129,7 +129,7 @@ def read(text: str, *, what: str, start: type[exp.Expr], kinds: Kinds, dialect: 
 
 
 def write(tree: exp.Expr, *, what: str, start: type[exp.Expr], dialect: str) -> str:
-    """Give the text of a tree in a dialect, without comments.
+    """Return the text of a tree in a dialect, without comments.
 
     Raises:
         Misconfigured: the dialect cannot say it, or the text read again would mean something else.

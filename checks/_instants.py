@@ -42,11 +42,11 @@ class TimeColumn:
 
     @property
     def value(self) -> ir.TimestampValue:
-        """Give the values: they compare rightly with `now` of the clock by which they are read."""
+        """Return the values: they compare rightly with `now` of the clock by which they are read."""
         return self.moment.value
 
     def now(self, clock: Clock, shift: timedelta = timedelta()) -> ir.TimestampValue:
-        """Give the time of the measurement plus a shift, by a clock that has a zone or needs none."""
+        """Return the time of the measurement plus a shift, by a clock that has a zone or needs none."""
         return self.context.now(shift, clock.zone)
 
     @property
@@ -60,7 +60,7 @@ class TimeColumn:
 
 
 def time_column(context: Context, name: str, timezone: str | None = None) -> TimeColumn:
-    """Give a column of moments. `timezone` is the zone of its wall clocks, before the one declared for the table.
+    """Return a column of moments. `timezone` is the zone of its wall clocks, before the one declared for the table.
 
     A wall clock of no zone is among its clocks, with `zone` None, if that is all that is known.
 
@@ -78,7 +78,7 @@ def time_column(context: Context, name: str, timezone: str | None = None) -> Tim
 
 
 def zoned_column(context: Context, name: str, timezone: str | None = None) -> TimeColumn:
-    """Give a column of moments whose every clock has a zone.
+    """Return a column of moments whose every clock has a zone.
 
     Raises:
         Misconfigured: as `time_column`, or the column is naive and nobody declared a zone.
@@ -91,35 +91,35 @@ def zoned_column(context: Context, name: str, timezone: str | None = None) -> Ti
 
 
 def reading_of(measurement: Measurement, column: str, measured: str) -> Reading | Outcome:
-    """Give the reading that fits the rows, of those for which `<measured>_<reading>` was measured.
+    """Return the reading that fits the rows, of those for which `<measured>_<reading>` was measured.
 
     The outcome says why there is none: no value at all, values that are no time, some with an offset and some without,
     or wall clocks without a declared zone.
     """
     filled, unparsed = measurement.number("filled"), measurement.number("unparsed")
-    asked: Sequence[Reading] = [reading for reading in _READINGS if f"{measured}_{reading}" in measurement.values]
+    readings: Sequence[Reading] = [reading for reading in _READINGS if f"{measured}_{reading}" in measurement.values]
     problem = None
     if unparsed:
-        one = "{column}: {unparsed:count} value is not a time"
+        name = "{column}: {unparsed:count} value is not a time"
         many = "{column}: {unparsed:count} values are not a time"
-        problem = Message(many, {"column": column, "unparsed": unparsed}, one=one, counted="unparsed")
+        problem = Message(many, {"column": column, "unparsed": unparsed}, one=name, counted="unparsed")
     elif not filled:
         return unknown(UnknownReason.NO_DATA, Message("{column} is NULL in every row", {"column": column}))
     elif "with_offset" in measurement.values:
         with_offset = measurement.number("with_offset")
-        asked = [reading for reading in asked if with_offset == (filled if reading == "utc" else 0)]
+        readings = [reading for reading in readings if with_offset == (filled if reading == "utc" else 0)]
         text = "{column}: {some:count} of {filled:count} values have an offset, the others have none"
         if 0 < with_offset < filled:
             problem = Message(text, {"column": column, "some": with_offset, "filled": filled})
-        elif not asked:
+        elif not readings:
             problem = _without_zone(column)
     if problem is not None:
         return unknown(UnknownReason.MISCONFIGURED, problem, {"unparsed": unparsed})
-    return asked[0]
+    return readings[0]
 
 
 def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | None:
-    """Give a value of a time column, as a driver returns it, as a moment in UTC; None if it names no moment.
+    """Return a value of a time column, as a driver returns it, as a moment in UTC; None if it names no moment.
 
     A wall clock that its zone shows twice is read as the latest moment that is not after `not_after`.
     """
@@ -141,7 +141,7 @@ def moment_of(seen: object, zone: str, *, not_after: datetime) -> datetime | Non
 
 
 def placed(limit: date, clock: Clock, zone: str | None) -> datetime | None:
-    """Give a limit as it compares with the values of a column that are read by a clock; a date is its first instant.
+    """Return a limit as it compares with the values of a column that are read by a clock; a date is its first instant.
 
     `zone` is the declared one of the column's wall clocks. A limit without an offset is a wall clock of that zone. None
     if a zone would have to be guessed.

@@ -8,7 +8,7 @@ from checks._message import Message
 
 
 def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) -> Outcome:
-    """Give the outcome of a check: fail when its limits are broken, warn when only those of its `warn:` block are."""
+    """Return the outcome of a check: fail when its limits are broken, warn when only those of its `warn:` block are."""
     if not check.judges_empty and "rows" in measurement.values and measurement.number("rows") == 0:
         return without_rows(check)
     outcome = check.judge(measurement, history)
@@ -20,7 +20,7 @@ def judge(check: Check, measurement: Measurement, history: Sequence[Past] = ()) 
 
 
 def without_rows(check: Check) -> Outcome:
-    """Give the outcome of a check that has no row to look at, as its `on_empty` says."""
+    """Return the outcome of a check that has no row to look at, as its `on_empty` says."""
     message = Message("there is no row to look at")
     if check.on_empty == "unknown":
         return unknown(UnknownReason.NO_DATA, message, {"rows": 0})

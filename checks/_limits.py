@@ -57,7 +57,7 @@ Limit: TypeAlias = Annotated[
 
 
 def is_time(limit: object) -> bool:
-    """Say whether a limit is a date or a time."""
+    """Check whether a limit is a date or a time."""
     return isinstance(limit, date)
 
 

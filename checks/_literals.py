@@ -168,7 +168,7 @@ def literals_for(values: Sequence[Scalar], column: ir.Column, name: str, dialect
 
 
 def comparable(column: ir.Column) -> ir.Column:
-    """Give a column that can be compared with any text: one that its type does not know is then just another.
+    """Return a column that can be compared with any text: one that its type does not know is then just another.
 
     PostgreSQL reads a text beside an enum as one of its labels, and every engine one beside a UUID as a UUID; they
     refuse the whole statement when it is none. Every other type compares by its own rules, which a cast would change:
@@ -234,7 +234,7 @@ def _fitting(value: Scalar, kind: dt.DataType) -> Scalar | None:
 
 
 def _as_uuid(value: str) -> str:
-    """Give the spelling that engines use; a text that is no UUID as it is, since it equals none."""
+    """Return the spelling that engines use; a text that is no UUID as it is, since it equals none."""
     try:
         return str(UUID(value))
     except ValueError:

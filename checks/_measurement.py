@@ -30,7 +30,7 @@ class Zones:
     calendar: str = "UTC"
 
     def of(self, column: str) -> str | None:
-        """Give the declared zone of a column."""
+        """Return the declared zone of a column."""
         return self.columns.get(column, self.default)
 
 
@@ -132,7 +132,7 @@ class Measurement:
     loaded_at: str | None = None
 
     def number(self, name: str) -> int:
-        """Give an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
+        """Return an aggregate as a whole number; NULL (a SUM over no rows) is 0."""
         return int(self.values[name] or 0)
 
 

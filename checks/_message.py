@@ -20,13 +20,13 @@ class MessageFormatter(Protocol):
     """Says things in one language: texts, numbers, times."""
 
     def text(self, text: str) -> str:
-        """Give the translation of a text."""
+        """Return the translation of a text."""
 
-    def plural(self, one: str, many: str, number: int) -> str:
-        """Give the translation of the form that fits a number."""
+    def plural(self, name: str, many: str, number: int) -> str:
+        """Return the translation of the form that fits a number."""
 
     def format(self, value: Any, kind: str) -> str:
-        """Give a value of a kind (`count`, `number`, `duration` in seconds, `time`, `ratio`) as text."""
+        """Return a value of a kind (`count`, `number`, `duration` in seconds, `time`, `ratio`) as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class Message:
     counted: str | None = None
 
     def given(self, **values: Any) -> "Message":
-        """Give the same sentence with these values."""
+        """Return the same sentence with these values."""
         return replace(self, values=values)
 
     def __str__(self) -> str:
-        """Say it in English."""
+        """Format it in English."""
         return self.render(PlainEnglish())
 
     def render(self, voice: MessageFormatter) -> str:
-        """Say it in the voice's language."""
+        """Format it in the voice's language."""
         if self.one is not None and self.counted is not None:
             text = voice.plural(self.one, self.text, int(self.values[self.counted]))
         else:
@@ -56,12 +56,12 @@ class Message:
 
 
 def _fill(text: str, values: Mapping[str, Any], voice: MessageFormatter) -> str:
-    said = []
+    parts = []
     for literal, name, kind, _ in Formatter().parse(text):
-        said.append(literal)
+        parts.append(literal)
         if name is not None:
-            said.append(_say(values[name], kind or "", voice))
-    return "".join(said)
+            parts.append(_say(values[name], kind or "", voice))
+    return "".join(parts)
 
 
 def _say(value: Any, kind: str, voice: MessageFormatter) -> str:
@@ -79,12 +79,12 @@ class PlainEnglish:
     """English without a locale database: for the terminal, logs and tests."""
 
     def text(self, text: str) -> str:
-        """Give the text itself."""
+        """Return the text itself."""
         return text
 
-    def plural(self, one: str, many: str, number: int) -> str:
-        """Give the singular for exactly one."""
-        return one if number == 1 else many
+    def plural(self, name: str, many: str, number: int) -> str:
+        """Return the singular for exactly one."""
+        return name if number == 1 else many
 
     def format(self, value: Any, kind: str) -> str:
         """Format a value by its kind."""
@@ -112,7 +112,7 @@ def _grouped(value: Any) -> str:
 
 
 def nearest_ratio(value: Any) -> tuple[str, Any]:
-    """Give how a share is said: the sign `<`, `>` or none, and what is shown after it.
+    """Return how a share is said: the sign `<`, `>` or none, and what is shown after it.
 
     Rounding never makes nothing or all of a share that is neither: `<0.1%`, `>99%`; 0% and 100% are exact.
     """
@@ -132,7 +132,7 @@ _LEAST, _STEP = Fraction(1, 1000), Fraction(1, 100)
 
 
 def say_duration(value: timedelta | float) -> str:
-    """Give a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
+    """Return a length of time (seconds or a timedelta) in its two largest units: `2 h 12 min`, `5 d 3 h`, `41 s`."""
     seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
     parts = []

@@ -43,7 +43,7 @@ class WrittenNumber(float):
         return number
 
     def __str__(self) -> str:
-        """Give the digits that were typed: pydantic makes a Decimal of them."""
+        """Return the digits that were typed: pydantic makes a Decimal of them."""
         return self.text
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
@@ -160,9 +160,9 @@ def spoken(value: Fraction | Decimal | float, *beside: Any, rounded: bool = Fals
         return _told(value)
     others = [decimal(other) for other in beside if other is not None]
     for digits in range(_DIGITS_TOLD, _MOST_DIGITS_TOLD):
-        shown = _rounded(value, digits)
-        if all((shown > other) == (value > other) and (shown < other) == (value < other) for other in others):
-            return _told(shown)
+        amount = _rounded(value, digits)
+        if all((amount > other) == (value > other) and (amount < other) == (value < other) for other in others):
+            return _told(amount)
     return _told(_rounded(value, _MOST_DIGITS_TOLD))
 
 

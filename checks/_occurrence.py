@@ -7,7 +7,7 @@ from checks._contract import Measurement, Occurrence, OccurrenceMethod
 
 
 def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
-    """Give the earliest load time among the bad rows, if the table says when its rows arrive.
+    """Return the earliest load time among the bad rows, if the table says when its rows arrive.
 
     `more` are load times beside the aggregate `first_bad_load`. A naive load time without a declared zone names no
     moment: None, and the last good run then stands.
@@ -16,12 +16,12 @@ def from_bad_rows(measurement: Measurement, *more: object) -> Occurrence | None:
         return None
     zone = measurement.zones.of(measurement.loaded_at)
     moments = [as_utc(seen, zone) for seen in (measurement.values.get("first_bad_load"), *more)]
-    known = [moment for moment in moments if moment is not None]
-    return Occurrence(min(known), OccurrenceMethod.BAD_ROWS) if known else None
+    current_moments = [moment for moment in moments if moment is not None]
+    return Occurrence(min(current_moments), OccurrenceMethod.BAD_ROWS) if current_moments else None
 
 
 def as_utc(value: object, zone: str | None) -> datetime | None:
-    """Give an aware time in UTC. `zone` is where a naive value was written; None refuses naive values.
+    """Return an aware time in UTC. `zone` is where a naive value was written; None refuses naive values.
 
     Takes datetimes, dates (their midnight) and ISO text, as drivers return them; anything else gives None.
     """

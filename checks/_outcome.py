@@ -32,7 +32,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Give 0 for info up to 3 for critical."""
+        """Return 0 for info up to 3 for critical."""
         return tuple(Severity).index(self)
 
 
@@ -89,5 +89,5 @@ class Outcome:
 
 
 def unknown(reason: UnknownReason, message: Message, observed: Mapping[str, Json] | None = None) -> Outcome:
-    """Give the outcome of a question that could not be answered."""
+    """Return the outcome of a question that could not be answered."""
     return Outcome(Status.UNKNOWN, message, observed or {}, reason=reason)

@@ -27,7 +27,7 @@ _LONGEST: Final = timedelta(days=36_525)
 
 
 def parse_duration(text: object) -> timedelta:
-    """Give the length of time that a text such as `90s`, `15m`, `26h`, `1h30m`, `7d` or `1w` names, in whole seconds.
+    """Return the length of time that a text such as `90s`, `15m`, `26h`, `1h30m`, `7d` or `1w` names, in whole seconds.
 
     A timedelta is taken as it is.
 
@@ -48,7 +48,7 @@ def parse_duration(text: object) -> timedelta:
 
 
 def say(duration: timedelta) -> str:
-    """Give the text of a duration in the largest unit that divides it: `26h`, `90m`, `7d`."""
+    """Return the text of a duration in the largest unit that divides it: `26h`, `90m`, `7d`."""
     seconds = round(duration.total_seconds())
     unit = next(unit for unit in ("d", "h", "m", "s") if seconds % _UNITS[unit] == 0) if seconds else "s"
     return f"{seconds // _UNITS[unit]}{unit}"
@@ -152,7 +152,7 @@ class Weekdays:
 
 
 def parse_clock(value: object) -> time:
-    """Give the time of day that a text such as `09:00` names (00:00 to 23:59); a time is taken as it is.
+    """Return the time of day that a text such as `09:00` names (00:00 to 23:59); a time is taken as it is.
 
     Raises:
         ValueError: it is none; YAML's trap of reading an unquoted 19:00 as a number is named.
@@ -195,7 +195,7 @@ def _is_zone(name: str) -> bool:
 
 
 def known_zone(name: str) -> str:
-    """Give the name of an IANA time zone back.
+    """Return the name of an IANA time zone back.
 
     Raises:
         ValueError: there is no such zone; the nearest name is suggested.
@@ -229,7 +229,7 @@ class SchemaOfText(GenerateJsonSchema):
     """
 
     def encode_default(self, dft: Any) -> Any:
-        """Give a default value as its text."""
+        """Return a default value as its text."""
         match dft:
             case timedelta():
                 return say(dft)

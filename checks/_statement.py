@@ -44,7 +44,7 @@ _FILE_ENDINGS: Final = (
 
 
 def select_sql(text: str, *, dialect: str) -> str:
-    """Give the text of one SELECT, regenerated from its syntax tree, to stand in `SELECT count(*) FROM (...) q`.
+    """Return the text of one SELECT, regenerated from its syntax tree, to stand in `SELECT count(*) FROM (...) q`.
 
     WITH, UNION, subqueries, windows and aggregates may be used; so may a trailing semicolon.
 

@@ -44,28 +44,32 @@ FAMILIES: Final[Mapping[str, _Kinds]] = MappingProxyType(
 
 @cache
 def parse_type(text: str) -> dt.DataType | None:
-    """Give Ibis' type of a name, without the mark for NOT NULL; None if Ibis knows none of that name."""
+    """Return Ibis' type of a name, without the mark for NOT NULL; None if Ibis knows none of that name."""
     try:
         return ibis.dtype(text.removeprefix("!"))
     except (RuntimeError, ValueError, TypeError):  # parsy's ParseError is a RuntimeError
         return None
 
 
-def is_of_type(seen: str, expected: str) -> bool:
-    """Say whether a column's type is the one expected: in its family, or exactly that type.
+def is_of_type(text: str, expected: str) -> bool:
+    """Check whether a column's type is the one expected: in its family, or exactly that type.
 
     A timestamp's precision counts only if it is spelled out.
     """
-    found = parse_type(seen)
+    data_type = parse_type(text)
     family = FAMILIES.get(expected.casefold())
-    if found is None:
-        return seen == expected
+    if data_type is None:
+        return text == expected
     if family is not None:
-        return isinstance(found, family)
-    wanted = parse_type(expected)
-    if isinstance(wanted, dt.Timestamp) and isinstance(found, dt.Timestamp) and wanted.scale is None:
-        return bool(wanted.timezone == found.timezone)
-    return bool(wanted == found)
+        return isinstance(data_type, family)
+    current_data_type = parse_type(expected)
+    if (
+        isinstance(current_data_type, dt.Timestamp)
+        and isinstance(data_type, dt.Timestamp)
+        and current_data_type.scale is None
+    ):
+        return bool(current_data_type.timezone == data_type.timezone)
+    return bool(current_data_type == data_type)
 
 
 def _known_type(text: str) -> str:

@@ -29,7 +29,7 @@ _TRUTHS: Final = (
 
 
 def predicate_sql(text: str, *, columns: Iterable[str], dialect: str) -> str:
-    """Give a predicate's text, regenerated from its syntax tree: each column by its exact name, quoted.
+    """Return a predicate's text, regenerated from its syntax tree: each column by its exact name, quoted.
 
     `columns` are the table's; an unquoted name that differs in case only is taken if no other differs so.
 
@@ -45,7 +45,7 @@ def predicate_sql(text: str, *, columns: Iterable[str], dialect: str) -> str:
 
 
 def where_errors(text: str, *, dialect: str) -> Mapping[str, str]:
-    """Give what is wrong with a predicate whatever the table's columns are, as `{"where": ...}`."""
+    """Return what is wrong with a predicate whatever the table's columns are, as `{"where": ...}`."""
     try:
         write(_read(text, dialect), what=_WHAT, start=exp.Condition, dialect=dialect)
     except Misconfigured as error:

@@ -83,21 +83,21 @@ class Expectation(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when Great Expectations says so; what it could not evaluate is unknown."""
-        found = measurement.frame_result
+        results = measurement.frame_result
         rows = measurement.number("rows")
-        if "reason" in found:
-            return unknown(found["reason"], found["message"], {"rows": rows})
-        if found.get("empty"):
+        if "reason" in results:
+            return unknown(results["reason"], results["message"], {"rows": rows})
+        if results.get("empty"):
             return without_rows(self)
-        observed: dict[str, Json] = {"rows": rows, "violations": found["violations"]}
+        observed: dict[str, Json] = {"rows": rows, "violations": results["violations"]}
         expected: dict[str, Json] = {"expectation": self.expectation}
         if "mostly" in self.kwargs:
             expected["mostly"] = self.kwargs["mostly"]
-        if found["met"]:
+        if results["met"]:
             return Outcome(
                 Status.PASS, Message("{expectation} holds", {"expectation": self._title}), observed, expected
             )
-        return Outcome(Status.FAIL, self._broken(found["violations"], found["elements"]), observed, expected)
+        return Outcome(Status.FAIL, self._broken(results["violations"], results["elements"]), observed, expected)
 
     @property
     def _title(self) -> str:
@@ -109,11 +109,11 @@ class Expectation(CheckParameters):
             return Message("{expectation} does not hold", {"expectation": self._title})
         values = {"expectation": self._title, "violations": violations, "elements": elements}
         if elements is None:
-            one = "{expectation}: one row breaks it"
-            return Message("{expectation}: {violations:count} rows break it", values, one=one, counted="violations")
+            name = "{expectation}: one row breaks it"
+            return Message("{expectation}: {violations:count} rows break it", values, one=name, counted="violations")
         many = "{expectation}: {violations:count} of {elements:count} rows break it"
-        one = "{expectation}: one of {elements:count} rows breaks it"
-        return Message(many, values, one=one, counted="violations")
+        name = "{expectation}: one of {elements:count} rows breaks it"
+        return Message(many, values, one=name, counted="violations")
 
 
 CHECK: Final[type[Check]] = Expectation

@@ -99,7 +99,7 @@ class ForeignKey(CheckParameters):
 
 
 def _family(kind: dt.DataType) -> Any:
-    """Give what two columns have in common when an engine can compare them."""
+    """Return what two columns have in common when an engine can compare them."""
     return "number" if kind.is_numeric() and not kind.is_boolean() else type(kind)
 
 

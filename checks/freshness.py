@@ -120,7 +120,7 @@ class Freshness(CheckParameters):
 def _observe(
     newest: datetime | None, future: int, *, age: timedelta | None = None, expected_age: timedelta | None = None
 ) -> dict[str, Json]:
-    """Give what was seen; ages are in whole seconds and never negative."""
+    """Return what was seen; ages are in whole seconds and never negative."""
     return {
         "newest": None if newest is None else newest.isoformat(),
         "age_s": None if age is None else max(0, round(age.total_seconds())),

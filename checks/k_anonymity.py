@@ -109,14 +109,14 @@ class KAnonymityCheck(SizesParameters):
         if self.incremental is not None:
             return wants
         names = quasi_identifiers_of(context, self.quasi_identifiers)
-        asked: dict[str, Callable[[ClassTables], ir.Table]] = {}
+        request: dict[str, Callable[[ClassTables], ir.Table]] = {}
         if self.other_readings:
-            asked["patterns"] = patterns_of
+            request["patterns"] = patterns_of
             texts = (name for name in names if context.column(name).type().is_string())
-            asked |= {f"{_VALUES}{name}": values_of(name) for name in texts}
+            request |= {f"{_VALUES}{name}": values_of(name) for name in texts}
         if self.population is not None:
-            asked[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
-        return replace(wants, classes={**wants.classes, **_questions(names, asked)})
+            request[_POPULATION] = Population.of(context, self.population, names, self.population_columns).sizes
+        return replace(wants, classes={**wants.classes, **_questions(names, request)})
 
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Ask which column does the damage, and for the other readings where they can differ; then drop the values."""
@@ -125,16 +125,16 @@ class KAnonymityCheck(SizesParameters):
         if self.incremental is not None:  # who counts what changed must not look at all rows for the rest
             return replace(measurement, values={**measurement.values, "quasi_identifiers": names, "floats": floats})
         tables, sizes = measurement.tables, _sizes(measurement, SIZES)
-        asked: dict[str, Callable[[ClassTables], ir.Table]] = {}
+        request: dict[str, Callable[[ClassTables], ir.Table]] = {}
         if self._is_broken(sizes):
-            asked |= {f"{_WITHOUT}{name}": sizes_without(name) for name in names}
+            request |= {f"{_WITHOUT}{name}": sizes_without(name) for name in names}
         patterns = [int(row["pattern"]) for row in tables.get("patterns", ())]
         if any(patterns) and len(patterns) <= MOST_PATTERNS:
-            asked["wildcard"] = sizes_as_wildcards(sorted(patterns))
+            request["wildcard"] = sizes_as_wildcards(sorted(patterns))
         merged = _merged(measurement)
         if merged:
-            asked["normalised"] = sizes_with(merged)
-        wanted = {name: answer for name, answer in asked.items() if name not in tables}
+            request["normalised"] = sizes_with(merged)
+        wanted = {name: answer for name, answer in request.items() if name not in tables}
         if wanted:
             return Wants(classes=_questions(names, wanted))
         kept = {name: rows for name, rows in tables.items() if not name.startswith(_VALUES)}
@@ -178,13 +178,13 @@ class KAnonymityCheck(SizesParameters):
             return outcome(Status.WARN, _CONTINUOUS.given(columns=measurement.values["floats"]))
         return outcome(Status.PASS, _HIDDEN.given(others=(found.k or 1) - 1))
 
-    def _other_readings(self, measurement: Measurement, found: KAnonymity) -> dict[str, Json]:
-        """Give k as the other readings have it; None where it was not measured."""
+    def _other_readings(self, measurement: Measurement, k_anonymity: KAnonymity) -> dict[str, Json]:
+        """Return k as the other readings have it; None where it was not measured."""
         if not self.other_readings or self.incremental is not None:
             return {"k_wildcard": None, "k_normalised": None}
         has_null = any(row["pattern"] for row in measurement.tables["patterns"])
-        wildcard = found.k if not has_null else None
-        normalised = found.k if measurement.values["spelled"] else None
+        wildcard = k_anonymity.k if not has_null else None
+        normalised = k_anonymity.k if measurement.values["spelled"] else None
         if "wildcard" in measurement.tables:
             wildcard = _sizes(measurement, "wildcard").smallest
         if "normalised" in measurement.tables:
@@ -193,9 +193,9 @@ class KAnonymityCheck(SizesParameters):
 
 
 def _questions(
-    names: tuple[str, ...], asked: Mapping[str, Callable[[ClassTables], ir.Table]]
+    names: tuple[str, ...], request: Mapping[str, Callable[[ClassTables], ir.Table]]
 ) -> dict[str, ClassQuestion]:
-    return {name: ClassQuestion(names, answer) for name, answer in asked.items()}
+    return {name: ClassQuestion(names, answer) for name, answer in request.items()}
 
 
 def _sizes(measurement: Measurement, name: str) -> ClassSizes:
@@ -203,29 +203,33 @@ def _sizes(measurement: Measurement, name: str) -> ClassSizes:
 
 
 def _merged(measurement: Measurement) -> Mapping[str, Mapping[str, str]] | None:
-    """Give, per column, the spellings to merge; empty where there is none, None where there is too much to compare."""
-    found: dict[str, Mapping[str, str]] = {}
+    """Return, per column, the spellings to merge.
+
+    Empty where there is none, None where there is too much to compare.
+    """
+    results: dict[str, Mapping[str, str]] = {}
     for name, rows in measurement.tables.items():
         if name.startswith(_VALUES):
             merged = merged_spellings(sorted(str(row["value"]) for row in rows))
             if len(rows) > MOST_VALUES or len(merged) > MOST_MERGED:
                 return None
             if merged:
-                found[name.removeprefix(_VALUES)] = merged
-    return found
+                results[name.removeprefix(_VALUES)] = merged
+    return results
 
 
-def _damage(measurement: Measurement, found: KAnonymity) -> Mapping[str, int]:
-    """Give, per quasi-identifier, how many records would be in large enough groups if nobody knew it."""
+def _damage(measurement: Measurement, k_anonymity: KAnonymity) -> Mapping[str, int]:
+    """Return, per quasi-identifier, how many records would be in large enough groups if nobody knew it."""
     return {
-        name.removeprefix(_WITHOUT): found.records_below_k - _sizes(measurement, name).rows_below(found.wanted)
+        name.removeprefix(_WITHOUT): k_anonymity.records_below_k
+        - _sizes(measurement, name).rows_below(k_anonymity.wanted)
         for name in measurement.tables
         if name.startswith(_WITHOUT)
     }
 
 
-def _exposed(found: KAnonymity, damage: Mapping[str, int]) -> Message:
-    values = {"bad": found.records_below_k, "rows": found.rows, "k": found.wanted}
+def _exposed(k_anonymity: KAnonymity, damage: Mapping[str, int]) -> Message:
+    values = {"bad": k_anonymity.records_below_k, "rows": k_anonymity.rows, "k": k_anonymity.wanted}
     if not damage:  # counts that are kept do not tell columns apart
         return _EXPOSED_BY_SOME.given(**values)
     most = max(damage.values())
@@ -237,17 +241,17 @@ def _exposed(found: KAnonymity, damage: Mapping[str, int]) -> Message:
     return _EXPOSED.given(**values, column=worst[0])
 
 
-def _figures(found: KAnonymity) -> dict[str, Json]:
+def _figures(k_anonymity: KAnonymity) -> dict[str, Json]:
     return {
-        "rows": found.rows,
-        "classes": found.classes,
-        "k": found.k,
-        "sample_uniques": found.sample_uniques,
-        "records_below_k": found.records_below_k,
-        "classes_below_k": found.classes_below_k,
-        "highest_risk": found.highest_risk,
-        "average_risk": found.average_risk,
-        "histogram": [list(bar) for bar in found.histogram],
+        "rows": k_anonymity.rows,
+        "classes": k_anonymity.classes,
+        "k": k_anonymity.k,
+        "sample_uniques": k_anonymity.sample_uniques,
+        "records_below_k": k_anonymity.records_below_k,
+        "classes_below_k": k_anonymity.classes_below_k,
+        "highest_risk": k_anonymity.highest_risk,
+        "average_risk": k_anonymity.average_risk,
+        "histogram": [list(bar) for bar in k_anonymity.histogram],
     }
 
 
@@ -259,13 +263,13 @@ def _journalist(measurement: Measurement, k: int) -> JournalistRisk | None:
     return JournalistRisk.of(counted, k=k, outside=sum(int(row["outside"]) for row in rows))
 
 
-def _journalist_figures(found: JournalistRisk | None) -> dict[str, Json]:
-    """Give the risk for who does not know who is in; all None without a population."""
+def _journalist_figures(journalist_risk: JournalistRisk | None) -> dict[str, Json]:
+    """Return the risk for who does not know who is in; all None without a population."""
     return {
-        "journalist_highest_risk": None if found is None else found.highest,
-        "journalist_average_risk": None if found is None else found.average,
-        "journalist_records_at_risk": None if found is None else found.at_risk,
-        "records_outside_population": None if found is None else found.outside,
+        "journalist_highest_risk": None if journalist_risk is None else journalist_risk.highest,
+        "journalist_average_risk": None if journalist_risk is None else journalist_risk.average,
+        "journalist_records_at_risk": None if journalist_risk is None else journalist_risk.at_risk,
+        "records_outside_population": None if journalist_risk is None else journalist_risk.outside,
     }
 
 

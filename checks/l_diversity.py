@@ -83,42 +83,42 @@ class LDiversityCheck(CheckParameters):
         """Ask of each sensitive column how diverse the groups are."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         softer = self.softened()
-        wanted = [self._limit, *([] if softer is None else [softer._limit])]  # noqa: SLF001 - the same check
+        diversity_limits = [self._limit, *([] if softer is None else [softer._limit])]  # noqa: SLF001 - the same check
         return Wants(
             classes={
-                name: ClassQuestion(names, diversity_of(name, list(dict.fromkeys(wanted))), (name,))
+                name: ClassQuestion(names, diversity_of(name, list(dict.fromkeys(diversity_limits))), (name,))
                 for name in sensitive_of(context, self.sensitive, names)
             }
         )
 
     def look_again(self, context: Context, measurement: Measurement) -> Measurement:
-        """Say how many rows there are, and which columns were meant."""
+        """Return how many rows there are, and which columns were meant."""
         rows = next(iter(measurement.tables.values()))[0]["rows"]
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         return replace(measurement, values={"rows": rows or 0, "quasi_identifiers": names})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a group has less than the wanted diversity in one of the columns."""
-        found = {name: self._figures(rows[0]) for name, rows in measurement.tables.items()}
-        worst = worst_of(found, "records_below_l")
+        results = {name: self._figures(rows[0]) for name, rows in measurement.tables.items()}
+        worst = worst_of(results, "records_below_l")
         one = next(iter(measurement.tables.values()))[0]
         observed: dict[str, Json] = {
             "rows": measurement.number("rows"),
             "classes": int(one["classes"]),
-            **{name: _smallest(found, name) for name in ("l_distinct", "l_entropy", "l_recursive")},
-            **{name: found[worst][name] for name in ("records_below_l", "classes_below_l")},
-            "sensitive": found,
+            **{name: _smallest(results, name) for name in ("l_distinct", "l_entropy", "l_recursive")},
+            **{name: results[worst][name] for name in ("records_below_l", "classes_below_l")},
+            "sensitive": results,
             "quasi_identifiers": list(measurement.values["quasi_identifiers"]),
         }
         expected: dict[str, Json] = {"l": self.l, "variant": self.variant.value}
-        said: dict[str, Any] = {"l": self.l, "columns": list(found), "column": worst}
+        texts: dict[str, Any] = {"l": self.l, "columns": list(results), "column": worst}
         if self.c is not None:
-            expected["c"] = said["c"] = self.c
+            expected["c"] = texts["c"] = self.c
         bad = observed["records_below_l"]
         if bad:
-            exposed = _UNIFORM[self.variant].given(bad=bad, rows=observed["rows"], **said)
+            exposed = _UNIFORM[self.variant].given(bad=bad, rows=observed["rows"], **texts)
             return Outcome(Status.FAIL, exposed, observed, expected)
-        return Outcome(Status.PASS, _DIVERSE[self.variant].given(**said), observed, expected)
+        return Outcome(Status.PASS, _DIVERSE[self.variant].given(**texts), observed, expected)
 
     def _figures(self, row: Mapping[str, Any]) -> dict[str, Json]:
         records, classes = broken_in(row, self._limit.name)
@@ -132,8 +132,8 @@ class LDiversityCheck(CheckParameters):
         }
 
 
-def _smallest(found: Mapping[str, Mapping[str, Any]], name: str) -> Json:
-    return min((one[name] for one in found.values() if one[name] is not None), default=None)
+def _smallest(results: Mapping[str, Mapping[str, Any]], name: str) -> Json:
+    return min((result[name] for result in results.values() if result[name] is not None), default=None)
 
 
 CHECK: Final[type[Check]] = LDiversityCheck

@@ -154,31 +154,31 @@ class LinkageCheck(CheckParameters):
 _COUNTS: Final = ("candidates", "found", "both_ways")
 
 
-def _all_known(known: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
-    first, *rest = known
+def _all_known(conditions: Sequence[ir.BooleanValue]) -> ir.BooleanValue:
+    first, *rest = conditions
     for one in rest:
         first &= one
     return first
 
 
-def _evidence(side: str, found: Sequence[Mapping[str, ir.Value]]) -> dict[str, ir.Value]:
-    return {f"{side}{at}_{name}": value for at, counts in enumerate(found) for name, value in counts.items()}
+def _evidence(side: str, results: Sequence[Mapping[str, ir.Value]]) -> dict[str, ir.Value]:
+    return {f"{side}{at}_{name}": value for at, counts in enumerate(results) for name, value in counts.items()}
 
 
 def _told(values: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
     return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
 
 
-def _observe(found: Linkage) -> dict[str, Json]:
-    """Give the counts; candidates only as none, one, a few and many: how many exactly may tell more than it helps."""
-    few = sum(count for number, count in found.candidates.items() if 1 < number < _MANY)
-    many = sum(count for number, count in found.candidates.items() if number >= _MANY)
+def _observe(linkage: Linkage) -> dict[str, Json]:
+    """Return the counts; candidates only as none, one, a few and many: how many exactly may tell more than it helps."""
+    few = sum(count for number, count in linkage.candidates.items() if 1 < number < _MANY)
+    many = sum(count for number, count in linkage.candidates.items() if number >= _MANY)
     return {
-        "matched": found.matched,
-        "uniquely_matched": found.uniquely_matched,
-        "uniquely_matched_both_ways": found.uniquely_matched_both_ways,
-        "fraction": found.fraction,
-        "candidates": {"0": found.candidates.get(0, 0), "1": found.uniquely_matched, "2-4": few, "5+": many},
+        "matched": linkage.matched,
+        "uniquely_matched": linkage.uniquely_matched,
+        "uniquely_matched_both_ways": linkage.uniquely_matched_both_ways,
+        "fraction": linkage.fraction,
+        "candidates": {"0": linkage.candidates.get(0, 0), "1": linkage.uniquely_matched, "2-4": few, "5+": many},
     }
 
 

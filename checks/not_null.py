@@ -41,8 +41,8 @@ class NotNull(CheckParameters):
 
     def _nan(self, context: Context) -> dict[str, Any]:
         """Count NaN, which is a value: people who take it for a missing one are told."""
-        found = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
-        return {f"nan_{name}": context.count(which) for name, which in found.items() if which is not None}
+        conditions = {name: is_nan(context.column(name), context.dialect) for name in self.columns}
+        return {f"nan_{name}": context.count(which) for name, which in conditions.items() if which is not None}
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a column has more NULLs than its share of the rows."""

@@ -84,17 +84,17 @@ class PopulationUniquenessCheck(SizesParameters):
         if not sizes.count:
             return without_rows(self)
         if self.population_size is not None and self.population_size < sizes.rows:
-            seen: dict[str, Json] = {"rows": sizes.rows, "population_size": self.population_size}
+            current_values: dict[str, Json] = {"rows": sizes.rows, "population_size": self.population_size}
             too_small = _TOO_SMALL.given(rows=sizes.rows, size=self.population_size)
-            return unknown(UnknownReason.MISCONFIGURED, too_small, seen)
-        found = population_uniqueness(
+            return unknown(UnknownReason.MISCONFIGURED, too_small, current_values)
+        uniqueness = population_uniqueness(
             sizes, sampling_fraction=self.sampling_fraction, population_size=self.population_size
         )
-        model = found.decision if self.model == "decision" else PopulationModel(self.model)
-        estimate, limit = found.of(model), self.max_population_unique_fraction
-        observed = {**_figures(found, model), **self.counting(measurement)}
+        model = uniqueness.decision if self.model == "decision" else PopulationModel(self.model)
+        estimate, limit = uniqueness.of(model), self.max_population_unique_fraction
+        observed = {**_figures(uniqueness, model), **self.counting(measurement)}
         values = {"share": estimate.fraction_of_population, "limit": 100 * limit, "model": _NAMES[model]}
-        values["sample"] = found.sample_unique_fraction
+        values["sample"] = uniqueness.sample_unique_fraction
         expected: dict[str, Json] = {"max_population_unique_fraction": limit}
         if estimate.fraction_of_population > limit:
             return Outcome(Status.FAIL, _MANY.given(**values), observed, expected)
@@ -104,17 +104,17 @@ class PopulationUniquenessCheck(SizesParameters):
         return Outcome(Status.PASS, _FEW.given(**values), observed, expected)
 
 
-def _figures(found: PopulationUniqueness, model: PopulationModel) -> dict[str, Json]:
+def _figures(population_uniqueness: PopulationUniqueness, model: PopulationModel) -> dict[str, Json]:
     return {
-        "rows": found.rows,
-        "population_size": found.population_size,
-        "sampling_fraction": found.sampling_fraction,
-        "sample_uniques": found.sample_uniques,
-        "sample_unique_fraction": found.sample_unique_fraction,
-        **{str(each): _estimate(found.of(each)) for each in PopulationModel},
-        "dis": found.dis,
-        "decision": str(found.decision),
-        "decision_reason": found.reason,
+        "rows": population_uniqueness.rows,
+        "population_size": population_uniqueness.population_size,
+        "sampling_fraction": population_uniqueness.sampling_fraction,
+        "sample_uniques": population_uniqueness.sample_uniques,
+        "sample_unique_fraction": population_uniqueness.sample_unique_fraction,
+        **{str(each): _estimate(population_uniqueness.of(each)) for each in PopulationModel},
+        "dis": population_uniqueness.dis,
+        "decision": str(population_uniqueness.decision),
+        "decision_reason": population_uniqueness.reason,
         "model": str(model),
     }
 

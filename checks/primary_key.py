@@ -32,7 +32,7 @@ class PrimaryKey(CheckParameters):
         return Wants(aggregates, {"duplicates": repeated_keys(context, self.columns, complete=True)})
 
     def offending_keys(self, context: Context) -> ir.Table:
-        """Give the keys that occur more than once or are incomplete, for the terminal only."""
+        """Return the keys that occur more than once or are incomplete, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=True, nulls_equal=False)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
@@ -56,11 +56,11 @@ class PrimaryKey(CheckParameters):
 def _say(*, keys: int, copies: int, missing: int) -> Message:
     values = {"keys": keys, "rows": copies, "missing": missing}
     if not keys:
-        one = "{missing:count} row has NULL in its key"
-        return Message("{missing:count} rows have NULL in their key", values, one=one, counted="missing")
+        name = "{missing:count} row has NULL in its key"
+        return Message("{missing:count} rows have NULL in their key", values, one=name, counted="missing")
     if not missing:
-        one = "{keys:count} key occurs more than once ({rows:count} rows)"
-        return Message("{keys:count} keys occur more than once ({rows:count} rows)", values, one=one, counted="keys")
+        name = "{keys:count} key occurs more than once ({rows:count} rows)"
+        return Message("{keys:count} keys occur more than once ({rows:count} rows)", values, one=name, counted="keys")
     return Message(
         "{keys:count} keys occur more than once ({rows:count} rows); rows with NULL in their key: {missing:count}",
         values,

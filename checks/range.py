@@ -45,7 +45,7 @@ class Range(CheckParameters):
         """Count the rows, and those whose value lies outside."""
         if is_time(self.min) or is_time(self.max):
             return Wants({"rows": context.rows, **self._times(context)})
-        numbers = fit(context, self.column, NUMBERS, asked="a range of numbers takes a column of numbers")
+        numbers = fit(context, self.column, NUMBERS, text="a range of numbers takes a column of numbers")
         outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
         if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
             outside |= holds_no_number(numbers)

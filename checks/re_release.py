@@ -58,7 +58,7 @@ class ReReleaseCheck(CheckParameters):
 
     @property
     def keeps(self) -> bool:
-        """Say that releases are remembered for it."""
+        """Return that releases are remembered for it."""
         return True
 
     def wants(self, context: Context) -> Wants:
@@ -68,34 +68,34 @@ class ReReleaseCheck(CheckParameters):
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when somebody is exposed by any earlier release; what cannot be compared is unknown."""
-        found = _by_release(measurement.tables.get("releases", ()))
+        results = _by_release(measurement.tables.get("releases", ()))
         rows, unnamed = measurement.number("rows"), measurement.number("unnamed")
         observed: dict[str, Json] = {
             "rows": rows,
             "rows_without_person": unnamed,
-            "releases": [_figures(name, sizes, self.k) for name, sizes in found.items()],
-            "exposed": max((_below(sizes, self.k) for sizes in found.values()), default=0),
+            "releases": [_figures(name, sizes, self.k) for name, sizes in results.items()],
+            "exposed": max((_below(sizes, self.k) for sizes in results.values()), default=0),
         }
         outcome = partial(Outcome, observed=observed, expected={"k": self.k, "exposed": 0})
-        worst = max(found, key=lambda name: _below(found[name], self.k), default=None)
-        if worst is not None and _below(found[worst], self.k):
-            return outcome(Status.FAIL, _EXPOSED.given(bad=_below(found[worst], self.k), k=self.k, name=worst))
-        otherwise = next((name for name, sizes in found.items() if None in sizes), None)
+        worst = max(results, key=lambda name: _below(results[name], self.k), default=None)
+        if worst is not None and _below(results[worst], self.k):
+            return outcome(Status.FAIL, _EXPOSED.given(bad=_below(results[worst], self.k), k=self.k, name=worst))
+        otherwise = next((name for name, sizes in results.items() if None in sizes), None)
         if otherwise is not None:
             return unknown(UnknownReason.MISCONFIGURED, _OTHERWISE.given(name=otherwise), observed)
-        if not found:
+        if not results:
             return unknown(UnknownReason.NO_DATA, _NONE, observed)
         if unnamed == rows:
             return unknown(UnknownReason.NO_DATA, _NOBODY, observed)
-        return outcome(Status.PASS, _HIDDEN.given(releases=len(found), others=self.k - 1))
+        return outcome(Status.PASS, _HIDDEN.given(releases=len(results), others=self.k - 1))
 
 
 def _by_release(rows: Sequence[Any]) -> dict[str, dict[int | None, int]]:
-    """Give, per release, how many persons are in groups of which size."""
-    found: dict[str, dict[int | None, int]] = {}
+    """Return, per release, how many persons are in groups of which size."""
+    results: dict[str, dict[int | None, int]] = {}
     for row in rows:
-        found.setdefault(str(row[NAME]), {})[row[SIZE]] = int(row[PERSONS])
-    return found
+        results.setdefault(str(row[NAME]), {})[row[SIZE]] = int(row[PERSONS])
+    return results
 
 
 def _below(sizes: dict[int | None, int], k: int) -> int:

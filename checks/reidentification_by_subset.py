@@ -71,24 +71,27 @@ class ReidentificationBySubset(CheckParameters):
     def look_again(self, context: Context, measurement: Measurement) -> Wants | Measurement:
         """Ask about the next smaller sets, as far as they are part of one that singles somebody out."""
         names = sorted(quasi_identifiers_of(context, self.quasi_identifiers))
-        found = _separations(measurement, names)
-        smallest = min(len(one) for one in found)
+        separations = _separations(measurement, names)
+        smallest = min(len(separation) for separation in separations)
         if smallest > 1:
-            wants = self._level(names, smallest - 1, found)
+            wants = self._level(names, smallest - 1, separations)
             if wants.classes:
                 return wants
         rows = int(next(iter(measurement.tables.values()))[0]["rows"] or 0)
         return replace(measurement, values={"rows": rows, "names": names})
 
-    def _level(self, names: Sequence[str], level: int, found: dict[tuple[str, ...], Separation]) -> Wants:
-        asked = {_label(names, one): partial(_told_apart, one) for one in level_of(names, level, found)}
+    def _level(self, names: Sequence[str], level: int, separations: dict[tuple[str, ...], Separation]) -> Wants:
+        asked = {
+            _label(names, current_names): partial(_told_apart, current_names)
+            for current_names in level_of(names, level, separations)
+        }
         return Wants(classes={label: ClassQuestion(tuple(names), answer) for label, answer in asked.items()})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when a set singles out more than the share allowed; the smallest such set is named."""
         rows, names = measurement.number("rows"), measurement.values["names"]
-        found = _separations(measurement, names)
-        ordered = sorted(found.items(), key=lambda item: (len(item[0]), -item[1].uniques, item[0]))
+        separations = _separations(measurement, names)
+        ordered = sorted(separations.items(), key=lambda item: (len(item[0]), -item[1].uniques, item[0]))
         sets: list[Json] = [
             {
                 "columns": list(one),
@@ -112,13 +115,13 @@ class ReidentificationBySubset(CheckParameters):
         return Outcome(Status.PASS, few, observed, expected)
 
 
-def _label(names: Sequence[str], one: Sequence[str]) -> str:
-    return ",".join(str(names.index(name)) for name in one)
+def _label(names: Sequence[str], current_names: Sequence[str]) -> str:
+    return ",".join(str(names.index(name)) for name in current_names)
 
 
-def _told_apart(one: Sequence[str], tables: ClassTables) -> ir.Table:
+def _told_apart(names: Sequence[str], tables: ClassTables) -> ir.Table:
     """Answer, for a set of columns: `rows`, `classes`, `uniques`, and `alike`, the sum of size x (size - 1)."""
-    classes, keys = tables.classes, [tables.key(name) for name in one]
+    classes, keys = tables.classes, [tables.key(name) for name in names]
     groups = classes.group_by(keys).aggregate(size=classes[SIZE].sum().cast("int64"))
     size = groups["size"]
     return groups.aggregate(

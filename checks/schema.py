@@ -72,10 +72,10 @@ class Schema(CheckParameters):
             return _Agreed(self.columns, tuple(self.columns), dict(self.columns))
         if self.columns is not None:
             return _Agreed(dict.fromkeys(self.columns), self.columns, list(self.columns))
-        known = [past for past in history if past.accepted and past.observed.get("columns")]
-        if not known:
+        pasts = [past for past in history if past.accepted and past.observed.get("columns")]
+        if not pasts:
             return None
-        last = max(known, key=lambda past: past.measured_at).observed
+        last = max(pasts, key=lambda past: past.measured_at).observed
         types = dict(last["columns"])
         return _Agreed(types, tuple(last.get("order") or types), types)
 

@@ -54,8 +54,8 @@ class Sql(CheckParameters):
             return Outcome(Status.PASS, Message("the query returns no more rows than it may"), observed, expected)
         values = {"violations": found, "max": self.max}
         many = "the query returns {violations:count} rows, at most {max:count} allowed"
-        one = "the query returns {violations:count} row, at most {max:count} allowed"
-        return Outcome(Status.FAIL, Message(many, values, one=one, counted="violations"), observed, expected)
+        name = "the query returns {violations:count} row, at most {max:count} allowed"
+        return Outcome(Status.FAIL, Message(many, values, one=name, counted="violations"), observed, expected)
 
 
 CHECK: Final[type[Check]] = Sql

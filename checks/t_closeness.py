@@ -146,40 +146,42 @@ class TClosenessCheck(CheckParameters):
         if strange:
             raise Misconfigured(f"'{strange[0]}' is no sensitive column{did_you_mean(strange[0], columns)}")
         wanted = list(dict.fromkeys([self.t, *([] if softer is None else [softer.t])]))
-        asked: dict[str, ClassQuestion] = {}
+        class_questions: dict[str, ClassQuestion] = {}
         for name in columns:
             values: Values = own_values
             far, is_strange = self._distance(context, name, tree)
-            asked[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
+            class_questions[f"{_OWN}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
             if self.reference is not None:
                 values = self._values(context, name, self.reference)
-                asked[f"{_REFERENCE}{name}"] = ClassQuestion(names, closeness_of(name, wanted, far(values)), (name,))
+                class_questions[f"{_REFERENCE}{name}"] = ClassQuestion(
+                    names, closeness_of(name, wanted, far(values)), (name,)
+                )
             if is_strange is not None:
-                asked[f"{_STRANGERS}{name}"] = ClassQuestion(names, strangers_among(name, is_strange, values), (name,))
+                class_questions[f"{_STRANGERS}{name}"] = ClassQuestion(
+                    names, strangers_among(name, is_strange, values), (name,)
+                )
         if self.reference is None:
-            return Wants(classes=asked)
+            return Wants(classes=class_questions)
         reference = context.references[self.reference]
-        return Wants(classes=asked, queries={_REFERENCE: reference.aggregate(rows=reference.count())})
+        return Wants(classes=class_questions, queries={_REFERENCE: reference.aggregate(rows=reference.count())})
 
     def _distance(self, context: Context, name: str, tree: Hierarchy | None) -> tuple[_Distance, Any]:
-        """Give the distance, and what says of a value that it has no place in it; None where each has one.
+        """Return the distance, and what says of a value that it has no place in it; None where each has one.
 
         Raises:
             Misconfigured: the column's type has no such distance.
         """
         if tree is not None:
-            fit(context, name, (dt.String, dt.Integer, dt.Date), asked="a hierarchy is of text, whole numbers or dates")
+            fit(context, name, (dt.String, dt.Integer, dt.Date), text="a hierarchy is of text, whole numbers or dates")
             return partial(far_in, tree), not_in(tree)
         if self.distance == "ordered":
             kinds = (*NUMBERS, dt.Date, dt.Timestamp)
-            column = fit(
-                context, name, kinds, asked="'ordered' takes numbers, dates and times; else give a 'hierarchy'"
-            )
+            column = fit(context, name, kinds, text="'ordered' takes numbers, dates and times; else give a 'hierarchy'")
             return partial(orderly_far, context.dialect), not_in_order(column, context.dialect)
         return equally_far, None
 
     def _values(self, context: Context, name: str, reference: str) -> Values:
-        """Give the values of the reference table.
+        """Return the values of the reference table.
 
         Raises:
             Misconfigured: it has no such column, or one of another kind.
@@ -190,7 +192,7 @@ class TClosenessCheck(CheckParameters):
         return values_of(context.references[reference], column, kind)
 
     def look_again(self, context: Context, measurement: Measurement) -> Measurement:
-        """Say how many rows there are, and which columns were meant."""
+        """Return how many rows there are, and which columns were meant."""
         names = quasi_identifiers_of(context, self.quasi_identifiers)
         return replace(measurement, values={"rows": _one(measurement)["rows"] or 0, "quasi_identifiers": names})
 
@@ -231,7 +233,7 @@ class TClosenessCheck(CheckParameters):
         return outcome(Status.PASS, (_CLOSE if self.reference is None else _CLOSE_TO_BOTH).given(**said_of))
 
     def _columns(self, measurement: Measurement, prefix: str) -> dict[str, Mapping[str, Json]]:
-        """Give the figures of each sensitive column."""
+        """Return the figures of each sensitive column."""
         return {
             name.removeprefix(prefix): self._figures(rows[0])
             for name, rows in measurement.tables.items()
@@ -244,12 +246,12 @@ class TClosenessCheck(CheckParameters):
 
 
 def _one(measurement: Measurement) -> Mapping[str, Any]:
-    """Give what was found of a sensitive column, of which the rows and classes are those of all."""
+    """Return what was found of a sensitive column, of which the rows and classes are those of all."""
     return next(rows[0] for name, rows in measurement.tables.items() if name.startswith(_OWN))
 
 
 def _worst_figures(columns: Mapping[str, Mapping[str, Json]]) -> dict[str, Json]:
-    """Give the largest distance of all columns, and what is above the limit in the column with the most."""
+    """Return the largest distance of all columns, and what is above the limit in the column with the most."""
     if not columns:
         return {"t": None, "records_above_t": None, "classes_above_t": None}
     worst = columns[worst_of(columns, "records_above_t")]

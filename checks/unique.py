@@ -27,11 +27,11 @@ class Unique(CheckParameters):
     def wants(self, context: Context) -> Wants:
         """Count the rows, those with a NULL, and the combinations that occur more than once."""
         nulls = context.count(any_null(context, self.columns))
-        found = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
-        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": found})
+        table = repeated_keys(context, self.columns, complete=self.nulls == "distinct")
+        return Wants({"rows": context.rows, "null_keys": nulls}, {"duplicates": table})
 
     def offending_keys(self, context: Context) -> ir.Table:
-        """Give the combinations that occur more than once, for the terminal only."""
+        """Return the combinations that occur more than once, for the terminal only."""
         return offending_keys(context, self.columns, nulls_offend=False, nulls_equal=self.nulls == "equal")
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
@@ -47,9 +47,9 @@ class Unique(CheckParameters):
         expected: dict[str, Json] = {"duplicate_keys": 0}
         if not keys:
             return Outcome(Status.PASS, Message("nothing occurs more than once"), observed, expected)
-        one = "{keys:count} key occurs more than once ({rows:count} rows)"
+        name = "{keys:count} key occurs more than once ({rows:count} rows)"
         many = "{keys:count} keys occur more than once ({rows:count} rows)"
-        message = Message(many, {"keys": keys, "rows": copies}, one=one, counted="keys")
+        message = Message(many, {"keys": keys, "rows": copies}, one=name, counted="keys")
         bad_since = from_bad_rows(measurement, found["first_bad_load"])
         return Outcome(Status.FAIL, message, observed, expected, occurrence=bad_since)
 

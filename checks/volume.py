@@ -97,7 +97,7 @@ class Volume(CheckParameters):
 
     @property
     def compares(self) -> bool:
-        """Say whether the usual number matters."""
+        """Check whether the usual number matters."""
         return self.min_ratio is not None or self.max_ratio is not None
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:

@@ -16,7 +16,7 @@ _WIDE, _HIGH, _GAP = 46, 14, "    "
 
 
 def companies() -> str:
-    """Give the two groupings side by side, as text."""
+    """Return the two groupings side by side, as text."""
     table = np.array(_COMPANIES, dtype=np.float64)
     path = mhm(table, npn_path(table), 3)
     best = microaggregate(table, 3, seed=1).labels

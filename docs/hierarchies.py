@@ -25,7 +25,7 @@ _EXAMPLES: Final[tuple[tuple[str, tuple[Any, ...]], ...]] = (
 
 
 def examples() -> str:
-    """Give a table: a declaration, and the values it was built for at each level."""
+    """Return a table: a declaration, and the values it was built for at each level."""
     rows = ["| declared as | value, level 1, level 2 ... |", "| --- | --- |"]
     for declared, values in _EXAMPLES:
         made = hierarchy_spec(yaml.safe_load(declared)).build(values)

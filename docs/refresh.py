@@ -34,7 +34,7 @@ _SHARED: Final = frozenset({"--config", "--format", "--help"})
 
 
 def refreshed(page: str) -> str:
-    """Give the text of a page with its generated parts as they are now.
+    """Return the text of a page with its generated parts as they are now.
 
     Raises:
         KeyError: a part that nobody generates.
@@ -43,7 +43,7 @@ def refreshed(page: str) -> str:
 
 
 def pages() -> Iterator[Path]:
-    """Give every page that may have generated parts."""
+    """Yield every page that may have generated parts."""
     yield from sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -85,7 +85,7 @@ def _models_in(value: Any, suffix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _named(value: dict[str, Any]) -> Iterator[Any]:
-    """Give what stands under the names of a mapping whose names are free."""
+    """Yield what stands under the names of a mapping whose names are free."""
     yield from (value.get("patternProperties") or {}).values()
     if isinstance(value.get("additionalProperties"), dict):
         yield value["additionalProperties"]
@@ -114,10 +114,10 @@ class _Words:
             return f"section `{self.paths[name]}`" if name in self.paths else self.of(self.defs[name])
         if "anyOf" in value:
             choices = [one for one in value["anyOf"] if one not in _NOT_SHOWN]
-            if any(one.get("type") == "number" for one in choices):
+            if any(choice.get("type") == "number" for choice in choices):
                 return "number"
             examples = {"examples": value["examples"]} if "examples" in value else {}
-            return " or ".join(dict.fromkeys(self.of({**one, **examples}) for one in choices))
+            return " or ".join(dict.fromkeys(self.of({**choice, **examples}) for choice in choices))
         words = value.get("examples", [])[:2] or value.get("enum", [value["const"]] if "const" in value else [])
         return " ".join(f"`{word}`" for word in words) or self._kind(value)
 

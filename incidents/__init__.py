@@ -158,7 +158,7 @@ _HOMES: Final = (
 
 
 def __getattr__(name: str) -> Any:
-    """Give one of the public names from its home."""
+    """Return one of the public names from its home."""
     if name in __all__:
         for home in _HOMES:
             names = vars(import_module(f"{__name__}.{home}"))

@@ -27,7 +27,7 @@ class BusinessHours:
     zone: str
 
     def between(self, start_us: int, end_us: int) -> TimeMeasure:
-        """Give the business hours between two moments: those at which the zone's wall clock shows them."""
+        """Return the business hours between two moments: those at which the zone's wall clock shows them."""
         return TimeMeasure.of(
             (max(start, piece_start), min(end, piece_end))
             for piece_start, piece_end, offset in _offsets(ZoneInfo(self.zone), start_us, end_us)
@@ -48,7 +48,7 @@ def _of_day(moment: time) -> int:
 
 
 def _offsets(zone: ZoneInfo, start_us: int, end_us: int) -> Iterator[tuple[int, int, int]]:
-    """Give the pieces of constant offset between two moments: start, end, offset, in microseconds."""
+    """Yield the pieces of constant offset between two moments: start, end, offset, in microseconds."""
     piece, offset, at = start_us, _offset(zone, start_us), start_us
     while at < end_us:
         following = min(at + _DAY_US, end_us)
@@ -61,7 +61,7 @@ def _offsets(zone: ZoneInfo, start_us: int, end_us: int) -> Iterator[tuple[int, 
 
 
 def _turn(zone: ZoneInfo, before: int, after: int) -> int:
-    """Give the first moment with the later offset; clocks change at most once a day."""
+    """Return the first moment with the later offset; clocks change at most once a day."""
     offset = _offset(zone, before)
     while after - before > 1:
         middle = (before + after) // 2

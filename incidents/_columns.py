@@ -15,7 +15,7 @@ _LARGEST: Final = 1 << 62
 
 
 def totals(values: Ints, group: Ints, size: int) -> list[int]:
-    """Give the exact sum of non-negative values for each of the groups 0 to `size` - 1.
+    """Return the exact sum of non-negative values for each of the groups 0 to `size` - 1.
 
     Raises:
         ValueError: a value is negative: an episode ends before it begins.
@@ -35,13 +35,13 @@ def totals(values: Ints, group: Ints, size: int) -> list[int]:
 
 
 def counts(group: Ints, size: int) -> list[int]:
-    """Give how many rows each of the groups 0 to `size` - 1 has."""
+    """Return how many rows each of the groups 0 to `size` - 1 has."""
     result: list[int] = np.bincount(group, minlength=size).tolist()
     return result
 
 
 def dense(keys: Ints) -> tuple[Ints, Ints]:
-    """Give the distinct keys in order, and for each row the number of its key among them."""
+    """Return the distinct keys in order, and for each row the number of its key among them."""
     lowest, highest = (int(keys.min()), int(keys.max())) if keys.size else (0, 0)
     if highest - lowest > 4 * keys.size + 1024:
         distinct, which = np.unique(keys, return_inverse=True)
@@ -51,7 +51,7 @@ def dense(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def order_by(group: Ints, value: Ints) -> Ints:
-    """Give the order of rows by group (numbered densely from 0) and then by value."""
+    """Return the order of rows by group (numbered densely from 0) and then by value."""
     if group.size == 0:
         return np.zeros(0, dtype=np.int64)
     lowest = int(value.min())
@@ -62,7 +62,10 @@ def order_by(group: Ints, value: Ints) -> Ints:
 
 
 def union(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
-    """Give the union of intervals within each group (numbered densely from 0): disjoint intervals with their group."""
+    """Return the union of intervals within each group (numbered densely from 0).
+
+    Disjoint intervals with their group.
+    """
     real = end > start
     group, start, end = group[real], start[real], end[real]
     if group.size == 0:

@@ -21,13 +21,13 @@ _HIGH, _LOW = Fraction(20, 100), Fraction(5, 100)
 
 
 def share_of_change(recent: str) -> Fraction:
-    """Give the weighted share of changes, 0 to 1, among at most 21 results (`P` or `F`, oldest first)."""
+    """Return the weighted share of changes, 0 to 1, among at most 21 results (`P` or `F`, oldest first)."""
     changed = [before != after for before, after in pairwise(recent)]
     weights = _WEIGHTS[_STEPS - len(changed) :]
     return sum((weight for weight, change in zip(weights, changed, strict=True) if change), Fraction()) / _STEPS
 
 
 def is_flapping(recent: str, *, before: bool) -> bool:
-    """Say whether a check flaps after its newest result, given whether it did before."""
+    """Check whether a check flaps after its newest result, given whether it did before."""
     share = share_of_change(recent)
     return share > _LOW if before else share >= _HIGH

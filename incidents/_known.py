@@ -15,7 +15,7 @@ _COUNTS: Final = np.array([*(resolution.counts for resolution in Resolution), Tr
 
 
 def known_episodes(spans: Spans, window: Window, as_of_us: int) -> Ints:
-    """Give the rows detected by `as_of_us` of all incidents of which such a row touches the window."""
+    """Return the rows detected by `as_of_us` of all incidents of which such a row touches the window."""
     if as_of_us < window.start_us:
         return np.zeros(0, dtype=np.int64)
     by_then = spans.detected <= as_of_us
@@ -27,17 +27,17 @@ def known_episodes(spans: Spans, window: Window, as_of_us: int) -> Ints:
 
 
 def is_downtime(spans: Spans, *, disclosure: bool) -> Bools:
-    """Say which episodes are data downtime: by their resolution and, unless `disclosure`, their kind."""
+    """Return which episodes are data downtime: by their resolution and, unless `disclosure`, their kind."""
     return counts(spans) & (disclosure | ~spans.disclosure)
 
 
 def counts(spans: Spans) -> Bools:
-    """Say which episodes are of incidents that are open, or ended in a way that counts."""
+    """Return which episodes are of incidents that are open, or ended in a way that counts."""
     return np.take(_COUNTS, spans.resolution)
 
 
 def first_rows(spans: Spans) -> Ints:
-    """Give the row at which each incident begins."""
+    """Return the row at which each incident begins."""
     begins = np.ones(spans.incident.size, dtype=np.bool_)
     np.not_equal(spans.incident[1:], spans.incident[:-1], out=begins[1:])
     return np.flatnonzero(begins)
@@ -52,22 +52,25 @@ class Ruler:
     maintenance: Maintenance | None = None
 
     def clip(self, moments: Ints) -> Ints:
-        """Give the moments moved into the window."""
+        """Return the moments moved into the window."""
         return np.clip(moments, self.window.start_us, self.window.end_us)
 
     def has(self, moments: Ints) -> Bools:
-        """Say which moments lie in the window and were known."""
+        """Return which moments lie in the window and were known."""
         return (moments >= self.window.start_us) & (moments < self.window.end_us) & (moments <= self.as_of_us)
 
     def counted(self, tables: Ints, start: Ints, end: Ints) -> Ints:
-        """Give the length of stretches without the maintenance of their tables."""
+        """Return the length of stretches without the maintenance of their tables."""
         if self.maintenance is None:
             return end - start
         return end - start - (self.maintenance(tables, end) - self.maintenance(tables, start))
 
 
 def by_table(spans: Spans, ruler: Ruler, group: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Give when tables were down in the window: group, table, start and end of the union of the episodes in `rows`."""
+    """Return when tables were down in the window.
+
+    Group, table, start and end of the union of the episodes in `rows`.
+    """
     keys, which = dense(group[rows] * len(spans.names) + spans.table[rows])
     end = np.minimum(spans.resolved[rows], ruler.as_of_us)
     key, start, stop = union(which, ruler.clip(spans.occurred[rows]), ruler.clip(end))

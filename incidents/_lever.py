@@ -22,7 +22,7 @@ MOST: Final = Fraction(3, 5)
 
 
 def lever_of(undetected: int | Fraction, repair: int | Fraction) -> Lever:
-    """Give the lever for a downtime of two parts, in any unit: the part that makes up at least 60 % of it."""
+    """Return the lever for a downtime of two parts, in any unit: the part that makes up at least 60 % of it."""
     whole = undetected + repair
     if whole == 0:
         return Lever.NONE

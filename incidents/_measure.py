@@ -26,7 +26,7 @@ class TimeMeasure:
 
     @classmethod
     def of(cls, intervals: Iterable[tuple[int, int]]) -> "TimeMeasure":
-        """Give the measure of a union of intervals in microseconds; they may overlap, empty ones are dropped."""
+        """Return the measure of a union of intervals in microseconds; they may overlap, empty ones are dropped."""
         merged: list[list[int]] = []
         for start, end in sorted(intervals):
             if end <= start:
@@ -43,7 +43,7 @@ class TimeMeasure:
         return cls(starts, ends, np.concatenate(([0], np.cumsum(ends - starts)))[:-1].astype(np.int64))
 
     def __call__(self, moments: Ints) -> Ints:
-        """Give, for each moment, how much of the time before it lies inside."""
+        """Return, for each moment, how much of the time before it lies inside."""
         if self.starts.size == 0:
             return np.zeros_like(moments)
         at = np.searchsorted(self.starts, moments, side="right") - 1
@@ -51,21 +51,21 @@ class TimeMeasure:
         return np.where(at < 0, 0, inside)
 
     def covers(self, moments: Ints) -> Bools:
-        """Say, for each moment, whether it lies inside."""
+        """Return, for each moment, whether it lies inside."""
         if self.starts.size == 0:
             return np.zeros(moments.shape, dtype=np.bool_)
         at = np.searchsorted(self.starts, moments, side="right") - 1
         return (at >= 0) & (moments < self.ends[at])
 
     def minus(self, other: "TimeMeasure") -> "TimeMeasure":
-        """Give what lies inside this one and outside the other."""
+        """Return what lies inside this one and outside the other."""
         cuts = np.unique(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
         starts, ends = cuts[:-1], cuts[1:]
-        kept = self.covers(starts) & ~other.covers(starts)
-        return self._disjoint(starts[kept], ends[kept])
+        flags = self.covers(starts) & ~other.covers(starts)
+        return self._disjoint(starts[flags], ends[flags])
 
     def within(self, start: int, end: int) -> "TimeMeasure":
-        """Give the part of it between two moments."""
+        """Return the part of it between two moments."""
         starts, ends = np.clip(self.starts, start, end), np.clip(self.ends, start, end)
         kept = ends > starts
         return self._disjoint(starts[kept], ends[kept])
@@ -88,7 +88,7 @@ class Maintenance:
 
     @classmethod
     def of(cls, names: Sequence[str], planned: Mapping[str, Iterable[tuple[int, int]]]) -> "Maintenance":
-        """Give the maintenance of tables by name, for spans with these names; intervals in microseconds UTC."""
+        """Return the maintenance of tables by name, for spans with these names; intervals in microseconds UTC."""
         distinct: dict[tuple[tuple[int, int], ...], int] = {(): 0}
         which = np.zeros(len(names), dtype=np.int64)
         for code, name in enumerate(names):
@@ -97,14 +97,14 @@ class Maintenance:
         return cls(tuple(TimeMeasure.of(intervals) for intervals in distinct), which)
 
     def __call__(self, tables: Ints, moments: Ints) -> Ints:
-        """Give, for each table and moment, how much of the time before the moment was planned work on that table."""
+        """Return, for each table and moment, how much of the time before the moment was planned work on that table."""
         result = np.zeros_like(moments)
         for rows, measure in self.by_measure(tables):
             result[rows] = measure(moments[rows])
         return result
 
     def by_measure(self, tables: Ints) -> Iterable[tuple[Ints, TimeMeasure]]:
-        """Give the rows that share a set of intervals, with it; rows without planned work are left out."""
+        """Return the rows that share a set of intervals, with it; rows without planned work are left out."""
         which = self.of_table[tables]
         planned = np.flatnonzero(which)
         ordered = planned[np.argsort(which[planned], kind="stable")]

@@ -54,7 +54,7 @@ class Resolution(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Say whether an incident that ended so is data downtime."""
+        """Check whether an incident that ended so is data downtime."""
         return self in {Resolution.FIXED, Resolution.NO_ACTION}
 
 
@@ -116,12 +116,12 @@ class Incident:
 
     @property
     def last(self) -> Episode:
-        """Give the newest episode."""
+        """Return the newest episode."""
         return self.episodes[-1]
 
     @property
     def counts(self) -> bool:
-        """Say whether its hours are data downtime (its kind apart)."""
+        """Check whether its hours are data downtime (its kind apart)."""
         return self.resolution is None or self.resolution.counts
 
 
@@ -307,7 +307,7 @@ class Watch:
 
     @property
     def last_unknown(self) -> UnknownReason | None:
-        """Give why the last run could not be evaluated; None if it could."""
+        """Return why the last run could not be evaluated; None if it could."""
         reason = self.last_status.removeprefix(f"{Status.UNKNOWN}(").removesuffix(")")
         return UnknownReason(reason) if reason != self.last_status else None
 

@@ -24,26 +24,26 @@ _SEVERITIES: Final = tuple(Severity)
 _RESOLUTIONS: Final = tuple(Resolution)
 
 
-def per_group(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[Downtime]:
-    """Give the downtime of each of the groups 0 to `size` - 1, all but its table time; `group` is by incident."""
+def per_group(per_incident: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[Downtime]:
+    """Return the downtime of each of the groups 0 to `size` - 1, all but its table time; `group` is by incident."""
 
     def total(values: Ints) -> list[int]:
-        return totals(np.where(found.down, values, 0), group, size)
+        return totals(np.where(per_incident.down, values, 0), group, size)
 
-    touches = found.down & (found.undetected + found.repair > 0)
+    touches = per_incident.down & (per_incident.undetected + per_incident.repair > 0)
     columns = {
         "n": count(group[touches], size),
-        "n_occurred": count(group[found.occurred], size),
-        "undetected": total(found.undetected),
-        "repair": total(found.repair),
-        "undetected_low": total(found.undetected_low),
-        "undetected_high": total(found.undetected_high),
-        "ttd": _statistics(found.ttd[found.detected], group[found.detected], size),
-        "ttr": _statistics(found.ttr[found.resolved], group[found.resolved], size),
-        "by_severity": _by_severity(found, part, touches, group=group, size=size),
-        "excluded": _excluded(found, part, group=group, size=size),
-        "exposure": _tallies(found.raw, found.exposed, group, size),
-        "open": _open(found, part, ruler, group=group, size=size),
+        "n_occurred": count(group[per_incident.occurred], size),
+        "undetected": total(per_incident.undetected),
+        "repair": total(per_incident.repair),
+        "undetected_low": total(per_incident.undetected_low),
+        "undetected_high": total(per_incident.undetected_high),
+        "ttd": _statistics(per_incident.ttd[per_incident.detected], group[per_incident.detected], size),
+        "ttr": _statistics(per_incident.ttr[per_incident.resolved], group[per_incident.resolved], size),
+        "by_severity": _by_severity(per_incident, part, touches, group=group, size=size),
+        "excluded": _excluded(per_incident, part, group=group, size=size),
+        "exposure": _tallies(per_incident.raw, per_incident.exposed, group, size),
+        "open": _open(per_incident, part, ruler, group=group, size=size),
     }
     return [
         Downtime(ruler.window, ruler.as_of_us, **dict(zip(columns, values, strict=True)))
@@ -52,7 +52,7 @@ def per_group(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, siz
 
 
 def table_time(spans: Spans, ruler: Ruler, *, group: Ints, rows: Ints, size: int) -> list[int]:
-    """Give, for each group, how long its tables were down in the episodes of some rows, summed over tables."""
+    """Return, for each group, how long its tables were down in the episodes of some rows, summed over tables."""
     of_group, table, start, end = by_table(spans, ruler, group, rows)
     return totals(ruler.counted(table, start, end), of_group, size)
 
@@ -80,7 +80,7 @@ def _statistics_of(ordered: Ints, total: int) -> Statistics:
 
 
 def _quantile(ordered: Ints, share: Fraction) -> Fraction:
-    """Give a quantile by linear interpolation: position share x (n - 1), counted from 0."""
+    """Return a quantile by linear interpolation: position share x (n - 1), counted from 0."""
     position = share * (ordered.size - 1)
     below = position.numerator // position.denominator
     above = min(below + 1, ordered.size - 1)
@@ -89,11 +89,13 @@ def _quantile(ordered: Ints, share: Fraction) -> Fraction:
 
 
 def _by_severity(
-    found: PerIncident, part: Spans, touches: Bools, *, group: Ints, size: int
+    per_incident: PerIncident, part: Spans, touches: Bools, *, group: Ints, size: int
 ) -> list[Mapping[Severity, Part]]:
-    cell, cells = group * len(_SEVERITIES) + part.severity[found.first], size * len(_SEVERITIES)
+    cell, cells = group * len(_SEVERITIES) + part.severity[per_incident.first], size * len(_SEVERITIES)
     numbers = count(cell[touches], cells)
-    undetected, repair = (totals(values[touches], cell[touches], cells) for values in (found.undetected, found.repair))
+    undetected, repair = (
+        totals(values[touches], cell[touches], cells) for values in (per_incident.undetected, per_incident.repair)
+    )
     parts = [Part(*values) for values in zip(numbers, undetected, repair, strict=True)]
     return [
         MappingProxyType(
@@ -103,12 +105,16 @@ def _by_severity(
     ]
 
 
-def _excluded(found: PerIncident, part: Spans, *, group: Ints, size: int) -> list[Mapping[str, ExcludedCount]]:
-    by_name = {MAINTENANCE: _tallies(found.raw - found.undetected - found.repair, found.down, group, size)}
+def _excluded(per_incident: PerIncident, part: Spans, *, group: Ints, size: int) -> list[Mapping[str, ExcludedCount]]:
+    by_name = {
+        MAINTENANCE: _tallies(
+            per_incident.raw - per_incident.undetected - per_incident.repair, per_incident.down, group, size
+        )
+    }
     for number, resolution in enumerate(_RESOLUTIONS):
         if not resolution.counts:
-            ended_so = found.excluded & (part.resolution[found.first] == number)
-            by_name[resolution.value] = _tallies(found.raw, ended_so, group, size)
+            ended_so = per_incident.excluded & (part.resolution[per_incident.first] == number)
+            by_name[resolution.value] = _tallies(per_incident.raw, ended_so, group, size)
     return [
         MappingProxyType({name: tallies[at] for name, tallies in by_name.items() if tallies[at].n})
         for at in range(size)
@@ -121,10 +127,12 @@ def _tallies(times: Ints, which: Bools, group: Ints, size: int) -> list[Excluded
     return [ExcludedCount(n, time) for n, time in zip(numbers, sums, strict=True)]
 
 
-def _open(found: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int) -> list[tuple[OpenIncident, ...]]:
+def _open(
+    per_incident: PerIncident, part: Spans, ruler: Ruler, *, group: Ints, size: int
+) -> list[tuple[OpenIncident, ...]]:
     result: list[list[OpenIncident]] = [[] for _ in range(size)]
-    rows = found.last[found.lasts]
-    columns = (group[found.lasts], part.incident[rows], part.occurred[rows], part.detected[rows])
+    rows = per_incident.last[per_incident.lasts]
+    columns = (group[per_incident.lasts], part.incident[rows], part.occurred[rows], part.detected[rows])
     for of_group, number, occurred, detected in zip(*(column.tolist() for column in columns), strict=True):
         result[of_group].append(OpenIncident(number, occurred, detected, age=ruler.as_of_us - occurred))
     return [tuple(some) for some in result]

@@ -38,7 +38,7 @@ class PerIncident:
 
 
 def per_incident(spans: Spans, ruler: Ruler, *, disclosure: bool) -> PerIncident:
-    """Give the sums of each incident of which the spans hold all known episodes."""
+    """Return the sums of each incident of which the spans hold all known episodes."""
     first = first_rows(spans)
     last = np.concatenate((first[1:], [spans.incident.size])) - 1
     end = np.minimum(spans.resolved, ruler.as_of_us)

@@ -19,12 +19,12 @@ class Role:
 
 
 def role_rate(roles: Iterable[Role]) -> Fraction:
-    """Give what the roles cost per hour of downtime: headcount x hourly x share, summed."""
+    """Return what the roles cost per hour of downtime: headcount x hourly x share, summed."""
     return sum((Fraction(role.headcount) * Fraction(role.hourly) * Fraction(role.share) for role in roles), Fraction())
 
 
 def money(amount: Fraction, decimals: int) -> Decimal:
-    """Give an exact amount with the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
+    """Return an exact amount with the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
     scaled = abs(amount) * 10**decimals
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     digits = tuple(int(digit) for digit in str(whole))

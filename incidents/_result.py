@@ -30,7 +30,7 @@ class Part:
 
     @property
     def downtime(self) -> int:
-        """Give both parts together."""
+        """Return both parts together."""
         return self.undetected + self.repair
 
 
@@ -82,15 +82,15 @@ class Downtime:
 
     @property
     def downtime(self) -> int:
-        """Give the undetected and the repair part together."""
+        """Return the undetected and the repair part together."""
         return self.undetected + self.repair
 
     @property
     def low(self) -> int:
-        """Give the downtime if every incident had occurred as late as possible."""
+        """Return the downtime if every incident had occurred as late as possible."""
         return self.undetected_low + self.repair
 
     @property
     def high(self) -> int:
-        """Give the downtime if every incident had occurred as early as possible."""
+        """Return the downtime if every incident had occurred as early as possible."""
         return self.undetected_high + self.repair

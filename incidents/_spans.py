@@ -25,13 +25,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_us(moment: datetime) -> int:
-    """Give an aware time as integer microseconds since 1970 UTC, exactly."""
+    """Return an aware time as integer microseconds since 1970 UTC, exactly."""
     delta = moment - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
 def from_us(microseconds: int) -> datetime:
-    """Give the aware time in UTC of integer microseconds since 1970, exactly."""
+    """Return the aware time in UTC of integer microseconds since 1970, exactly."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -48,7 +48,7 @@ class Window:
 
     @classmethod
     def of(cls, start: datetime, end: datetime) -> "Window":
-        """Give the window between two aware times."""
+        """Return the window between two aware times."""
         return cls(to_us(start), to_us(end))
 
 
@@ -79,12 +79,12 @@ class Spans:
 
     @classmethod
     def of(cls, incidents: Iterable[Incident], *, roots: Mapping[int, Incident] | None = None) -> "Spans":
-        """Give the episodes of incidents. `roots` are incidents, by id, among which root causes are looked up too."""
+        """Return the episodes of incidents. `roots` are incidents, by id, among which root causes are looked up too."""
         ordered = sorted(incidents, key=lambda incident: incident.id)
-        known = {**(roots or {}), **{incident.id: incident for incident in ordered}}
+        entries = {**(roots or {}), **{incident.id: incident for incident in ordered}}
         names: dict[str, int] = {}
         rows = [
-            _row(incident, episode, root_table=_root_table(incident, known), names=names)
+            _row(incident, episode, root_table=_root_table(incident, entries), names=names)
             for incident in ordered
             for episode in incident.episodes
         ]
@@ -93,7 +93,7 @@ class Spans:
         return cls(names=tuple(names), **{**columns, "disclosure": columns["disclosure"].astype(np.bool_)})
 
     def take(self, rows: Ints) -> "Spans":
-        """Give some of the rows, in the given order; each at most once."""
+        """Return some of the rows, in the given order; each at most once."""
         if rows.size == self.incident.size and (rows[1:] > rows[:-1]).all():
             return self
         return Spans(self.names, **{name: getattr(self, name)[rows] for name in _COLUMNS})
@@ -124,9 +124,9 @@ def _row(incident: Incident, episode: Episode, *, root_table: str, names: dict[s
     )
 
 
-def _root_table(incident: Incident, known: Mapping[int, Incident]) -> str:
-    seen: set[int] = set()
-    while incident.root is not None and incident.root in known and incident.root not in seen:
-        seen.add(incident.root)
-        incident = known[incident.root]
+def _root_table(incident: Incident, incidents: Mapping[int, Incident]) -> str:
+    counts: set[int] = set()
+    while incident.root is not None and incident.root in incidents and incident.root not in counts:
+        counts.add(incident.root)
+        incident = incidents[incident.root]
     return incident.table

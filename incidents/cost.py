@@ -45,27 +45,27 @@ class RateCard:
     business_hours: BusinessHours | None = None
 
     def loss(self, table: str, tier: str | None) -> Decimal:
-        """Give the business loss of an hour: the table's own, else its tier's, else nothing."""
+        """Return the business loss of an hour: the table's own, else its tier's, else nothing."""
         own = self.tables.get(table)
         return own if own is not None else self.tiers.get(tier or "", Decimal())
 
     def per_hour(self, table: str, tier: str | None) -> Fraction:
-        """Give what an hour of a table costs within business hours: business loss and roles."""
+        """Return what an hour of a table costs within business hours: business loss and roles."""
         return Fraction(self.loss(table, tier)) + self.roles
 
     def in_units(self, losses: Iterable[Decimal], unit: int) -> Mapping[Decimal, tuple[int, int]]:
-        """Give, by business loss, the rates within and outside of business hours in whole 1/unit."""
+        """Return, by business loss, the rates within and outside of business hours in whole 1/unit."""
         rates = {loss: Fraction(loss) + self.roles for loss in set(losses)}
         return {loss: (int(rate * unit), int(rate * self.outside_factor * unit)) for loss, rate in rates.items()}
 
     @property
     def outside_factor(self) -> Fraction:
-        """Give what the rate is multiplied by outside of business hours."""
+        """Return what the rate is multiplied by outside of business hours."""
         return Fraction(1) if self.business_hours is None else Fraction(self.business_hours.outside_factor)
 
     @property
     def denominator(self) -> int:
-        """Give a whole number that makes every rate of this card, and every reduced one, whole."""
+        """Return a whole number that makes every rate of this card, and every reduced one, whole."""
         losses = (Fraction(loss).denominator for loss in (*self.tables.values(), *self.tiers.values()))
         return lcm(self.roles.denominator, *losses) * self.outside_factor.denominator
 
@@ -86,7 +86,7 @@ class Pricing:
 
     @classmethod
     def of(cls, cards: Iterable[RateCard], tier_of: Mapping[str, str]) -> "Pricing":
-        """Give the pricing of rate cards in any order.
+        """Return the pricing of rate cards in any order.
 
         Raises:
             ValueError: two cards have the same beginning, or none.
@@ -95,14 +95,14 @@ class Pricing:
         return cls(tuple(by_age), tier_of)
 
     def per_hour(self, table: str, at_us: int) -> Fraction | None:
-        """Give what an hour of a table costs at a moment, within business hours; None where no rate holds."""
+        """Return what an hour of a table costs at a moment, within business hours; None where no rate holds."""
         for card, start, end in self.validity():
             if start <= at_us < end:
                 return card.per_hour(table, self.tier_of.get(table))
         return None
 
     def validity(self) -> Iterator[tuple[RateCard, int, int]]:
-        """Give each card with when it holds."""
+        """Return each card with when it holds."""
         starts = [_ALWAYS if card.valid_from_us is None else card.valid_from_us for card in self.cards]
         return zip(self.cards, starts, [*starts[1:], _FOREVER], strict=False)
 
@@ -129,7 +129,7 @@ def price(
     maintenance: Maintenance | None = None,
     disclosure: bool = False,
 ) -> Cost:
-    """Give the cost of the downtime in a window; the arguments are those of `downtime.measure`, and the rates."""
+    """Return the cost of the downtime in a window; the arguments are those of `downtime.measure`, and the rates."""
     group = np.zeros(spans.incident.size, dtype=np.int64)
     return price_by(
         spans, window, pricing=pricing, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure
@@ -146,7 +146,7 @@ def price_by(  # noqa: PLR0913 - the arguments of `downtime.measure_by`, and the
     maintenance: Maintenance | None = None,
     disclosure: bool = False,
 ) -> dict[int, Cost]:
-    """Give the cost of the downtime in a window for each group of incidents.
+    """Return the cost of the downtime in a window for each group of incidents.
 
     Args:
         spans: the episodes of incidents.
@@ -184,7 +184,7 @@ class _Bill:
     groups: int
 
     def of(self, group: Ints, table: Ints, start: Ints, end: Ints) -> tuple[list[Fraction], list[int]]:
-        """Give the amount and the unpriced time of each group."""
+        """Return the amount and the unpriced time of each group."""
         cells, cell = dense(group * len(self.names) + table)
         groups, tables = (column.tolist() for column in np.divmod(cells, len(self.names)))
         unpriced = self.ruler.counted(table, start, end)
@@ -206,7 +206,7 @@ class _Bill:
         return [Fraction(amount, unit * HOUR_US) for amount in amounts], totals(unpriced, group, self.groups)
 
     def _inside(self, card: RateCard, table: Ints, start: Ints, end: Ints, *, whole: Ints) -> Ints:
-        """Give the part of stretches inside of business hours, without planned maintenance."""
+        """Return the part of stretches inside of business hours, without planned maintenance."""
         if card.business_hours is None:
             return whole
         hours = card.business_hours.between(int(start.min()), int(end.max()))

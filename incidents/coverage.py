@@ -34,13 +34,13 @@ class Gap:
     reason: str
 
     def joined(self, later: "Gap") -> "Gap | None":
-        """Give both as one gap if the later one goes on where this one ends, for the same reason; else None."""
+        """Return both as one gap if the later one goes on where this one ends, for the same reason; else None."""
         same = (self.check_id, self.reason) == (later.check_id, later.reason)
         return replace(self, end=max(self.end, later.end)) if same and self.start <= later.start <= self.end else None
 
 
 def gaps_after(watch: Watch | None, *, table: str, until: datetime, period: timedelta | None) -> tuple[Gap, ...]:
-    """Give the unobserved time between the last known run of a check and a moment: its next run, or now.
+    """Return the unobserved time between the last known run of a check and a moment: its next run, or now.
 
     A run counts as missed when it is overdue by more than a tenth of the period, at most 65 minutes: neither a queue
     nor the end of summer time looks like a missed run.
@@ -79,7 +79,7 @@ class Unobserved:
 
 
 def unobserved(gaps: Iterable[Gap], window: Window) -> Mapping[str, Unobserved]:
-    """Give the unobserved time in a window of each table that has any: the union over its checks."""
+    """Return the unobserved time in a window of each table that has any: the union over its checks."""
     intervals: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     for gap in gaps:
         start, end = max(to_us(gap.start), window.start_us), min(to_us(gap.end), window.end_us)

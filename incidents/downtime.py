@@ -57,7 +57,7 @@ def measure(
     maintenance: Maintenance | None = None,
     disclosure: bool = False,
 ) -> Downtime:
-    """Give the downtime of a window.
+    """Return the downtime of a window.
 
     Args:
         spans: the episodes of incidents; those of an incident stand together, in order.
@@ -67,8 +67,10 @@ def measure(
         disclosure: count disclosure incidents as downtime too.
     """
     group = np.zeros(spans.incident.size, dtype=np.int64)
-    found = measure_by(spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure)
-    return found.get(0) or Downtime(window, as_of_us)
+    downtimes = measure_by(
+        spans, window, as_of_us=as_of_us, group=group, maintenance=maintenance, disclosure=disclosure
+    )
+    return downtimes.get(0) or Downtime(window, as_of_us)
 
 
 def measure_by(
@@ -80,7 +82,7 @@ def measure_by(
     maintenance: Maintenance | None = None,
     disclosure: bool = False,
 ) -> dict[int, Downtime]:
-    """Give the downtime of a window for each group of incidents.
+    """Return the downtime of a window for each group of incidents.
 
     Args:
         spans: the episodes of incidents.
@@ -99,8 +101,8 @@ def measure_by(
         return {}
     part, ruler = spans.take(rows), Ruler(window, as_of_us, maintenance)
     codes, group_of_row = dense(group[rows])
-    found = per_incident(part, ruler, disclosure=disclosure)
-    figures = per_group(found, part, ruler, group=group_of_row[found.first], size=codes.size)
+    incident = per_incident(part, ruler, disclosure=disclosure)
+    figures = per_group(incident, part, ruler, group=group_of_row[incident.first], size=codes.size)
     down = np.flatnonzero(is_downtime(part, disclosure=disclosure))
     tables = table_time(part, ruler, group=group_of_row, rows=down, size=codes.size)
     return {
@@ -138,8 +140,8 @@ def durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = 
         as_of_us: the moment of knowing; what was resolved later lasts.
         maintenance: planned work, which does not count.
     """
-    each = _durations(spans, as_of_us=as_of_us, maintenance=maintenance)
-    return dict(zip(spans.incident[first_rows(spans)].tolist(), each, strict=True))
+    current_durations = _durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    return dict(zip(spans.incident[first_rows(spans)].tolist(), current_durations, strict=True))
 
 
 def episode_durations(spans: Spans, *, as_of_us: int, maintenance: Maintenance | None = None) -> list[Durations]:
@@ -168,7 +170,7 @@ def uncovered(incident: Incident, into: Incident, *, as_of_us: int, maintenance:
     """
     if not incident.counts:
         return 0
-    ours, theirs = (Spans.of([one]) for one in (incident, into))
+    ours, theirs = (Spans.of([current_incident]) for current_incident in (incident, into))
     lost = _bad_time(ours, as_of_us)
     if into.counts and into.kind is incident.kind:
         lost = lost.minus(_bad_time(theirs, as_of_us))
@@ -193,12 +195,12 @@ class Shares:
 
     @property
     def total(self) -> Fraction:
-        """Give the whole change."""
+        """Return the whole change."""
         return self.n + self.ttd + self.ttr
 
 
 def changes(last: Downtime, this: Downtime) -> Shares:
-    """Give the shares of N, TTD and TTR in the change of downtime; they add up to it, whichever is looked at first.
+    """Return the shares of N, TTD and TTR in the change of downtime; they add up to it, whichever is looked at first.
 
     With T and R the parts per incident: dN x mean (T + R), mean N x dT, mean N x dR. If either window has no incident
     there is no T or R to compare, and all of it is the share of N.
@@ -215,12 +217,12 @@ def changes(last: Downtime, this: Downtime) -> Shares:
 
 
 def lever(downtime: Downtime) -> Lever:
-    """Say what would help most, if it is the same whether every incident occurred as late or as early as possible."""
+    """Return what would help most, if it is the same whether every incident occurred as late or as early as possible."""
     low = lever_of(downtime.undetected_low, downtime.repair)
     high = lever_of(downtime.undetected_high, downtime.repair)
     return low if low is high else Lever.NONE
 
 
 def hours(microseconds: int | Fraction) -> Fraction:
-    """Give a length of time in hours, exactly; round it only to show it."""
+    """Return a length of time in hours, exactly; round it only to show it."""
     return Fraction(microseconds) / HOUR_US

@@ -51,7 +51,7 @@ def estimate(
     loss_per_hour: Fraction = Fraction(),
     improve: Fraction | None = None,
 ) -> Estimate:
-    """Give the planning figure.
+    """Return the planning figure.
 
     Args:
         expected: what is expected of a year.
@@ -83,7 +83,7 @@ def _hours(length: timedelta) -> Fraction:
 
 
 def _check(expected: Expected, loss_per_hour: Fraction, improve: Fraction | None) -> None:
-    seen: dict[str, Fraction] = {
+    amounts: dict[str, Fraction] = {
         "tables": Fraction(expected.tables),
         "incidents per table and year": expected.incidents_per_table_year,
         "time to detect": _hours(expected.ttd),
@@ -91,9 +91,9 @@ def _check(expected: Expected, loss_per_hour: Fraction, improve: Fraction | None
         "loss per hour": loss_per_hour,
         "improvement": improve or Fraction(),
     }
-    negative = next((name for name, number in seen.items() if number < 0), None)
+    negative = next((name for name, number in amounts.items() if number < 0), None)
     if negative is not None:
-        raise ValueError(f"{negative} is {float(seen[negative]):g}, expected 0 or more")
+        raise ValueError(f"{negative} is {float(amounts[negative]):g}, expected 0 or more")
     if improve is not None and improve > 1:
         percent = 100 * float(improve)
         raise ValueError(f"improvement is {percent:g}%, expected at most 100%: no more than all can be saved")

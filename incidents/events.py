@@ -40,7 +40,7 @@ from incidents._model import (
 
 
 def apply(incident: Incident | None, event: Event) -> Incident:
-    """Give the incident as it stands after an event.
+    """Return the incident as it stands after an event.
 
     Args:
         incident: as it stood before; None before the event that opened it.
@@ -62,7 +62,7 @@ def apply(incident: Incident | None, event: Event) -> Incident:
 
 
 def replay(events: Iterable[Event]) -> Incident:
-    """Give the incident that its events, in the order of recording, amount to.
+    """Return the incident that its events, in the order of recording, amount to.
 
     Raises:
         BrokenHistory: there is no event, or `apply` refuses one.
@@ -76,13 +76,13 @@ def replay(events: Iterable[Event]) -> Incident:
 
 
 def encode(change: Change) -> dict[str, Any]:
-    """Give a change as plain JSON values; times as ISO text. `decode` gives the same change back."""
+    """Return a change as plain JSON values; times as ISO text. `decode` gives the same change back."""
     plain: dict[str, Any] = to_jsonable_python(change, fallback=dict)
     return plain
 
 
 def decode(plain: Mapping[str, Any]) -> Change:
-    """Give the change that `encode` wrote.
+    """Return the change that `encode` wrote.
 
     Raises:
         pydantic.ValidationError: these are not the values of a change.
@@ -184,7 +184,7 @@ def _correct(incident: Incident, change: Corrected) -> Incident:
 
 
 def corrected_episode(episode: Episode, change: Corrected) -> Episode:
-    """Give an episode with the times that a person corrected.
+    """Return an episode with the times that a person corrected.
 
     A person's word on when it occurred leaves no interval. The interval of an estimate ends at detection, wherever that
     moves.

@@ -101,7 +101,7 @@ def advance(
     policy: Policy,
     run: RunTimes,
 ) -> Step:
-    """Give what a run changes.
+    """Return what a run changes.
 
     Args:
         watch: what was known of the check; None before its first run.
@@ -111,12 +111,12 @@ def advance(
         policy: how many runs open and resolve an incident.
         run: when the run measured and ended.
     """
-    found = outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"
+    text = outcome.status.value if outcome.reason is None else f"{outcome.status}({outcome.reason})"
     if watch is None:
-        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=found)
+        watch = Watch(identity.check_id, monitored_since=run.at, last_run_at=run.at, last_status=text)
     elif run.at <= watch.last_run_at:
         return Step(watch, (), Reason.OUT_OF_ORDER)
-    watch = replace(watch, last_run_at=run.at, last_status=found)
+    watch = replace(watch, last_run_at=run.at, last_status=text)
     if outcome.status is Status.UNKNOWN:
         return Step(watch, (), Reason.UNKNOWN)
     if outcome.status is Status.WARN:
@@ -253,13 +253,13 @@ def _opened(identity: Identity, message: Message, episode: Episode) -> Opened:
 
 
 def _plain(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the values as JSON has them, so that an incident is the same before and after it was stored."""
+    """Return the values as JSON has them, so that an incident is the same before and after it was stored."""
     plain: dict[str, Any] = to_jsonable_python(dict(values), timedelta_mode="float")
     return plain
 
 
 def _flapped(watch: Watch, incident: Incident | None, changes: tuple[Change, ...]) -> tuple[Flapped, ...]:
-    """Tell the incident that it started to flap, while it is open, or that it stopped, whenever that is."""
+    """Return the incident that it started to flap, while it is open, or that it stopped, whenever that is."""
     is_new = any(isinstance(change, Opened) for change in changes)
     if incident is not None and not is_new and incident.check_id != watch.check_id:
         return ()

@@ -65,7 +65,7 @@ class Report:
 
 
 def report(
-    seen: Report,
+    current_report: Report,
     *,
     detected_at: datetime,
     now: datetime,
@@ -76,7 +76,7 @@ def report(
     """Open an incident that a person found.
 
     Args:
-        seen: what is wrong.
+        current_report: what is wrong.
         detected_at: when it was noticed.
         now: the present.
         occurred_at: when data went bad; by default when it was noticed.
@@ -94,13 +94,13 @@ def report(
         _not_after(("occurred", occurred_at), ("detected", detected_at))
         onset = Onset(occurred_at, occurred_at, occurred_at, OccurrenceMethod.PERSON)
     return Opened(
-        fingerprint=fingerprint or _fingerprint_of(seen, detected_at),
-        table=seen.table,
-        check_id=seen.check_id,
-        incident_kind=seen.kind,
-        severity=seen.severity,
-        title=seen.title,
-        title_values=seen.values,
+        fingerprint=fingerprint or _fingerprint_of(current_report, detected_at),
+        table=current_report.table,
+        check_id=current_report.check_id,
+        incident_kind=current_report.kind,
+        severity=current_report.severity,
+        title=current_report.title,
+        title_values=current_report.values,
         found_by=found_by,
         episode=Episode(onset, detected_at),
     )
@@ -115,9 +115,9 @@ def end_reported(opened: Opened, ending: "Ending", *, now: datetime) -> Resolved
     return _ended(opened.episode.detected_at, ending, now)
 
 
-def _fingerprint_of(seen: Report, detected_at: datetime) -> str:
-    told = "\n".join((seen.table, seen.title, str(int(detected_at.timestamp() * 1_000_000))))
-    return f"{seen.table}:person:{sha256(told.encode()).hexdigest()[:16]}"
+def _fingerprint_of(report: Report, detected_at: datetime) -> str:
+    text = "\n".join((report.table, report.title, str(int(detected_at.timestamp() * 1_000_000))))
+    return f"{report.table}:person:{sha256(text.encode()).hexdigest()[:16]}"
 
 
 def acknowledge(incident: Incident, *, now: datetime) -> Acknowledged:
@@ -127,7 +127,7 @@ def acknowledge(incident: Incident, *, now: datetime) -> Acknowledged:
 
 
 def assign(incident: Incident, assignee: str) -> Assigned:
-    """Give it to somebody."""
+    """Return it to somebody."""
     _allowed(incident, "assign")
     return Assigned(assignee)
 
@@ -259,7 +259,7 @@ def correct(incident: Incident, change: Corrected, *, now: datetime) -> Correcte
 
 
 def merge(incident: Incident, into: Incident, *, lookup: Lookup, now: datetime, force: bool = False) -> Merged:
-    """Say that it is the same thing as another: it ends as a duplicate, the other goes on.
+    """Return that it is the same thing as another: it ends as a duplicate, the other goes on.
 
     Only what the other covers is still counted as downtime (`incidents.uncovered` computes the rest), so both must be
     about one table, and unless forced also about one time, and the other must count if this one does. One that does not
@@ -337,7 +337,7 @@ def name_root(incident: Incident, root: Incident | None, *, lookup: Lookup) -> R
 
 
 def _follow(incident: Incident, step: Callable[[Incident], int | None], lookup: Lookup) -> tuple[int, ...]:
-    """Give the ids along a chain, the incident's own first; stops where the chain ends or repeats."""
+    """Return the ids along a chain, the incident's own first; stops where the chain ends or repeats."""
     seen = [incident.id]
     following = step(incident)
     while following is not None and following not in seen:

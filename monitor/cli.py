@@ -60,7 +60,7 @@ def _shared_options() -> Sequence[Any]:
 
 
 def _with_shared_options(command: Any) -> Any:
-    """Give a command the shared options that it does not declare itself."""
+    """Return a command the shared options that it does not declare itself."""
     own = {word for parameter in command.params for word in parameter.opts}
     command.params += [option for option in _shared_options() if not own.intersection(option.opts)]
     for parameter in command.params:
@@ -219,7 +219,7 @@ def _show_usage(error: typer.TyperException, arguments: Sequence[str], invocatio
 
 
 def _worded(error: typer.TyperException, group: Any) -> str:
-    """Say what was typed and what was expected; Typer says only the latter, in pydantic's words."""
+    """Describe what was typed and what was expected; Typer says only the latter, in pydantic's words."""
     message = error.format_message().rstrip(".")
     if (unknown := _NO_COMMAND.match(message)) is not None:
         return f"no such command '{unknown['name']}'{_meant(unknown['name'], group)}"
@@ -243,10 +243,10 @@ def _meant(name: str, group: Any) -> str:
 
 def _wants_json(arguments: Sequence[str], prefix: str | None) -> bool:
     """Look for the format in the raw words: a usage error may come before the option is parsed."""
-    said = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
-    said += [after for word, after in pairwise(arguments) if word == "--format"]
-    if said:
-        return Format.JSON in said
+    parts = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
+    parts += [after for word, after in pairwise(arguments) if word == "--format"]
+    if parts:
+        return Format.JSON in parts
     return Format.JSON in {os.environ.get("TABLEWATCH_FORMAT"), os.environ.get(f"{prefix}_FORMAT")}
 
 

@@ -9,21 +9,21 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """Give the present moment, aware, in UTC."""
+        """Return the present moment, aware, in UTC."""
 
     def monotonic(self) -> float:
-        """Give seconds since some fixed moment; never goes back. Differences are lengths of time."""
+        """Return seconds since some fixed moment; never goes back. Differences are lengths of time."""
 
 
 class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        """Give the present moment, aware, in UTC."""
+        """Return the present moment, aware, in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Give seconds since some fixed moment."""
+        """Return seconds since some fixed moment."""
         return time.monotonic()
 
 
@@ -40,11 +40,11 @@ class SimulatedClock:
         self._origin = self._now
 
     def now(self) -> datetime:
-        """Give the moment at which the clock stands, in UTC."""
+        """Return the moment at which the clock stands, in UTC."""
         return self._now
 
     def monotonic(self) -> float:
-        """Give the simulated seconds since the clock was made."""
+        """Return the simulated seconds since the clock was made."""
         return (self._now - self._origin).total_seconds()
 
     def advance(self, length: timedelta) -> datetime:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def is_number(column: pd.Series[Any]) -> bool:
-    """Say whether a column has a type of numbers."""
+    """Check whether a column has a type of numbers."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype)
 
 
 def in_type(column: pd.Series[Any], bound: Decimal) -> object:
-    """Give a bound as a value of a column.
+    """Return a bound as a value of a column.
 
     Raises:
         Misfit: the column holds whole numbers, and the bound is none, or its type cannot hold the bound exactly.
@@ -41,7 +41,7 @@ def in_type(column: pd.Series[Any], bound: Decimal) -> object:
 
 
 def _of_kind(column: pd.Series[Any], bound: Decimal) -> object:
-    """Give a bound as Python writes a value of a column.
+    """Return a bound as Python writes a value of a column.
 
     Raises:
         Misfit: the column holds whole numbers, and the bound is none.

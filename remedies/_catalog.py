@@ -13,12 +13,12 @@ from remedies._errors import CatalogError
 
 @cache
 def load_catalog() -> Mapping[str, type[Remedy]]:
-    """Give every remedy by its type word (its file's name).
+    """Return every remedy by its type word (its file's name).
 
     Raises:
         CatalogError: a module of this room has no `REMEDY`.
     """
-    found: dict[str, type[Remedy]] = {}
+    results: dict[str, type[Remedy]] = {}
     for module in pkgutil.iter_modules(remedies.__path__):
         if module.name.startswith("_") or module.ispkg:
             continue
@@ -26,5 +26,5 @@ def load_catalog() -> Mapping[str, type[Remedy]]:
         if remedy is None:
             end = "`REMEDY: Final[type[Remedy]] = ...`"
             raise CatalogError(f"remedies/{module.name}.py has no REMEDY; end the file with {end}")
-        found[module.name] = remedy
-    return MappingProxyType(dict(sorted(found.items())))
+        results[module.name] = remedy
+    return MappingProxyType(dict(sorted(results.items())))

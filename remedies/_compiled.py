@@ -72,7 +72,10 @@ def kept(kernel: Kernel, **options: Any) -> Kernel:
 
 
 def is_kept(kernel: Callable[..., object]) -> bool:
-    """Say whether an earlier process compiled a kernel, and kept the machine code; False where that cannot be told."""
+    """Check whether an earlier process compiled a kernel, and kept the machine code.
+
+    False where that cannot be told.
+    """
     try:
         index = kernel._cache._cache_file._load_index  # type: ignore[attr-defined] # noqa: SLF001 - numba has no public way; tested
         return bool(index())
@@ -82,7 +85,7 @@ def is_kept(kernel: Callable[..., object]) -> bool:
 
 @functools.cache
 def _sources(module: str) -> str:
-    """Give a digest of a module of this room and of all modules of this room that it needs."""
+    """Return a digest of a module of this room and of all modules of this room that it needs."""
     house = Path(__file__).parents[1]
     needed = {module}
     read: dict[str, str] = {}

@@ -101,7 +101,7 @@ class Treatment:
 
 
 def grouped_by(columns: Iterable[str]) -> str:
-    """Say in SQL how large the smallest group of an output is: what k was counted by. It is shown, not run."""
+    """Format in SQL how large the smallest group of an output is: what k was counted by. It is shown, not run."""
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
     return f"SELECT min(n) FROM (SELECT count(*) AS n FROM output GROUP BY {names})"  # noqa: S608 - shown, not run
 
@@ -122,11 +122,11 @@ class RemedyParameters(BaseModel):
 
     @property
     def name(self) -> str:
-        """Give the remedy's id within its release."""
+        """Return the remedy's id within its release."""
         return self.id or str(getattr(self, "type", "")).replace("_", "-")
 
     def compiles_first(self) -> bool:
-        """Say whether this machine has yet to compile what takes about a minute, once."""
+        """Check whether this machine has yet to compile what takes about a minute, once."""
         return False
 
 
@@ -146,10 +146,10 @@ class Remedy(Protocol):
         """The remedy's id within its release."""
 
     def compiles_first(self) -> bool:
-        """Say whether this machine has yet to compile what takes about a minute, once."""
+        """Check whether this machine has yet to compile what takes about a minute, once."""
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
-        """Give a treated copy of a frame, and the bill. The frame is not changed.
+        """Return a treated copy of a frame, and the bill. The frame is not changed.
 
         Raises:
             Misfit: the frame does not fit the parameters.

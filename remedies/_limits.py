@@ -29,8 +29,8 @@ _SHARE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+/[1-9][0-9]*) ?
 
 def _share(said: object) -> object:
     """Read `2%`, `0.02` or `2/100`."""
-    found = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
-    return said if found is None else float(Fraction(found[1]) / (100 if found[2] else 1))
+    match = _SHARE.fullmatch(said.strip()) if isinstance(said, str) else None
+    return said if match is None else float(Fraction(match[1]) / (100 if match[2] else 1))
 
 
 def _short(name: str) -> BeforeValidator:
@@ -108,7 +108,7 @@ class Closeness(_Limit):
         return self.distance if self.hierarchy is None else "hierarchical"
 
     def built(self, column: str, values: Sequence[Any]) -> Hierarchy | None:
-        """Give the hierarchy of the values of a column, if it is the distance.
+        """Return the hierarchy of the values of a column, if it is the distance.
 
         Raises:
             Misfit: values have no place in it, or it has faults.
@@ -116,10 +116,10 @@ class Closeness(_Limit):
         if self.hierarchy is None or isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         try:
-            made: Hierarchy = self.hierarchy.build(values)
+            hierarchy: Hierarchy = self.hierarchy.build(values)
         except Misfit as error:
             raise Misfit(f"column '{column}': {error}") from None
-        return made
+        return hierarchy
 
 
 class Limited(RemedyParameters):
@@ -147,7 +147,7 @@ class Limited(RemedyParameters):
         return tuple(dict.fromkeys((*self.l, *self.t)))
 
     def criteria(self, frequencies: Frequencies) -> Sequence[Criterion]:
-        """Give the limits on sensitive columns, as searches take them.
+        """Return the limits on sensitive columns, as searches take them.
 
         Raises:
             Misfit: values of a sensitive column have no place in its hierarchy.
@@ -161,7 +161,7 @@ class Limited(RemedyParameters):
 
     @property
     def limits(self) -> Mapping[str, Json]:
-        """Give what is promised, as plain data."""
+        """Return what is promised, as plain data."""
         return {
             "k": self.k,
             "l": {name: one.model_dump(exclude_none=True) for name, one in self.l.items()},
@@ -189,38 +189,40 @@ class Limited(RemedyParameters):
         return self.guarantee({"k": smallest, "l": diverse, "t": close})
 
     def guarantee(self, reached: Mapping[str, Json], columns: Sequence[str] | None = None) -> Guarantee:
-        """Say what was found on an output; `columns`: what it was grouped by, if that is more than its own."""
+        """Return what was found on an output; `columns`: what it was grouped by, if that is more than its own."""
         every = tuple(columns or self.columns)
         return Guarantee("k_anonymity", every, self.limits, reached, grouped_by(every))
 
-    def _diversity(self, after: pd.DataFrame, name: str, wanted: Diversity) -> float | None:
+    def _diversity(self, after: pd.DataFrame, name: str, diversity: Diversity) -> float | None:
         from checks.risk import l_diversity
 
-        found = l_diversity(after, self.columns, name, c=wanted.c, l=wanted.l).columns[name]
-        broken: Any = getattr(found, wanted.kind)
-        reached: float | None = getattr(found, f"l_{wanted.kind}")
+        found = l_diversity(after, self.columns, name, c=diversity.c, l=diversity.l).columns[name]
+        broken: Any = getattr(found, diversity.kind)
+        reached: float | None = getattr(found, f"l_{diversity.kind}")
         if broken.records:
             raise Refused(f"{broken.records} records of the output are in groups that are not diverse in '{name}'")
         return reached
 
-    def _closeness(self, before: pd.DataFrame, after: pd.DataFrame, name: str, wanted: Closeness) -> Mapping[str, Json]:
+    def _closeness(
+        self, before: pd.DataFrame, after: pd.DataFrame, name: str, closeness: Closeness
+    ) -> Mapping[str, Json]:
         from checks.risk import t_closeness
 
-        asked: Any = partial(t_closeness, after, self.columns, name, distance=wanted.distance, t=wanted.t)
-        if wanted.hierarchy is not None:  # which knows values by their texts
+        asked: Any = partial(t_closeness, after, self.columns, name, distance=closeness.distance, t=closeness.t)
+        if closeness.hierarchy is not None:  # which knows values by their texts
             before, after = (_with_texts(frame, name) for frame in (before, after))
-            built = wanted.built(name, list(before[name]))
-            asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=wanted.t)
+            built = closeness.built(name, list(before[name]))
+            asked = partial(t_closeness, after, self.columns, name, hierarchy=built, t=closeness.t)
         found = asked(reference=before).columns[name]
         if found.above is not None and found.above.records:
-            said = f"{found.above.records} records of the output are in groups whose values of '{name}' are too far"
-            raise Refused(f"{said} from those of the input")
+            text = f"{found.above.records} records of the output are in groups whose values of '{name}' are too far"
+            raise Refused(f"{text} from those of the input")
         own = asked().columns[name]
         return {"t": found.t, "t_of_output": own.t}
 
 
 def _with_texts(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Give a copy with the texts of a column in its place."""
+    """Return a copy with the texts of a column in its place."""
     import pandas as pd
 
     return frame.assign(**{name: pd.Series(texts_of(frame[name]), index=frame.index, dtype=object)})

@@ -84,8 +84,8 @@ def rounded(values: Floats, places: int | None) -> Floats:
     if places is None:
         return values
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.round(values, places or OF_WHOLE_FLOATS)
-    return np.where(np.isfinite(found), found, values)  # what is too large to be rounded is whole
+        amount = np.round(values, places or OF_WHOLE_FLOATS)
+    return np.where(np.isfinite(amount), amount, values)  # what is too large to be rounded is whole
 
 
 def _read(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[Floats, Cast, Back]:
@@ -112,10 +112,10 @@ def _as_int64(array: pa.Array) -> npt.NDArray[np.int64]:
     return whole
 
 
-def _from_int64(whole: npt.NDArray[Any], gone: Mask, kind: pa.DataType) -> pa.Array:
+def _from_int64(whole: npt.NDArray[Any], current_mask: Mask, kind: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
-    array = pa.array(whole, mask=gone)
+    array = pa.array(whole, mask=current_mask)
     return (array.cast(pa.int32()) if kind in {pa.date32(), pa.time32("s"), pa.time32("ms")} else array).cast(kind)
 
 
@@ -143,9 +143,9 @@ def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[F
     if max(map(abs, units), default=0) >= 2**63:
         raise Misfit(f"column '{column.name}' holds decimals of more than 18 digits; cast it to a float first")
 
-    def back(whole: npt.NDArray[Any], gone: Mask) -> pa.Array:
-        known = {unit: Decimal(int(unit)).scaleb(-digits) for unit in np.unique(whole)}
-        return pa.array([None if lost else known[unit] for unit, lost in zip(whole, gone, strict=True)], array.type)
+    def back(whole: npt.NDArray[Any], mask: Mask) -> pa.Array:
+        entries = {unit: Decimal(int(unit)).scaleb(-digits) for unit in np.unique(whole)}
+        return pa.array([None if lost else entries[unit] for unit, lost in zip(whole, mask, strict=True)], array.type)
 
     return _wholes(np.array(units, dtype=np.int64), missing, back)
 
@@ -153,22 +153,22 @@ def _decimals(column: pd.Series[Any], array: pa.Array, missing: Mask) -> tuple[F
 def _wholes(
     array: npt.NDArray[Any], missing: Mask, back: Callable[[npt.NDArray[Any], Mask], pa.Array]
 ) -> tuple[Floats, Cast, Back]:
-    """Give distances from the smallest, and the way back. The unsigned difference cannot overflow."""
+    """Return distances from the smallest, and the way back. The unsigned difference cannot overflow."""
     kind = array.dtype
     smallest = array[~missing].min() if not missing.all() else kind.type(0)
     start = smallest.view(np.uint64) & ~np.uint64(1)  # even, so that half to even is the same here and there
     distance = np.where(missing, np.uint64(0), array.view(np.uint64) - start)
     farthest = distance.max(initial=0)
 
-    def write(new: Floats, gone: Mask) -> pa.Array:
+    def write(new: Floats, mask: Mask) -> pa.Array:
         whole = np.minimum(np.clip(new, 0.0, _LARGEST).astype(np.uint64), farthest)
-        return back((whole + start).view(kind), gone)
+        return back((whole + start).view(kind), mask)
 
     return distance.astype(np.float64), np.rint, write
 
 
 def _like(column: pd.Series[Any], cells: pa.Array) -> pd.Series[Any]:
-    """Give cells as a column like the one that was read."""
+    """Return cells as a column like the one that was read."""
     import pandas as pd
 
     whole = pd.Series(pd.arrays.ArrowExtensionArray(cells), index=column.index, name=column.name)
@@ -182,6 +182,6 @@ def _not_finite(column: pd.Series[Any]) -> Misfit:
     return Misfit(f"column '{column.name}' holds infinite values; expected finite numbers: filter or cap them first")
 
 
-def _no_number(column: pd.Series[Any], seen: str) -> Misfit:
+def _no_number(column: pd.Series[Any], text: str) -> Misfit:
     expected = "expected numbers, dates or times: name it in 'nominal' or 'ordinal' too, or leave it out"
-    return Misfit(f"column '{column.name}' holds {seen}; {expected}")
+    return Misfit(f"column '{column.name}' holds {text}; {expected}")

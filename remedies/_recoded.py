@@ -36,7 +36,7 @@ class Recodes(Limited, ABC):
     """
 
     def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
-        """Give what is fatally wrong with each column's hierarchy, for the values that a table has in it.
+        """Return what is fatally wrong with each column's hierarchy, for the values that a table has in it.
 
         Raises:
             Misfit: a column is not there, or its values have no place in its hierarchy.
@@ -45,7 +45,7 @@ class Recodes(Limited, ABC):
         return iter(())
 
     def built(self, table: pd.DataFrame) -> Mapping[str, Hierarchy]:
-        """Give the hierarchy of each column, for the values that a table has in it.
+        """Return the hierarchy of each column, for the values that a table has in it.
 
         Raises:
             Misfit: as `faults`, or there is a fault: all of them are named.
@@ -66,7 +66,7 @@ class Recodes(Limited, ABC):
         """
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
-        """Give a copy in which every combination of the columns belongs to at least k records, and the bill.
+        """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
 
         A column whose cells hold what they held, or nothing, keeps its type; all others hold texts. Suppressed rows are
         gone.
@@ -90,11 +90,11 @@ class Recodes(Limited, ABC):
             Misfit: it has fewer than k rows.
         """
         if rows < self.k:
-            seen = "1 record" if rows == 1 else f"{rows:,} records"
-            raise Misfit(f"{seen} cannot hide among {self.k}; expected at least k records, or a smaller k")
+            text = "1 record" if rows == 1 else f"{rows:,} records"
+            raise Misfit(f"{text} cannot hide among {self.k}; expected at least k records, or a smaller k")
 
     def bill(self, chosen: ChosenLevels, guarantee: Guarantee) -> UtilityReport:
-        """Say what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
+        """Return what it cost. A column's information that is lost is its `loss`: of utilities, in per cent."""
         from remedies.generalisation import utilities
         from remedies.generalisation._changes import changes
 
@@ -107,7 +107,7 @@ class Recodes(Limited, ABC):
             cells_changed=found.changed,
             cells_blanked=found.blanked,
             cells_filled=found.filled,
-            information_lost={name: 100 * one.loss for name, one in utilities(chosen.recoding).columns.items()},
+            information_lost={name: 100 * column.loss for name, column in utilities(chosen.recoding).columns.items()},
             guarantee=guarantee,
             figures=chosen.figures,
         )
@@ -119,15 +119,15 @@ def check_columns(columns: Sequence[str], table: pd.DataFrame) -> None:
     Raises:
         Misfit: one is not there, or there twice.
     """
-    known = [str(column) for column in table.columns]
+    names = [str(column) for column in table.columns]
     for name in columns:
-        if known.count(name) != 1:
-            seen = "not found" if name not in known else f"found {known.count(name)} times"
-            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, known)}")
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
 
 
 def plain_number(value: Any) -> Json:
-    """Give a number as JSON can write it."""
+    """Return a number as JSON can write it."""
     from remedies.generalisation._utility import INFINITE
 
     number: Json = INFINITE if value == float("inf") else value

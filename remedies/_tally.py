@@ -48,18 +48,21 @@ class CodingCounts:
     def add(self, cells: Mapping[str, CodedCells], rows: int) -> None:
         """Add some rows."""
         self.rows += rows
-        self.rows_changed += _either(one.changed for one in cells.values())
-        for name, one in cells.items():
-            self.changed[name] += int(one.changed.sum())
-            self.above[name] += int(one.above.sum())
-            self.below[name] += int(one.below.sum())
+        self.rows_changed += _either(cell.changed for cell in cells.values())
+        for name, cell in cells.items():
+            self.changed[name] += int(cell.changed.sum())
+            self.above[name] += int(cell.above.sum())
+            self.below[name] += int(cell.below.sum())
 
     def losses(self, distinct: Mapping[str, Distinct]) -> Mapping[str, float]:
-        """Give the loss of each column in per cent, as `remedies.generalisation.utilities` has it (Iyengar 2002).
+        """Return the loss of each column in per cent, as `remedies.generalisation.utilities` has it (Iyengar 2002).
 
         A cell that could now be each of w numbers costs (w - 1) of (distinct numbers - 1).
         """
-        return {name: 100 * self._lost(name, one) / max(self.rows, 1) for name, one in distinct.items()}
+        return {
+            name: 100 * self._lost(name, current_distinct) / max(self.rows, 1)
+            for name, current_distinct in distinct.items()
+        }
 
     def _lost(self, name: str, distinct: Distinct) -> float:
         above, below = self.above[name] * (distinct.above - 1), self.below[name] * (distinct.below - 1)
@@ -68,5 +71,5 @@ class CodingCounts:
 
 def _either(masks: Iterable[Mask]) -> int:
     """Count the rows that are in any of some masks."""
-    found = list(masks)
-    return int(np.logical_or.reduce(found).sum()) if found else 0
+    current_masks = list(masks)
+    return int(np.logical_or.reduce(current_masks).sum()) if current_masks else 0

@@ -80,7 +80,7 @@ class Code(RemedyParameters):
         return tuple(dict.fromkeys((*self.top, *self.bottom)))
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
-        """Give a copy without numbers beyond the bounds, and the bill.
+        """Return a copy without numbers beyond the bounds, and the bill.
 
         Raises:
             Misfit: a column is missing or holds what is no number, or its type cannot hold the bound.
@@ -122,7 +122,7 @@ class Code(RemedyParameters):
         return Distinct(len(texts), coded.count(self._label(name, "top")), coded.count(self._label(name, "bottom")))
 
     def piece(self, frame: pd.DataFrame, tally: CodingCounts) -> pd.DataFrame:
-        """Give a copy of some rows of a table without numbers beyond the bounds, and add to `tally` what was coded.
+        """Return a copy of some rows of a table without numbers beyond the bounds, and add to `tally` what was coded.
 
         Raises:
             Misfit: a column holds what is no number, or its type cannot hold the bound.
@@ -136,7 +136,7 @@ class Code(RemedyParameters):
     def bill(
         self, tally: CodingCounts, distinct: Mapping[str, Distinct], guarantee: Guarantee, *, seconds: float
     ) -> UtilityReport:
-        """Say what it cost."""
+        """Return what it cost."""
         return UtilityReport(
             remedy=self.name,
             rows=tally.rows,
@@ -148,22 +148,22 @@ class Code(RemedyParameters):
             figures={"as": self.form.value, "seconds": seconds},
         )
 
-    def guarantee(self, found: Mapping[str, int]) -> Guarantee:
-        """Say how many numbers of each column of an output lie beyond its bounds: none.
+    def guarantee(self, counts: Mapping[str, int]) -> Guarantee:
+        """Return how many numbers of each column of an output lie beyond its bounds: none.
 
         Raises:
             Refused: some do.
         """
-        for name, beyond in found.items():
+        for name, beyond in counts.items():
             if beyond:
                 raise Refused(f"column '{name}' of the output has {beyond:,} numbers beyond its bounds")
         limits = {name: [_json(self.bottom.get(name)), _json(self.top.get(name))] for name in self.columns}
-        seen: dict[str, Json] = {name: {"beyond": beyond} for name, beyond in found.items()}
-        asked = ", ".join(f"count(*) FILTER ({' OR '.join(self._tests(name))})" for name in self.columns)
-        return Guarantee("range", self.columns, limits, seen, f"SELECT {asked} FROM output")  # noqa: S608 - shown, not run
+        values: dict[str, Json] = {name: {"beyond": beyond} for name, beyond in counts.items()}
+        text = ", ".join(f"count(*) FILTER ({' OR '.join(self._tests(name))})" for name in self.columns)
+        return Guarantee("range", self.columns, limits, values, f"SELECT {text} FROM output")  # noqa: S608 - shown, not run
 
     def beyond(self, name: str) -> tuple[Decimal | None, Decimal | None, bool]:
-        """Give the bounds of a column, and whether the upper one is itself beyond: as a label it is coded too."""
+        """Return the bounds of a column, and whether the upper one is itself beyond: as a label it is coded too."""
         return self.bottom.get(name), self.top.get(name), self.form is Form.LABEL
 
     def _beyond(self, column: pd.Series[Any]) -> int:
@@ -181,7 +181,7 @@ class Code(RemedyParameters):
         return [*above, *([] if low is None else [f"{_quoted(name)} < {low}"])]
 
     def _hierarchy(self, name: str, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of one level that a column's bounds are.
+        """Return the hierarchy of one level that a column's bounds are.
 
         Raises:
             Misfit: a value is no number.
@@ -196,7 +196,7 @@ class Code(RemedyParameters):
         return None if bound is None else f"{'>=' if side == 'top' else '<'}{text_of(bound)}"
 
     def _coded(self, column: pd.Series[Any]) -> tuple[pd.Series[Any], CodedCells]:
-        """Give a column as it leaves, and which cells of it are coded.
+        """Return a column as it leaves, and which cells of it are coded.
 
         Raises:
             Misfit: as `piece`.
@@ -208,27 +208,27 @@ class Code(RemedyParameters):
             after, cells = self._labelled(column)
             if self.form is Form.LABEL:
                 return after, cells
-        written = column
+        current_column = column
         for bound, there in ((self.top.get(name), cells.above), (self.bottom.get(name), cells.below)):
             if bound is not None:
-                written = written.mask(there & cells.changed, in_type(column, bound))
-        return written, cells
+                current_column = current_column.mask(there & cells.changed, in_type(column, bound))
+        return current_column, cells
 
     def _compared(self, column: pd.Series[Any]) -> CodedCells:
         """Find the cells by comparing numbers: their type holds the bounds exactly, or refuses them."""
         name, nothing = str(column.name), np.zeros(len(column), dtype=np.bool_)
         if np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
             raise Misfit(f"column '{name}' holds infinite values; expected finite numbers")
-        found = {"above": nothing, "below": nothing, "changed": nothing}
+        results = {"above": nothing, "below": nothing, "changed": nothing}
         for side, bounds in (("above", self.top), ("below", self.bottom)):
             if name in bounds:
                 bound: Any = in_type(column, bounds[name])
                 there = column >= bound if side == "above" else column < bound
-                found[side] = there.to_numpy(dtype=np.bool_, na_value=False)
-                found["changed"] = found["changed"] | (
-                    found[side] & (column != bound).to_numpy(dtype=np.bool_, na_value=False)
+                results[side] = there.to_numpy(dtype=np.bool_, na_value=False)
+                results["changed"] = results["changed"] | (
+                    results[side] & (column != bound).to_numpy(dtype=np.bool_, na_value=False)
                 )
-        return CodedCells(**found)
+        return CodedCells(**results)
 
     def _labelled(self, column: pd.Series[Any]) -> tuple[pd.Series[Any], CodedCells]:
         """Find the cells by the texts of their values, and give what these become."""
@@ -248,11 +248,11 @@ class Code(RemedyParameters):
         return labels, CodedCells(changed[codes], above[codes], below[codes])
 
     def _after(self, name: str, texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-        """Give what each text becomes, None for None."""
-        known = [text for text in texts if text is not None]
-        if not known:
+        """Return what each text becomes, None for None."""
+        entries = [text for text in texts if text is not None]
+        if not entries:
             return texts
-        hierarchy = self._hierarchy(name, known)
+        hierarchy = self._hierarchy(name, entries)
         labels = dict(zip(hierarchy.levels[0], hierarchy.levels[1], strict=True))
         return np.array([None if text is None else labels[text] for text in texts], dtype=object)
 

@@ -74,7 +74,7 @@ class Generalise(Recodes):
 
     @model_validator(mode="after")
     def _words_go_together(self) -> Self:
-        said = self.model_fields_set - {"levels"}
+        parts = self.model_fields_set - {"levels"}
         if self.levels is not None:
             without, what = {"search", "by", "budget"}, "fixed 'levels' leave nothing to search"
         else:
@@ -84,13 +84,13 @@ class Generalise(Recodes):
                 Search.MONDRIAN: {"by", "budget", "suppress"},
             }[self.search]
             what = f"'{self.search}' does not go by that"
-        strange = sorted(name for name in said & without if getattr(self, name) not in (None, 0.0))
+        strange = sorted(name for name in parts & without if getattr(self, name) not in (None, 0.0))
         if strange:
             raise ValueError(f"{what}: leave out {', '.join(strange)}")
         return self
 
     def faults(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
-        """Give what is fatally wrong with each column's hierarchy, for the values that a table has in it.
+        """Yield what is fatally wrong with each column's hierarchy, for the values that a table has in it.
 
         Raises:
             Misfit: a column is not there, or its values have no place in its hierarchy.
@@ -102,7 +102,7 @@ class Generalise(Recodes):
                     yield name, fault
 
     def doubts(self, table: pd.DataFrame) -> Iterator[tuple[str, Fault]]:
-        """Give what is strange about each column's hierarchy, though it can be used.
+        """Yield what is strange about each column's hierarchy, though it can be used.
 
         Raises:
             Misfit: as `faults`.
@@ -114,7 +114,7 @@ class Generalise(Recodes):
                     yield name, fault
 
     def built(self, table: pd.DataFrame) -> Mapping[str, Hierarchy]:
-        """Give the hierarchy of each column, for the values that a table has in it.
+        """Return the hierarchy of each column, for the values that a table has in it.
 
         Raises:
             Misfit: as `faults`, or there is a fault: all of them are named.
@@ -137,15 +137,15 @@ class Generalise(Recodes):
         if isinstance(declared, Hierarchy):
             return hierarchy_faults(declared, table[name])
         try:
-            found: tuple[Fault, ...] = declared.faults(table[name])
+            faults: tuple[Fault, ...] = declared.faults(table[name])
         except Misfit as error:
             raise Misfit(f"column '{name}': {error}") from None
-        return found
+        return faults
 
     def _build(self, name: str, table: pd.DataFrame) -> Hierarchy:
         declared = self.hierarchies[name]
-        made: Hierarchy = declared if isinstance(declared, Hierarchy) else declared.build(table[name])
-        return made
+        hierarchy: Hierarchy = declared if isinstance(declared, Hierarchy) else declared.build(table[name])
+        return hierarchy
 
     def choose(self, frequencies: Frequencies, *, progress: Progress | None = None) -> ChosenLevels:
         """Choose what becomes of a frequency table: by the levels that are fixed, or by a search.
@@ -188,7 +188,7 @@ class Generalise(Recodes):
         return self._optimal(frequencies, share, progress)
 
     def choices(self, frequencies: Frequencies, *, every: bool = False, progress: Progress | None = None) -> Choices:
-        """Give all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
+        """Return all that holds and is minimal, or `every` node that holds, with what each loses; nothing is chosen.
 
         Raises:
             Misfit: as `choose`.
@@ -199,10 +199,12 @@ class Generalise(Recodes):
         budget = None if self.budget is None else self.budget.total_seconds()
         tell = None if progress is None else lambda share: progress(share / 2)
         criteria = self.criteria(frequencies)
-        asked: dict[str, Any] = {"criteria": criteria, "budget": budget, "progress": tell}
-        found = generalisations(frequencies, self.k, self.suppress, **asked)
+        request: dict[str, Any] = {"criteria": criteria, "budget": budget, "progress": tell}
+        current_generalisations = generalisations(frequencies, self.k, self.suppress, **request)
         tell = None if progress is None else lambda share: progress(0.5 + share / 2)
-        return choices(frequencies, found, self.k, by=self.by, every=every, criteria=criteria, progress=tell)
+        return choices(
+            frequencies, current_generalisations, self.k, by=self.by, every=every, criteria=criteria, progress=tell
+        )
 
     def _fixed(self, frequencies: Frequencies, share: float) -> Recoding:
         from remedies.generalisation._criteria import check_k, rows_of
@@ -222,13 +224,13 @@ class Generalise(Recodes):
         from remedies.generalisation._optimal import optimum
 
         budget = None if self.budget is None else self.budget.total_seconds()
-        asked: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
-        found = optimum(frequencies, self.k, share, by=self.by, **asked)
-        if found.levels is None:
-            why = "holds what is asked for" if found.proved else "was found within the budget"
+        request: dict[str, Any] = {"criteria": self.criteria(frequencies), "budget": budget, "progress": progress}
+        current_optimum = optimum(frequencies, self.k, share, by=self.by, **request)
+        if current_optimum.levels is None:
+            why = "holds what is asked for" if current_optimum.proved else "was found within the budget"
             hint = "allow more suppression, add a root such as '*' to the hierarchies, or ask for less"
             raise Refused(f"no generalisation {why}; {hint}")
-        return self._at(frequencies, found.levels), found
+        return self._at(frequencies, current_optimum.levels), current_optimum
 
     def _raised(self, frequencies: Frequencies, share: float) -> Recoding:
         from remedies.generalisation._datafly import raise_until
@@ -239,7 +241,11 @@ class Generalise(Recodes):
         from remedies.generalisation._mondrian import cut_apart
         from remedies.generalisation._representatives import is_numeric
 
-        numeric = [one.column for one in frequencies.domains if one.column not in self.hierarchies and is_numeric(one)]
+        numeric = [
+            domain.column
+            for domain in frequencies.domains
+            if domain.column not in self.hierarchies and is_numeric(domain)
+        ]
         return cut_apart(frequencies, self.k, numeric=numeric, criteria=self.criteria(frequencies), progress=progress)
 
     def _at(self, frequencies: Frequencies, levels: Any) -> Recoding:
@@ -251,17 +257,17 @@ class Generalise(Recodes):
         broken = broken_combinations(frequencies, recoding.levels or (), self.k, self.criteria(frequencies))
         return Recoding(frequencies, recoding.columns, broken, recoding.levels)
 
-    def _figures(self, recoding: Recoding, found: Optimum | None, seconds: float) -> Mapping[str, Json]:
+    def _figures(self, recoding: Recoding, optimum: Optimum | None, seconds: float) -> Mapping[str, Json]:
         from remedies.generalisation import utilities
 
         return {
             "search": "fixed levels" if self.levels is not None else self.search.value,
             "levels": self._levels_of(recoding),
-            "by": None if found is None else found.by.value,
-            "value": None if found is None else plain_number(_value(found)),
-            "proved": None if found is None else found.proved,
-            "nodes": None if found is None else found.lattice,
-            "looked": None if found is None else found.looked,
+            "by": None if optimum is None else optimum.by.value,
+            "value": None if optimum is None else plain_number(_value(optimum)),
+            "proved": None if optimum is None else optimum.proved,
+            "nodes": None if optimum is None else optimum.lattice,
+            "looked": None if optimum is None else optimum.looked,
             "suppression_limit": self.suppress,
             "utilities": utilities(recoding, k=self.k).as_json(),
             "seconds": seconds,
@@ -274,12 +280,12 @@ class Generalise(Recodes):
         if recoding.levels is None:
             return None
         return {
-            one.column: {
+            domain.column: {
                 "level": level,
-                "of": one.height,
-                "name": level_name(self.hierarchies.get(one.column), one.hierarchy, level),
+                "of": domain.height,
+                "name": level_name(self.hierarchies.get(domain.column), domain.hierarchy, level),
             }
-            for one, level in zip(recoding.frequencies.domains, recoding.levels, strict=True)
+            for domain, level in zip(recoding.frequencies.domains, recoding.levels, strict=True)
         }
 
 
@@ -293,9 +299,9 @@ def _mixed(recoding: Recoding, k: int, criteria: Sequence[Criterion]) -> Mixed |
         return None
 
 
-def _value(found: Optimum) -> float | None:
-    """Give the measure as `utilities` defines it: of precision a search takes what is missing to 1."""
-    return 1 - found.value if found.by is By.PRECISION and found.value is not None else found.value
+def _value(optimum: Optimum) -> float | None:
+    """Return the measure as `utilities` defines it: of precision a search takes what is missing to 1."""
+    return 1 - optimum.value if optimum.by is By.PRECISION and optimum.value is not None else optimum.value
 
 
 REMEDY: Final[type[Remedy]] = Generalise

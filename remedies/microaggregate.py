@@ -77,14 +77,14 @@ class Microaggregate(RemedyParameters):
         return self
 
     def compiles_first(self) -> bool:
-        """Say whether this machine has yet to compile the search, which takes about a minute, once."""
+        """Check whether this machine has yet to compile the search, which takes about a minute, once."""
         from remedies._compiled import is_kept
         from remedies.microaggregation._sweep import sweep_blocks
 
         return self.method is Method.BEST and not is_kept(sweep_blocks)
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
-        """Give a copy in which every combination of the columns belongs to at least k records, and the bill.
+        """Return a copy in which every combination of the columns belongs to at least k records, and the bill.
 
         Raises:
             Misfit: a column is missing, holds what its kind cannot be, or there are fewer than k records.
@@ -93,23 +93,23 @@ class Microaggregate(RemedyParameters):
         from remedies.microaggregation._mixed import group_records
 
         if len(frame) < self.k:
-            seen = "1 record" if len(frame) == 1 else f"{len(frame)} records"
-            raise Misfit(f"{seen} cannot hide among {self.k}; expected at least k records, or a smaller k")
+            text = "1 record" if len(frame) == 1 else f"{len(frame)} records"
+            raise Misfit(f"{text} cannot hide among {self.k}; expected at least k records, or a smaller k")
         attributes = [self._read(frame, name) for name in self.columns]
         partition = self._partition(len(frame), progress)
         grouped = group_records(attributes, k=self.k, weights=self.weights, partition=partition)
         treated = frame.copy(deep=False)
-        for number, one in enumerate(attributes):
-            treated[one.name] = one.write(grouped.codes[:, number], grouped.missing[:, number])
+        for number, attribute in enumerate(attributes):
+            treated[attribute.name] = attribute.write(grouped.codes[:, number], grouped.missing[:, number])
         return Treatment(treated, self._bill(attributes, grouped, self._prove(treated)))
 
     def _read(self, frame: pd.DataFrame, name: str) -> Attribute:
         from remedies.microaggregation._attributes import nominal, numeric, ordinal
 
-        known = [str(column) for column in frame.columns]
-        if known.count(name) != 1:
-            seen = "not found" if name not in known else f"found {known.count(name)} times"
-            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, known)}")
+        names = [str(column) for column in frame.columns]
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
         if name in self.nominal:
             return nominal(frame[name])
         if name in self.ordinal:
@@ -130,7 +130,7 @@ class Microaggregate(RemedyParameters):
         return Guarantee("k_anonymity", self.columns, {"k": self.k}, {"k": smallest}, grouped_by(self.columns))
 
     def _partition(self, rows: int, progress: Progress | None) -> Partition:
-        """Give what groups the records of one block of a table of so many rows."""
+        """Return what groups the records of one block of a table of so many rows."""
         from remedies.microaggregation import microaggregate
         from remedies.microaggregation._standardise import Coordinates
 
@@ -159,37 +159,37 @@ class Microaggregate(RemedyParameters):
     def _bill(self, attributes: Sequence[Attribute], grouped: Grouped, guarantee: Guarantee) -> UtilityReport:
         from remedies.microaggregation._cost import cost
 
-        found = cost(attributes, grouped.codes, grouped.missing)
+        current_cost = cost(attributes, grouped.codes, grouped.missing)
         return UtilityReport(
             remedy=self.name,
             rows=len(grouped.labels),
-            rows_changed=found.rows_changed,
+            rows_changed=current_cost.rows_changed,
             rows_suppressed=0,
-            cells_changed=found.changed,
-            cells_blanked=found.blanked,
-            cells_filled=found.filled,
-            information_lost=found.lost,
+            cells_changed=current_cost.changed,
+            cells_blanked=current_cost.blanked,
+            cells_filled=current_cost.filled,
+            information_lost=current_cost.lost,
             guarantee=guarantee,
-            figures=self._figures(grouped, found),
+            figures=self._figures(grouped, current_cost),
         )
 
-    def _figures(self, grouped: Grouped, found: Cost) -> Mapping[str, Json]:
+    def _figures(self, grouped: Grouped, cost: Cost) -> Mapping[str, Json]:
         from remedies.microaggregation._attributes import ColumnKind
 
         sizes = np.bincount(grouped.labels)
-        plain = len(grouped.results) == 1 and not self.weights and set(found.by_kind) == {ColumnKind.NUMERIC}
+        plain = len(grouped.results) == 1 and not self.weights and set(cost.by_kind) == {ColumnKind.NUMERIC}
         return {
             "method": self.method.value,
             "seed": self.seed,
             "k": int(sizes.min()),
             "groups": len(sizes),
             "largest_group": int(sizes.max()),
-            "information_loss": found.by_kind.get(ColumnKind.NUMERIC),
-            "rank_loss": found.by_kind.get(ColumnKind.ORDINAL),
-            "mismatches": found.by_kind.get(ColumnKind.NOMINAL),
+            "information_loss": cost.by_kind.get(ColumnKind.NUMERIC),
+            "rank_loss": cost.by_kind.get(ColumnKind.ORDINAL),
+            "mismatches": cost.by_kind.get(ColumnKind.NOMINAL),
             "lower_bound": grouped.results[0].lower_bound if plain else None,
-            "sweeps": [one.sweeps for one in grouped.results],
-            "seconds": sum(one.seconds for one in grouped.results),
+            "sweeps": [result.sweeps for result in grouped.results],
+            "seconds": sum(result.seconds for result in grouped.results),
         }
 
 

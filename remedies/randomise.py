@@ -89,7 +89,7 @@ class Randomise(RemedyParameters):
         return tuple(self.domains)
 
     def apply(self, frame: pd.DataFrame, *, progress: Progress | None = None) -> Treatment:
-        """Give a randomised copy, and the bill. A named column comes out in the type of its domain.
+        """Return a randomised copy, and the bill. A named column comes out in the type of its domain.
 
         Where every column is named, rows come out in random order: in a sorted table a place tells of values. Else
         they keep the frame's order, which is not protected, as the bill says.
@@ -148,32 +148,32 @@ class Randomise(RemedyParameters):
             outside = set(texts_of(after[name])) - set(map(text_of, values))
             if outside:
                 raise Refused(f"column '{name}' of the output has values outside its declared domain")
-        known = {*mechanism.domains, *mechanism.unchanged} - {INDEX, ORDER}
-        strange = sorted(set(map(str, after.columns)) - known)
+        entries = {*mechanism.domains, *mechanism.unchanged} - {INDEX, ORDER}
+        strange = sorted(set(map(str, after.columns)) - entries)
         if strange:
             raise Refused(f"the output has a column '{strange[0]}' that the mechanism does not know")
         asked = {"epsilon": self.epsilon, "pk": self.pk, "retention": self.retention}
         limits: dict[str, Json] = {name: _json(one) for name, one in asked.items() if one is not None}
         return Guarantee("differential_privacy", self.columns, limits, mechanism.as_json(), _question(mechanism))
 
-    def _bill(self, before: pd.DataFrame, found: Randomised, seconds: float) -> UtilityReport:
+    def _bill(self, before: pd.DataFrame, randomised: Randomised, seconds: float) -> UtilityReport:
         from remedies.differential_privacy import pk_of
 
-        mechanism = found.mechanism
+        mechanism = randomised.mechanism
         rho = mechanism.retentions * (len(self.columns) if self.joint else 1)
-        kept = {name: float(one) for name, one in zip(self.columns, rho, strict=True)}
+        kept = {name: float(amount) for name, amount in zip(self.columns, rho, strict=True)}
         sizes = dict(zip(self.columns, mechanism.sizes, strict=True))
         pk = None if mechanism.unchanged or not mechanism.rows else mechanism.epsilon_of_row
         return UtilityReport(
             remedy=self.name,
             rows=len(before),
-            rows_changed=found.rows_changed,
+            rows_changed=randomised.rows_changed,
             rows_suppressed=0,
-            cells_changed=found.cells_changed,
+            cells_changed=randomised.cells_changed,
             cells_blanked=dict.fromkeys(self.columns, 0),
             cells_filled={name: int(before[name].isna().sum()) for name in self.columns},
-            information_lost={name: 100 * (1 - one) if sizes[name] > 1 else 100.0 for name, one in kept.items()},
-            guarantee=self.guarantee(mechanism, found.frame),
+            information_lost={name: 100 * (1 - amount) if sizes[name] > 1 else 100.0 for name, amount in kept.items()},
+            guarantee=self.guarantee(mechanism, randomised.frame),
             figures={
                 "epsilon": None if mechanism.epsilon is None else f"{mechanism.epsilon:f}",
                 "pk": None if not pk else pk_of(mechanism.rows, epsilon=pk),
@@ -198,19 +198,22 @@ def keep_to_epsilon(mechanism: Mechanism, limit: Loss) -> None:
 
     allowed = decimal_of(nano(limit, name="the limit on epsilon"))
     if mechanism.epsilon is None:
-        named = ", ".join(mechanism.unchanged)
-        raise Refused(f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {named}")
+        current_name = ", ".join(mechanism.unchanged)
+        raise Refused(f"the release has a limit on epsilon, and no epsilon holds: unchanged leave {current_name}")
     if mechanism.epsilon > allowed:
         raise Refused(f"the table costs epsilon {mechanism.epsilon:f}; the release allows {allowed:f}")
 
 
 def _json(said: Decimal | float | Mapping[str, float]) -> Json:
-    """Give what was asked for as plain data; a decimal as the text that says it exactly."""
+    """Return what was asked for as plain data; a decimal as the text that says it exactly."""
     return f"{said:f}" if isinstance(said, Decimal) else said if isinstance(said, float) else {**said}
 
 
 def _question(mechanism: Mechanism) -> str:
-    """Say in SQL what was looked at: how many rows have a value outside its domain. Domains are declared, so public."""
+    """Format in SQL what was looked at: how many rows have a value outside its domain. Domains are declared.
+
+    So public.
+    """
     from remedies.generalisation import text_of
 
     parts = []

@@ -22,16 +22,16 @@ class Column(Protocol):
         """Count the rows."""
 
     def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
-        """Give values, each of them seldom more than once, and for each row the place of its value among them.
+        """Return values, each of them seldom more than once, and for each row the place of its value among them.
 
         Values are Python's own, as `Source.fetch` gives them; NULL is None.
         """
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """Give a column of whole numbers without NULL as an array."""
+        """Return a column of whole numbers without NULL as an array."""
 
     def arrow(self) -> pa.Array:
-        """Give the rows as Arrow has them.
+        """Return the rows as Arrow has them.
 
         Raises:
             pyarrow.ArrowException: values of several types.
@@ -49,24 +49,24 @@ class PlainColumn:
         return len(self.cells)
 
     def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
-        """Give the values that differ for Python, and for each row the place of its own."""
+        """Return the values that differ for Python, and for each row the place of its own."""
         import numpy as np
 
         places = _Places()
         try:
-            found = [places[cell] for cell in self.cells]
+            results = [places[cell] for cell in self.cells]
         except TypeError:  # lists and structs cannot be keys
             return self.cells, np.arange(len(self.cells))
-        return list(places), np.array(found, dtype=np.int64)
+        return list(places), np.array(results, dtype=np.int64)
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """Give whole numbers as an array."""
+        """Return whole numbers as an array."""
         import numpy as np
 
         return np.array(self.cells, dtype=np.int64)
 
     def arrow(self) -> pa.Array:
-        """Give the rows as Arrow has them."""
+        """Return the rows as Arrow has them."""
         import pyarrow as pa
 
         return pa.array(self.cells)
@@ -83,21 +83,21 @@ class ArrowColumn:
         return len(self.array)
 
     def coded(self) -> tuple[Sequence[Any], npt.NDArray[np.int64]]:
-        """Give the distinct values, and for each row the place of its own."""
+        """Return the distinct values, and for each row the place of its own."""
         import numpy as np
 
         found = self.array.dictionary_encode(null_encoding="encode")
         return found.dictionary.to_pylist(), found.indices.to_numpy().astype(np.int64)
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """Give whole numbers as an array."""
+        """Return whole numbers as an array."""
         import numpy as np
 
-        found: npt.NDArray[np.int64] = self.array.to_numpy(zero_copy_only=False).astype(np.int64)
-        return found
+        values: npt.NDArray[np.int64] = self.array.to_numpy(zero_copy_only=False).astype(np.int64)
+        return values
 
     def arrow(self) -> pa.Array:
-        """Give the rows as they are."""
+        """Return the rows as they are."""
         return self.array
 
 
@@ -110,8 +110,8 @@ class _Places(dict[Any, int]):
     """Numbers values in the order in which they come."""
 
     def __missing__(self, value: object) -> int:
-        found = self[value] = len(self)
-        return found
+        count = self[value] = len(self)
+        return count
 
 
 Columns = Iterator[Sequence[Column]]

@@ -83,7 +83,7 @@ class Source(Protocol):
         """Name the tables, `schema.table` where the engine has schemas."""
 
     def table(self, name: str) -> ir.Table:
-        """Give a table as an expression; only the catalogue is read.
+        """Return a table as an expression; only the catalogue is read.
 
         A dotted name is tried whole first, then as schema.table.
 
@@ -93,7 +93,7 @@ class Source(Protocol):
         """
 
     def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text of an expression in this engine's dialect.
+        """Return the SQL text of an expression in this engine's dialect.
 
         Raises:
             QueryFailed: this engine has no such operation.
@@ -126,11 +126,11 @@ class Source(Protocol):
         """
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
-        """Give named columns as a frame of at most `max_rows` + 1 rows: one too many tells that there are more.
+        """Return named columns as a frame of at most `max_rows` + 1 rows: one too many tells that there are more.
 
         Raises:
             TableNotFound, TimedOut, PermissionDenied, Unreachable, QueryFailed: as above.
         """
 
     def sqlalchemy_url(self) -> str | None:
-        """Give a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""
+        """Return a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""

@@ -44,8 +44,8 @@ class Dialect:
             duckdb.InvalidInputException: the file does not begin as a CSV file does.
         """
         header = declared.header is not False
-        known = None if declared.delimiter is None else (declared.delimiter,)
-        tried = known or (_DELIMITERS if header else _DELIMITERS[:1])
+        entries = None if declared.delimiter is None else (declared.delimiter,)
+        tried = entries or (_DELIMITERS if header else _DELIMITERS[:1])
         quote = declared.quote or '"'
         first_rows = ((each, _first(path, each, quote, declared.skip_lines)) for each in tried)
         delimiter, cells = max(first_rows, key=lambda row: len(row[1]))
@@ -54,7 +54,7 @@ class Dialect:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Give it as DuckDB takes it. A single thread reads, since several guess where a quoted line begins."""
+        """Return it as DuckDB takes it. A single thread reads, since several guess where a quoted line begins."""
         return {
             "auto_detect": False,
             "columns": dict.fromkeys(self.columns, "VARCHAR"),
@@ -82,10 +82,10 @@ def _first(path: Path, delimiter: str, quote: str, skip: int) -> Sequence[str]:
 
 def _names(cells: Sequence[str]) -> tuple[str, ...]:
     """Name columns as DuckDB does: one without a name by its place, a name that comes again by how often it did."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     names = []
     for place, cell in enumerate(cells):
         name = cell.strip() or f"column{place}"
-        again = seen[name.casefold()] = seen.get(name.casefold(), -1) + 1
+        again = counts[name.casefold()] = counts.get(name.casefold(), -1) + 1
         names.append(f"{name}_{again}" if again else name)
     return tuple(names)

@@ -85,15 +85,15 @@ def read_text(path: Path, declared: CsvOptions, check_time: CheckTime) -> CsvTex
     """
     encoding = encoding_of(path, declared.encoding)
     ends: set[str] = set()
-    seen = 0
+    count = 0
     for text in _chunks(path, encoding):
         check_time()
         if (place := text.find("\0")) >= 0:
             remedy = "the file is damaged, or is UTF-16 without a byte order mark (declare csv.encoding: utf-16-le)"
-            raise CsvFault("a NUL character, which no CSV holds", remedy, _line_at(path, encoding, seen + place))
-        seen += len(text)
+            raise CsvFault("a NUL character, which no CSV holds", remedy, _line_at(path, encoding, count + place))
+        count += len(text)
         ends |= _ends(text)
-    if not seen:
+    if not count:
         raise CsvFault("the file is empty", "expected a first line that names the columns")
     return CsvText(encoding, len(ends) > 1 and _ends_differ(path, encoding, declared.quote or '"', check_time))
 

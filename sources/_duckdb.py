@@ -137,7 +137,7 @@ class DuckdbSource(EngineSource):
 
 
 def _columns_of(cursor: duckdb.DuckDBPyConnection) -> Columns:
-    """Give the columns of each batch of an answer.
+    """Return the columns of each batch of an answer.
 
     Raises:
         duckdb.Error: the statement failed later than at its first row, which Arrow's reader calls an error of files.
@@ -146,8 +146,8 @@ def _columns_of(cursor: duckdb.DuckDBPyConnection) -> Columns:
         for batch in cursor.arrow(_BATCH):
             yield [ArrowColumn(array) for array in batch.columns]
     except OSError as error:
-        said = str(error)
-        raise next((kind for word, kind in _WORDED if word in said), duckdb.Error)(said) from None
+        text = str(error)
+        raise next((kind for word, kind in _WORDED if word in text), duckdb.Error)(text) from None
 
 
 _WORDED: Final[Sequence[tuple[str, type[duckdb.Error]]]] = (

@@ -74,7 +74,7 @@ class EngineSource(ABC):
         return sorted(entry.table if entry.bare else f"{entry.schema}.{entry.table}" for entry in self._catalogue())
 
     def table(self, name: str) -> ir.Table:
-        """Give a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
+        """Return a table as an expression; a dotted name is tried whole first, then as `schema.table`."""
         entry = self._find(name)
         with self._talking():
             if name not in self._described:
@@ -85,7 +85,7 @@ class EngineSource(ABC):
             return self._described[name]
 
     def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text of an expression in this engine's dialect."""
+        """Return the SQL text of an expression in this engine's dialect."""
         try:
             return str(self._backend.compile(expression))
         except IbisError as error:
@@ -108,7 +108,7 @@ class EngineSource(ABC):
             yield from self._run_columns(sql)
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
-        """Give named columns as a frame of at most `max_rows` + 1 rows."""
+        """Return named columns as a frame of at most `max_rows` + 1 rows."""
         found = self.table(table)
         for column in columns:
             if column not in found.columns:
@@ -122,7 +122,7 @@ class EngineSource(ABC):
             return self._run_frame(sql)
 
     def sqlalchemy_url(self) -> str | None:
-        """Give a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""
+        """Return a read-only URL for Great Expectations' SQL engine; None where it has to work on a frame."""
         return None
 
     @abstractmethod

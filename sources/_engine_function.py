@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def engine_function(name: str, takes: Sequence[str | dt.DataType], gives: str | dt.DataType) -> Callable[..., Any]:
-    """Give a function of expressions that the engine knows by this name.
+    """Return a function of expressions that the engine knows by this name.
 
     Asked again, it gives the same one: two would not be equal, and equal wants are measured once.
     """

@@ -91,9 +91,9 @@ def table_identity(spec: SourceSpec, relation: str, *, connect: bool = True) -> 
     return frozenset(marks)
 
 
-def is_same_table(one: Iterable[str], other: Iterable[str]) -> bool:
+def is_same_table(names: Iterable[str], other: Iterable[str]) -> bool:
     """Return whether two tables are the same, or share records: whether their identities have a mark in common."""
-    return not set(one).isdisjoint(other)
+    return not set(names).isdisjoint(other)
 
 
 def file_marks(path: Path | str) -> Iterator[str]:
@@ -144,24 +144,24 @@ def _of_database_file(spec: SourceSpec, scheme: str, relation: str, *, connect: 
 def _behind_view(source: Source, scheme: str, relation: str) -> tuple[set[str], set[str]]:
     """Return the tables that a view selects from, through other views too, and the files that it reads."""
     views = _views(source, scheme)
-    seen: set[str] = set()
+    texts: set[str] = set()
     files: set[str] = set()
     waiting = [_plain_relation(scheme, relation)]
     for _ in range(_DEEPEST):
-        found = [_selected(views[name], scheme) for name in waiting if name in views]
-        files |= {path for _, paths in found for path in paths}
-        waiting = [_plain_relation(scheme, name) for names, _ in found for name in names]
-        waiting = [name for name in waiting if name not in seen]
-        seen |= set(waiting)
-    return seen, files
+        results = [_selected(views[name], scheme) for name in waiting if name in views]
+        files |= {path for _, paths in results for path in paths}
+        waiting = [_plain_relation(scheme, name) for names, _ in results for name in names]
+        waiting = [name for name in waiting if name not in texts]
+        texts |= set(waiting)
+    return texts, files
 
 
 def _views(source: Source, scheme: str) -> Mapping[str, str]:
-    asked = {
+    request = {
         "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'view'",
         "duckdb": "SELECT schema_name || '.' || view_name AS name, sql FROM duckdb_views() WHERE NOT internal",
     }
-    return {_plain_relation(scheme, str(row["name"])): str(row["sql"]) for row in source.fetch(asked[scheme])}
+    return {_plain_relation(scheme, str(row["name"])): str(row["sql"]) for row in source.fetch(request[scheme])}
 
 
 def _selected(sql: str, scheme: str) -> tuple[set[str], set[str]]:
@@ -218,11 +218,11 @@ def _address(url: str) -> tuple[object, ...]:
         host, port = parts.hostname or options.get("host", ""), parts.port
     except ValueError:  # several hosts, or a port that is none: the text is what there is
         host, port = parts.netloc.rpartition("@")[2].lower(), None
-    given = str(port or options.get("port") or _PORTS.get(scheme, ""))
+    text = str(port or options.get("port") or _PORTS.get(scheme, ""))
     place = "local" if host.lower().rstrip(".") in _LOCAL or host.startswith("/") else host.lower().rstrip(".")
     database = unquote(parts.path).strip("/") or options.get("dbname", "")
     naming = tuple((name, options[name]) for name in _NAMING if name != "dbname" and name in options)
-    return scheme, place, given, database, naming
+    return scheme, place, text, database, naming
 
 
 def _spark_address(address: str) -> object:

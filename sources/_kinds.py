@@ -6,7 +6,7 @@ from sources._spec import SourceSpec
 
 
 def open_source(spec: SourceSpec) -> Source:
-    """Give the source that a spec declares; enter it to connect.
+    """Return the source that a spec declares; enter it to connect.
 
     Raises:
         Unreachable: the driver it needs is not installed.

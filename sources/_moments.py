@@ -75,8 +75,8 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
     """
     kind = column.type()
     if not (kind.is_timestamp() or kind.is_date() or kind.is_string() or (dialect == "sqlite" and kind.is_unknown())):
-        seen = f"column '{column.get_name()}' is of type {kind}"
-        raise NotTemporal(f"{seen}; expected a timestamp, a date or ISO 8601 text")
+        text = f"column '{column.get_name()}' is of type {kind}"
+        raise NotTemporal(f"{text}; expected a timestamp, a date or ISO 8601 text")
     if dialect == "sqlite":
         return _of_sqlite(column)
     if kind.is_string():
@@ -88,7 +88,7 @@ def as_moment(column: ir.Column, dialect: str) -> Moment:
 
 
 def microseconds(moment: Moment, dialect: str) -> ir.IntegerValue:
-    """Give whole microseconds since 1970, of a moment in UTC and of a wall clock as if it were UTC's.
+    """Return whole microseconds since 1970, of a moment in UTC and of a wall clock as if it were UTC's.
 
     NULL where the moment is NULL or outside the years 1 to 9999.
     """
@@ -193,7 +193,7 @@ _matches_offset: Final = re.compile(_ISO_WITH_OFFSET).fullmatch
 
 @lru_cache(maxsize=64)  # one statement asks for the same row's moment several times in a row
 def _read(text: object) -> str | None:
-    """Give ISO text as Ibis writes a timestamp for SQLite, in UTC where it has an offset; None if it is no moment."""
+    """Return ISO text as Ibis writes a timestamp for SQLite, in UTC where it has an offset; None if it is no moment."""
     if not isinstance(text, str) or _matches_iso(text) is None:
         return None
     try:

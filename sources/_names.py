@@ -9,38 +9,38 @@ _LIKENESS: Final = 0.6
 _SHORTEST_PART: Final = 3
 
 
-def did_you_mean(seen: str, known: Iterable[str]) -> str:
+def did_you_mean(text: str, names: Iterable[str]) -> str:
     """Return `; did you mean 'email'?` for the known name nearest to the one seen, or an empty string."""
-    near = nearest(seen, known, most=1)
+    near = nearest(text, names, most=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def nearest(seen: str, known: Iterable[str], *, most: int) -> list[str]:
+def nearest(text: str, names: Iterable[str], *, most: int) -> list[str]:
     """Return the known names that the one seen may be a misspelling or a part of, the nearest first.
 
     A misspelling has at most one wrong letter in three. Likeness alone is no measure: `anonymise` is as like
     `randomise` (0.78) as `teir` is like `tier`, and means another thing.
     """
-    folded = {name.casefold(): name for name in known}
-    near = get_close_matches(seen.casefold(), folded, n=max(most, 10), cutoff=_LIKENESS)
-    return [folded[one] for one in near if _may_mean(seen.casefold(), one)][:most]
+    folded = {name.casefold(): name for name in names}
+    near = get_close_matches(text.casefold(), folded, n=max(most, 10), cutoff=_LIKENESS)
+    return [folded[one] for one in near if _may_mean(text.casefold(), one)][:most]
 
 
-def _may_mean(seen: str, name: str) -> bool:
-    shorter, longer = sorted((seen, name), key=len)
+def _may_mean(text: str, name: str) -> bool:
+    shorter, longer = sorted((text, name), key=len)
     if len(shorter) >= _SHORTEST_PART and shorter in longer:
         return True
-    return _wrong_letters(seen, name) <= max(1, round(len(longer) / 3))
+    return _wrong_letters(text, name) <= max(1, round(len(longer) / 3))
 
 
-def _wrong_letters(one: str, other: str) -> int:
+def _wrong_letters(name: str, other: str) -> int:
     """Count the letters to insert, leave out, replace or change over with the next (optimal string alignment)."""
     rows = [list(range(len(other) + 1))]
-    for i, letter in enumerate(one, start=1):
+    for i, letter in enumerate(name, start=1):
         row = [i]
         for j, wanted in enumerate(other, start=1):
             cost = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and (letter, one[i - 2]) == (other[j - 2], wanted):
+            if i > 1 and j > 1 and (letter, name[i - 2]) == (other[j - 2], wanted):
                 cost = min(cost, rows[-2][j - 2] + 1)
             row.append(cost)
         rows.append(row)

@@ -9,18 +9,18 @@ from sources._spec import SourceSpec
 
 
 def scheme_of(url: str) -> str:
-    """Give what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
-    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
-    return found[1].lower() if found else ""
+    """Return what stands before `://`, empty if nothing does; the rest may be anything and is not looked at."""
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", url)
+    return match[1].lower() if match else ""
 
 
 def path_in_url(path: str) -> str:
-    """Give a path as it stands in a URL; letters that are not ASCII stay readable."""
+    """Return a path as it stands in a URL; letters that are not ASCII stay readable."""
     return "".join(quote(letter) if letter.isascii() else letter for letter in path)
 
 
 def file_of(spec: SourceSpec) -> Path:
-    """Give the existing file of a `sqlite:///` or `duckdb:///` URL; a relative path belongs to the source's base.
+    """Return the existing file of a `sqlite:///` or `duckdb:///` URL; a relative path belongs to the source's base.
 
     Raises:
         Unreachable: it names no file, or a missing one; it is never created.
@@ -32,6 +32,6 @@ def file_of(spec: SourceSpec) -> Path:
         raise Unreachable(f"source '{spec.name}': its URL names no file; expected {expected}")
     path = spec.base / unquote(parts.path.removeprefix("/"))
     if not path.is_file():
-        seen = "is not a file" if path.exists() else "does not exist"
-        raise Unreachable(f"source '{spec.name}': '{path}' {seen}; expected a database file, none is created")
+        text = "is not a file" if path.exists() else "does not exist"
+        raise Unreachable(f"source '{spec.name}': '{path}' {text}; expected a database file, none is created")
     return path.resolve()

@@ -33,12 +33,12 @@ class Enum(dt.String):  # type: ignore[misc]  # Ibis has no types
     """Text of which the engine knows every label. A cast to `string` makes it any text."""
 
     def __str__(self) -> str:
-        """Give the name by which a configuration and the store know it."""
+        """Return the name by which a configuration and the store know it."""
         return str(dt.String(nullable=self.nullable))
 
 
 def table_of(backend: Any, *, catalog: str, schema: str, name: str) -> ir.Table:
-    """Give a table of Ibis' PostgreSQL backend as an expression; only the catalogue is read.
+    """Return a table of Ibis' PostgreSQL backend as an expression; only the catalogue is read.
 
     Raises:
         psycopg.Error: the catalogue cannot be read.

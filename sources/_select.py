@@ -31,10 +31,10 @@ def refuse_other_statements(sql: str, *, dialect: str, source: str) -> None:
     try:
         statements = sqlglot.parse(sql, read=dialect)
     except sqlglot.errors.SqlglotError as error:
-        seen = f"source '{source}': the statement cannot be parsed as {dialect} ({type(error).__name__})"
-        raise QueryFailed(f"{seen}; expected one SELECT") from None
-    found = [statement for statement in statements if statement is not None]
-    if len(found) != 1 or not isinstance(found[0], exp.Query) or any(found[0].find_all(*_WRITES)):
+        text = f"source '{source}': the statement cannot be parsed as {dialect} ({type(error).__name__})"
+        raise QueryFailed(f"{text}; expected one SELECT") from None
+    results = [statement for statement in statements if statement is not None]
+    if len(results) != 1 or not isinstance(results[0], exp.Query) or any(results[0].find_all(*_WRITES)):
         raise _refused(source)
 
 

@@ -48,8 +48,8 @@ def schemas_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> S
     """
     if len(paths) == 1:
         return [""]
-    found = dict(connection.execute(_SCHEMAS, [[glob.escape(path) for path in paths]]).fetchall())
-    return [found.get(path, path) for path in paths]
+    results = dict(connection.execute(_SCHEMAS, [[glob.escape(path) for path in paths]]).fetchall())
+    return [results.get(path, path) for path in paths]
 
 
 def group_alike(

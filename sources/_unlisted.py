@@ -38,7 +38,7 @@ class UnlistedSource(EngineSource):
 
     @abstractmethod
     def _look_up(self, table: str, place: Sequence[str]) -> ir.Table:
-        """Give a table of `place`: nothing, a schema, or a catalogue and a schema.
+        """Return a table of `place`: nothing, a schema, or a catalogue and a schema.
 
         Raises:
             ibis.common.exceptions.TableNotFound: there is none.

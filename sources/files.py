@@ -131,8 +131,8 @@ class Files(DuckdbSource):
         if row is not None and _TOO_LONG in error:
             text = f"'{file.path.name}', row {row[1]}: longer than 2 MB; a quote may be open, or line ends missing"
             return QueryFailed(f"source '{self.name}': {text}")
-        found = find_fault(file.path, file.text, file.layout, self._check_time)
-        return None if found is None else self._csv_fault(file.path, found)
+        csv_fault = find_fault(file.path, file.text, file.layout, self._check_time)
+        return None if csv_fault is None else self._csv_fault(file.path, csv_fault)
 
     def _csv_fault(self, path: Path, fault: CsvFault) -> QueryFailed:
         place = f"'{path.name}'" if fault.line is None else f"'{path.name}', line {fault.line}"
@@ -147,8 +147,8 @@ class Files(DuckdbSource):
                 self._views[entry.table] = self._view(entry.table)
             except (duckdb.DataError, duckdb.ProgrammingError, SqlglotError) as error:
                 files = self._files[entry.table]
-                seen = f"'{files[0].name}'" if len(files) == 1 else f"'{entry.table}' ({len(files)} files)"
-                text = f"{seen} cannot be read: incomplete, of another format, or the csv options do not fit"
+                current_text = f"'{files[0].name}'" if len(files) == 1 else f"'{entry.table}' ({len(files)} files)"
+                text = f"{current_text} cannot be read: incomplete, of another format, or the csv options do not fit"
                 raise QueryFailed(self._says(text, error)) from None
         return self._views[entry.table]
 
@@ -333,17 +333,19 @@ def _quoted(name: str) -> str:
 def _by_table(spec: SourceSpec) -> Mapping[str, Sequence[Path]]:
     found = _find(spec)
     if not found:
-        known = ", ".join((*_CSV, *_PARQUET))
-        raise Unreachable(f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {known}")
+        current_text = ", ".join((*_CSV, *_PARQUET))
+        raise Unreachable(
+            f"source '{spec.name}': no file matches '{spec.files}'; expected files ending in {current_text}"
+        )
     if spec.table is not None:
         if len({_kind(path.name) for path in found}) > 1:
             raise Unreachable(f"source '{spec.name}': table '{spec.table}' mixes CSV and Parquet; expected one of them")
         return {spec.table: found}
     tables: dict[str, Path] = {}
-    seen: dict[str, Path] = {}  # DuckDB's names know no case
+    paths: dict[str, Path] = {}  # DuckDB's names know no case
     for path in found:
         stem = _stem(path.name)
-        if (other := seen.setdefault(stem.casefold(), path)) != path:
+        if (other := paths.setdefault(stem.casefold(), path)) != path:
             text = f"'{other}' and '{path}' would both be table '{stem}'"
             raise Unreachable(f"source '{spec.name}': {text}; narrow the glob, or give 'table' to read them as one")
         tables[stem] = path
@@ -372,7 +374,7 @@ def _find(spec: SourceSpec) -> Sequence[Path]:
 
 
 def _beside_data(match: str, pattern: str) -> bool:
-    """Tell what table formats and Spark keep beside the data: `_delta_log/`, `_temporary/`."""
+    """Return what table formats and Spark keep beside the data: `_delta_log/`, `_temporary/`."""
     named = set(map(_unescape, Path(pattern).parts))
     return any(part.startswith("_") for part in set(Path(match).parts[:-1]) - named)
 

@@ -64,11 +64,11 @@ class IbisUrl(UnlistedSource):
 
     def _why_closed(self, error: BaseException) -> SourceError | None:
         scheme = scheme_of(self._spec.url or "")
-        known = {entry.name for entry in backend_entry_points()}
+        entries = {entry.name for entry in backend_entry_points()}
         if not scheme:
             return Unreachable(f"source '{self.name}': its URL does not begin with an engine; expected ENGINE://...")
-        if scheme not in known:
-            hint = did_you_mean(scheme, known)
+        if scheme not in entries:
+            hint = did_you_mean(scheme, entries)
             return Unreachable(f"source '{self.name}': Ibis knows no engine '{scheme}'{hint}")
         if isinstance(error, ImportError):
             text = f"the driver of {scheme} is not installed; install 'ibis-framework[{scheme}]'"

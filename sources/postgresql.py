@@ -37,7 +37,7 @@ class Postgresql(EngineSource):
     _watches_client = False
 
     def sqlalchemy_url(self) -> str | None:
-        """Give a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
+        """Return a URL for psycopg with the same limits; None for several hosts, which SQLAlchemy spells otherwise."""
         parameters = {name: str(value) for name, value in conninfo_to_dict(self._url).items()} | self._settings
         if "," in parameters.get("host", ""):
             return None
@@ -121,8 +121,8 @@ class Postgresql(EngineSource):
         kind, text = next((kind, text) for wrong, kind, text in _TOLD if isinstance(error, wrong))
         return kind(self._says(text.format(query=query, lock=lock, state=error.sqlstate), error))
 
-    def _why(self, told: str) -> str:
-        """Say why there is no connection; the driver's text is only recognised, never passed on."""
+    def _why(self, text: str) -> str:
+        """Describe why there is no connection; the driver's text is only recognised, never passed on."""
         reasons = {
             "password": "the server refused the password, or wants one",
             "role": "the server does not know the user",
@@ -134,8 +134,8 @@ class Postgresql(EngineSource):
             "too many": "the server has no connection left",
             "SSL": "the encrypted connection failed; see sslmode",
         }
-        found = (reason for sign, reason in reasons.items() if sign in told)
-        return next(found, "there is no connection; check host, port, database and user")
+        names = (reason for sign, reason in reasons.items() if sign in text)
+        return next(names, "there is no connection; check host, port, database and user")
 
 
 def _ms(limit: timedelta) -> int:

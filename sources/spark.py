@@ -153,7 +153,7 @@ def _session(address: str, closing: ExitStack) -> Any:  # a master's and Connect
 
 
 def _running() -> SparkSession | None:
-    """Give a session that this process has already, in whichever thread."""
+    """Return a session that this process has already, in whichever thread."""
     try:
         return SparkSession.active()
     except PySparkException:
@@ -161,7 +161,7 @@ def _running() -> SparkSession | None:
 
 
 def _type(field: StructField) -> dt.DataType:
-    """Give Ibis' type of a column; Ibis itself forgets that Spark's TIMESTAMP is a moment."""
+    """Return Ibis' type of a column; Ibis itself forgets that Spark's TIMESTAMP is a moment."""
     if isinstance(field.dataType, TimestampType):
         return dt.Timestamp(timezone="UTC", nullable=field.nullable)
     try:

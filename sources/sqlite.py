@@ -40,7 +40,7 @@ class Sqlite(EngineSource):
         self._deadline: Deadline | None = None
 
     def sqlalchemy_url(self) -> str:
-        """Give a read-only URL."""
+        """Return a read-only URL."""
         # Quoted twice: SQLAlchemy 2.1 unquotes the path once before SQLite does.
         return f"sqlite:///file:{quote(quote(str(file_of(self._spec))))}?mode=ro&uri=true"
 

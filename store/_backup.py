@@ -55,7 +55,7 @@ def backup(url: str, file: Path, *, force: bool = False) -> Backup:
 
 
 def sqlite_file(address: Address) -> Path:
-    """Give the file of a store.
+    """Return the file of a store.
 
     Raises:
         StoreError: it is on PostgreSQL, which has its own programs for that.
@@ -70,7 +70,7 @@ def sqlite_file(address: Address) -> Path:
 
 @contextmanager
 def draft_beside(file: Path) -> Iterator[Path]:
-    """Give an empty file beside another one, and see that nothing of it is left."""
+    """Yield an empty file beside another one, and see that nothing of it is left."""
     try:
         draft = make_draft(file)
     except OSError as error:

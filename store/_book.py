@@ -53,7 +53,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCou
     """What can be written; everything that a view shows can be asked too, and shows what was written before."""
 
     def name_project(self, name: str) -> None:
-        """Say whose store this is, in place of what was said before."""
+        """Report whose store this is, in place of what was said before."""
         self._connection.execute(delete(_PROJECT))
         self._connection.execute(insert(_PROJECT).values(id=1, name=name))
 
@@ -128,14 +128,14 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCou
 
     def _add_folded(self, numbered: Sequence[tuple[int, History]], *, announce: bool) -> list[Incident]:
         folded = [fold(None, incident_id, history, first_number=0) for incident_id, history in numbered]
-        incidents = [one.incident for one in folded]
+        incidents = [current_folded.incident for current_folded in folded]
         self._refuse_open_twice(incidents)
         self._insert(_INCIDENT, [_incidents.row_of(incident) for incident in incidents])
         self._insert(_EPISODE, [row for incident in incidents for row in _incidents.episode_rows(incident)])
-        self._insert(_EVENT, [row for one in folded for row in one.rows])
+        self._insert(_EVENT, [row for current_folded in folded for row in current_folded.rows])
         if announce:
-            for one in folded:
-                self._announce(one)
+            for current_folded in folded:
+                self._announce(current_folded)
         return incidents
 
     def append(
@@ -179,11 +179,11 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCou
 
     def add_gaps(self, gaps: Sequence[Gap]) -> None:
         """Remember unobserved time. What touches the newest gap of the same check and reason makes that one longer."""
-        known = self._newest_gaps({gap.check_id for gap in gaps})
+        entries = self._newest_gaps({gap.check_id for gap in gaps})
         new: list[dict[str, Any]] = []
         longer: dict[int, dict[str, Any]] = {}
         for gap in sorted(gaps, key=lambda gap: gap.start):
-            row = known.get(gap.check_id)
+            row = entries.get(gap.check_id)
             if row is not None and row["reason"] == gap.reason and row["started_at"] <= gap.start <= row["ended_at"]:
                 row["ended_at"] = max(row["ended_at"], gap.end)
                 if "id" in row:
@@ -196,7 +196,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCou
                     "ended_at": gap.end,
                     "reason": gap.reason,
                 }
-                known[gap.check_id] = row
+                entries[gap.check_id] = row
                 new.append(row)
         if longer:
             self._connection.execute(
@@ -213,7 +213,7 @@ class Book(SlotBook, DaemonBook, OutboxBook, DeliveryBook, SilenceBook, ClassCou
         self._add_transitions(((folded.incident.id, change) for change in folded.news), folded.recorded_at)
 
     def _next_incident_number(self, count: int) -> int:
-        """Give the first of as many free numbers; a number that was used once is never used again."""
+        """Return the first of as many free numbers; a number that was used once is never used again."""
         if self._on_sqlite:
             return (
                 int(self._connection.scalar(text("SELECT max(seq) FROM sqlite_sequence WHERE name = 'incident'")) or 0)

@@ -32,11 +32,11 @@ class Draft:
 
     @property
     def is_first(self) -> bool:
-        """Say whether these are all counts, in a state of their own."""
+        """Check whether these are all counts, in a state of their own."""
         return self.version == 0
 
     def holds(self, number: int) -> bool:
-        """Say whether an earlier draft holds."""
+        """Check whether an earlier draft holds."""
         return number <= self.version and number not in self.aborted
 
 
@@ -51,7 +51,7 @@ class Shard:
 
     @property
     def counts(self) -> SignaturePairs:
-        """Give the counts, where the draft holds."""
+        """Return the counts, where the draft holds."""
         return SignaturePairs.added(self.held, self.pending)
 
 
@@ -71,7 +71,7 @@ class ClassCountView(Connected):
     """What can be asked about class counts."""
 
     def known_counts(self, subjects: Iterable[str]) -> dict[str, KnownCounts]:
-        """Give what a look must know of the counts that are kept, by subject."""
+        """Return what a look must know of the counts that are kept, by subject."""
         wanted = any_of(self._connection, subjects, "subject")
         states = select(_STATE).where(_IS_CURRENT, _STATE.c.subject.in_(wanted))
         return {row.subject: self._known(row) for row in self._connection.execute(states)}
@@ -81,7 +81,7 @@ class ClassCountView(Connected):
         return set(self._connection.scalars(select(_STATE.c.subject).where(_IS_CURRENT)))
 
     def class_sizes(self, state: int) -> dict[int, int]:
-        """Give how many classes there are of each size, as it holds."""
+        """Return how many classes there are of each size, as it holds."""
         rows = self._connection.execute(select(_SIZE.c.size, _SIZE.c.classes).where(_SIZE.c.state == state))
         return {row.size: row.classes for row in rows}
 
@@ -111,12 +111,12 @@ class ClassCountBook(ClassCountView):
         return Draft(base.state, base.version, begun.draft, tuple(map(int, begun.aborted.split())))
 
     def is_overtaken(self, draft: Draft) -> bool:
-        """Say whether somebody began another draft since."""
+        """Check whether somebody began another draft since."""
         number = self._connection.scalar(select(_STATE.c.draft).where(_STATE.c.id == draft.state))
         return bool(number != draft.number)
 
     def shards_in(self, draft: Draft, part: bytes, numbers: Sequence[int]) -> list[Shard]:
-        """Give some shards of a part as they hold, by number; none that is not there."""
+        """Return some shards of a part as they hold, by number; none that is not there."""
         asked = any_of(self._connection, numbers, "shard_number")
         found = self._shards(draft.state).where(_COUNT.c.part == part, _COUNT.c.shard.in_(asked))
         rows = self._connection.execute(found.order_by(_COUNT.c.shard))
@@ -131,7 +131,7 @@ class ClassCountBook(ClassCountView):
         ]
 
     def runs_of(self, draft: Draft) -> list[SignaturePairs]:
-        """Give what drafts that hold have added in runs of their own."""
+        """Return what drafts that hold have added in runs of their own."""
         found = self._shards(draft.state).where(_COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
         return [
             SignaturePairs.unpacked(row.pending) for row in self._connection.execute(found) if draft.holds(row.draft)
@@ -174,9 +174,9 @@ class ClassCountBook(ClassCountView):
 
     def settle_counts(self, staged: Iterable[Staged], *, now: datetime) -> None:
         """Let drafts hold from now on; those that were overtaken never do."""
-        for one in staged:
-            if self._hold(one, now):
-                self._replace_sizes(one)
+        for current_staged in staged:
+            if self._hold(current_staged, now):
+                self._replace_sizes(current_staged)
 
     def abandon_counts(self, state: int) -> None:
         """Give up counts; retention takes them, and the next look counts everything."""
@@ -184,43 +184,43 @@ class ClassCountBook(ClassCountView):
 
     def keep_counts_of(self, subjects: Iterable[str]) -> None:
         """Give up the counts of all others."""
-        kept = set(subjects)
+        texts = set(subjects)
         current = self._connection.execute(select(_STATE.c.id, _STATE.c.subject).where(_IS_CURRENT)).all()
         for state, subject in current:
-            if subject not in kept:
+            if subject not in texts:
                 self.abandon_counts(state)
 
-    def _hold(self, one: Staged, now: datetime) -> bool:
-        draft = one.draft
+    def _hold(self, staged: Staged, now: datetime) -> bool:
+        draft = staged.draft
         this_one = [_STATE.c.id == draft.state, _STATE.c.draft == draft.number, _STATE.c.version == draft.version]
         if draft.is_first:
-            others = (_STATE.c.subject == one.subject, _IS_CURRENT)
+            others = (_STATE.c.subject == staged.subject, _IS_CURRENT)
             self._connection.execute(update(_STATE).where(*others).values(is_current=False))
         else:
             this_one.append(_IS_CURRENT)
         never = (*draft.aborted, *range(draft.version + 1, draft.number))
-        new = {**_facts(one.change, now), "is_current": True, "version": draft.number}
+        new = {**_facts(staged.change, now), "is_current": True, "version": draft.number}
         new["aborted"] = " ".join(map(str, never))
         if self._connection.execute(update(_STATE).where(*this_one).values(new)).rowcount == 0:
             return False
         if not draft.is_first:
-            gone = [part.name for part in one.change.parts if not part.rows]
+            gone = [part.name for part in staged.change.parts if not part.rows]
             for name in gone:
                 self._connection.execute(delete(_PART).where(_PART.c.state == draft.state, _PART.c.name == name))
-            self.add_parts(draft, part_rows(one.change))
-        if one.is_folded:
+            self.add_parts(draft, part_rows(staged.change))
+        if staged.is_folded:
             runs = (_COUNT.c.state == draft.state, _COUNT.c.part == WHOLE_TABLE, _COUNT.c.shard < 0)
             self._connection.execute(delete(_COUNT).where(*runs))
         return True
 
-    def _replace_sizes(self, one: Staged) -> None:
-        self._connection.execute(delete(_SIZE).where(_SIZE.c.state == one.draft.state))
-        rows = [{"state": one.draft.state, "size": size, "classes": classes} for size, classes in one.sizes]
+    def _replace_sizes(self, staged: Staged) -> None:
+        self._connection.execute(delete(_SIZE).where(_SIZE.c.state == staged.draft.state))
+        rows = [{"state": staged.draft.state, "size": size, "classes": classes} for size, classes in staged.sizes]
         self._insert(_SIZE, rows)
 
 
 def part_rows(change: ClassChange) -> list[dict[str, Any]]:
-    """Give what is known of the parts that a change replaces, but for those that have gone."""
+    """Return what is known of the parts that a change replaces, but for those that have gone."""
     return [
         {"name": part.name, "rows": part.rows, "fingerprint": part.fingerprint} for part in change.parts if part.rows
     ]

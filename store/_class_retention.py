@@ -32,8 +32,8 @@ def _prune_left(connection: Connection, before: datetime) -> int:
     state = connection.scalar(select(_STATE.c.id).where(left).limit(1))
     if state is None:
         return 0
-    if gone := _prune_first(connection, _COUNT.c.state, state, (_COUNT.c.part, _COUNT.c.shard), _PACKED):
-        return gone
+    if count := _prune_first(connection, _COUNT.c.state, state, (_COUNT.c.part, _COUNT.c.shard), _PACKED):
+        return count
     for table in (ClassPartRow.__table__, ClassSizeRow.__table__):
         connection.execute(delete(table).where(table.c.state == state))
     return connection.execute(delete(_STATE).where(_STATE.c.id == state)).rowcount
@@ -58,6 +58,6 @@ def _prune_first(connection: Connection, owner: Column[int], number: int, key: S
     condition = [owner == number]
     if end is not None:
         condition.append(
-            tuple_(*key) <= tuple_(*(literal(value, one.type) for one, value in zip(key, end, strict=True)))
+            tuple_(*key) <= tuple_(*(literal(value, column.type) for column, value in zip(key, end, strict=True)))
         )
     return connection.execute(delete(owner.table).where(*condition)).rowcount

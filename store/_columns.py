@@ -91,5 +91,5 @@ class Row(SQLModel):
 
 @cache
 def columns_of(row: type[Row]) -> Sequence[Label[Any]]:
-    """Give all columns of a table under their Python names, to select."""
+    """Return all columns of a table under their Python names, to select."""
     return [column.label(column.key) for column in row.__table__.c]

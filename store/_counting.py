@@ -56,7 +56,7 @@ class StoredCounts:
         self._store = store
 
     def known_counts(self, subjects: Iterable[str]) -> Mapping[str, KnownCounts]:
-        """Give what is kept, by subject."""
+        """Return what is kept, by subject."""
         with self._store.reading() as view:
             return view.known_counts(subjects)
 
@@ -67,11 +67,11 @@ class StoredCounts:
             StoreError: a part may be written, and never holds.
         """
         stagings = {subject: _Staging(subject, change, now) for subject, change in changes.items()}
-        in_turns(self._store, chain.from_iterable(one.steps() for one in stagings.values()))
-        return {subject: one.result() for subject, one in stagings.items()}
+        in_turns(self._store, chain.from_iterable(staging.steps() for staging in stagings.values()))
+        return {subject: staging.result() for subject, staging in stagings.items()}
 
     def releases(self, subject: str) -> Sequence[Release]:
-        """Give the earlier releases that are remembered under a subject, the oldest first."""
+        """Return the earlier releases that are remembered under a subject, the oldest first."""
         with self._store.reading() as view:
             return view.releases(subject)
 
@@ -130,14 +130,14 @@ class _Staging:
         self._is_folded = False
 
     def result(self) -> Staged | Unfit:
-        """Give what came of it."""
+        """Return what came of it."""
         if self._unfit is not None or self._draft is None:
             return self._unfit or Unfit.OVERTAKEN
         sizes = tuple(sorted((size, classes) for size, classes in self._sizes.items() if classes))
         return Staged(self._subject, self._draft, self._change, sizes, self._is_folded)
 
     def steps(self) -> Iterator[_Step | None]:
-        """Give the steps; the later ones follow from what the earlier ones found."""
+        """Yield the steps; the later ones follow from what the earlier ones found."""
         if self._change.base is None:
             yield _PAUSE
             self._whole = self._change.totals()
@@ -189,7 +189,7 @@ class _Staging:
             yield partial(self._write, shards=[Shard(WHOLE_TABLE, -self._of().number, SignaturePairs(), difference)])
 
     def _folds(self, more: int) -> bool:
-        """Say whether runs are folded into the shards: each look reads them, so they must not grow for ever."""
+        """Check whether runs are folded into the shards: each look reads them, so they must not grow for ever."""
         is_long = more > _LONGEST_RUN or more + sum(map(len, self._runs)) > sum(self._sizes.values())
         return is_long or len(self._runs) >= _MOST_RUNS
 
@@ -224,9 +224,10 @@ class _Staging:
                 self._sizes[int(size)] = self._sizes.get(int(size), 0) + sign * int(classes)
         self._sizes.pop(0, None)
         if self._is_folded:
-            known = {number: shard.counts for number, shard in stored.items()}
+            entries = {number: shard.counts for number, shard in stored.items()}
             shards = [
-                Shard(WHOLE_TABLE, number, known.get(number, SignaturePairs()), more) for number, more in added.items()
+                Shard(WHOLE_TABLE, number, entries.get(number, SignaturePairs()), more)
+                for number, more in added.items()
             ]
             self._write(book, shards)
 
@@ -253,13 +254,15 @@ def _add_released_values(book: Book, started: Sequence[int], rows: Sequence[byte
     book.add_released_values(started[0], rows)
 
 
-def _stored_of_each(wanted: Mapping[int, SignaturePairs], stored: Mapping[int, Shard]) -> npt.NDArray[np.int64]:
-    """Give the stored count of each signature that is wanted, shard after shard."""
-    found = [np.zeros(0, dtype=np.int64)]
-    for number, pairs in wanted.items():
+def _stored_of_each(
+    signature_pairs: Mapping[int, SignaturePairs], stored: Mapping[int, Shard]
+) -> npt.NDArray[np.int64]:
+    """Return the stored count of each signature that is wanted, shard after shard."""
+    results = [np.zeros(0, dtype=np.int64)]
+    for number, pairs in signature_pairs.items():
         parts = (stored[number].held, stored[number].pending) if number in stored else (SignaturePairs(),)
-        found.append(np.sum([part.of_each(pairs) for part in parts], axis=0))
-    return np.concatenate(found)
+        results.append(np.sum([part.of_each(pairs) for part in parts], axis=0))
+    return np.concatenate(results)
 
 
 def _portions(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:

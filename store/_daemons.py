@@ -25,7 +25,7 @@ _LONGEST_REST: Final = timedelta(hours=24)
 
 
 def rest_after(crashes: int) -> timedelta | None:
-    """Give for how long a check is left alone: not before its fifth crash, then 1 h, doubling up to 24 h."""
+    """Return for how long a check is left alone: not before its fifth crash, then 1 h, doubling up to 24 h."""
     if crashes <= _CRASHES_ALLOWED:
         return None
     doublings = min(crashes - _CRASHES_ALLOWED - 1, 5)
@@ -36,14 +36,14 @@ class DaemonView(Connected):
     """What can be asked about daemons."""
 
     def daemons(self) -> list[Daemon]:
-        """Give the daemons that run or ran lately, the one that started last first."""
+        """Return the daemons that run or ran lately, the one that started last first."""
         rows = self._connection.execute(
             select(*columns_of(DaemonRow)).order_by(_DAEMON.c.started_at.desc(), _DAEMON.c.id)
         )
         return [Daemon(**row) for row in rows.mappings()]
 
     def quarantines(self) -> list[Quarantine]:
-        """Give the checks that have killed their worker since they last ran well, by check id."""
+        """Return the checks that have killed their worker since they last ran well, by check id."""
         rows = self._connection.execute(select(*columns_of(QuarantineRow)).order_by(_QUARANTINE.c.check_id))
         return [Quarantine(*row) for row in rows]
 
@@ -53,10 +53,10 @@ class DaemonBook(DaemonView):
 
     def daemon_is(self, daemon: Daemon) -> None:
         """Remember how a daemon is, in place of what was known; forget those that were silent for 7 days."""
-        known = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
-        new = {name: value for name, value in known.items() if name != "id"}
+        entries = {field.name: getattr(daemon, field.name) for field in fields(daemon)}
+        new = {name: value for name, value in entries.items() if name != "id"}
         self._connection.execute(
-            self._upsert(_DAEMON).values(known).on_conflict_do_update(index_elements=[_DAEMON.c.id], set_=new)
+            self._upsert(_DAEMON).values(entries).on_conflict_do_update(index_elements=[_DAEMON.c.id], set_=new)
         )
         self._connection.execute(delete(_DAEMON).where(_DAEMON.c.heartbeat_at < daemon.heartbeat_at - SILENT))
 

@@ -49,7 +49,7 @@ class DeliveryView(Connected):
     """What can be asked about messages."""
 
     def deliveries(self, since: datetime, limit: int) -> list[Delivery]:
-        """Give messages that were written since a moment, newest first."""
+        """Return messages that were written since a moment, newest first."""
         rows = self._connection.execute(
             select(*_COLUMNS)
             .where(_DELIVERY.c.created_at >= since)
@@ -59,7 +59,7 @@ class DeliveryView(Connected):
         return [Delivery(**row) for row in rows.mappings()]
 
     def delivery(self, delivery_id: str) -> Delivery:
-        """Give one message.
+        """Return one message.
 
         Raises:
             NotRecorded: there is none with that id.
@@ -70,13 +70,13 @@ class DeliveryView(Connected):
         return Delivery(**row)
 
     def delivery_states(self, delivery_ids: Iterable[str]) -> Mapping[str, DeliveryState]:
-        """Give how far messages are, by id; those that retention took are left out."""
+        """Return how far messages are, by id; those that retention took are left out."""
         batch = any_of(self._connection, delivery_ids, "delivery_id")
         rows = self._connection.execute(select(_DELIVERY.c.id, _DELIVERY.c.state).where(_DELIVERY.c.id.in_(batch)))
         return {row.id: row.state for row in rows}
 
     def sent_at(self, delivery_ids: Iterable[str]) -> Mapping[str, datetime]:
-        """Give when messages were sent, by id; those that were not, or that retention took, are left out."""
+        """Return when messages were sent, by id; those that were not, or that retention took, are left out."""
         batch = any_of(self._connection, delivery_ids, "delivery_id")
         sent = select(_DELIVERY.c.id, _DELIVERY.c.sent_at).where(
             _DELIVERY.c.id.in_(batch), _DELIVERY.c.state == DeliveryState.SENT
@@ -92,7 +92,7 @@ class DeliveryView(Connected):
         return {DeliveryState.WAITING: waiting, DeliveryState.SENT: sent, DeliveryState.DEAD: dead}
 
     def delivered_since(self, channel: str, since: datetime) -> list[datetime]:
-        """Give when messages about incidents were written for a channel, oldest first, whether they were sent or not.
+        """Return when messages about incidents were written for a channel, oldest first, whether they were sent or not.
 
         A channel that cannot be reached would otherwise be flooded when it can be again.
         """
@@ -163,7 +163,7 @@ class DeliveryBook(DeliveryView):
         return self._end_try(delivery_id, new, only_of=holder)
 
     def bury(self, delivery_id: str, at: datetime, error: str, holder: str) -> bool:
-        """Give a message up after its last try; says whether it was still this holder's."""
+        """Return a message up after its last try; says whether it was still this holder's."""
         new = {"state": DeliveryState.DEAD, "buried_at": at, "error": error, "lease_until_at": None}
         return self._end_try(delivery_id, new, only_of=holder)
 
@@ -178,7 +178,7 @@ class DeliveryBook(DeliveryView):
         Raises:
             NotRecorded: there is none with that id.
         """
-        known = self.delivery(delivery_id)
+        delivery = self.delivery(delivery_id)
         anew = {
             "state": DeliveryState.WAITING,
             "attempts": 0,
@@ -187,7 +187,7 @@ class DeliveryBook(DeliveryView):
             "buried_at": None,
             "error": None,
         }
-        self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == known.id).values(anew))
+        self._connection.execute(update(_DELIVERY).where(_DELIVERY.c.id == delivery.id).values(anew))
         return self.delivery(delivery_id)
 
     def _end_try(self, delivery_id: str, new: Mapping[str, Any], *, only_of: str | None = None) -> bool:

@@ -94,7 +94,7 @@ def _sqlite_file(url: str) -> Path:
 
 
 def store_file(url: str) -> Path | None:
-    """Give the file of the store at a URL, whether it is there or not; None on PostgreSQL.
+    """Return the file of the store at a URL, whether it is there or not; None on PostgreSQL.
 
     Raises:
         StoreError: as `address_of`.

@@ -108,7 +108,7 @@ def in_our_words(name: str) -> Iterator[None]:
 
 
 def translated(error: Exception, name: str) -> StoreError:
-    """Give our error for a driver's."""
+    """Return our error for a driver's."""
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, StoreError):
         return cause

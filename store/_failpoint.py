@@ -54,11 +54,11 @@ class FailPoint(StrEnum):
 
 
 def _read(environment: Mapping[str, str]) -> dict[FailPoint, int]:
-    """Give the point at which to die, and at which passing; nothing unless it is a test of that."""
-    said = environment.get("TABLEWATCH_FAILPOINT")
-    if environment.get("TABLEWATCH_CRASH_TEST") != "1" or not said:
+    """Return the point at which to die, and at which passing; nothing unless it is a test of that."""
+    text = environment.get("TABLEWATCH_FAILPOINT")
+    if environment.get("TABLEWATCH_CRASH_TEST") != "1" or not text:
         return {}
-    name, _, passing = said.partition(":")
+    name, _, passing = text.partition(":")
     return {FailPoint(name): int(passing or 1)}
 
 

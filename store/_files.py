@@ -29,7 +29,7 @@ def make_folder(folder: Path) -> None:
 
 
 def is_at(path: Path, known: os.stat_result) -> bool:
-    """Say whether a file that was seen before is still in its place; also where that cannot be seen."""
+    """Check whether a file that was seen before is still in its place; also where that cannot be seen."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -70,10 +70,10 @@ def remove_draft(draft: Path) -> None:
 
 def _remove_orphans(folder: Path) -> None:
     """Remove the drafts that nobody holds any more: whoever made them was killed."""
-    found: list[Path] = []
+    paths: list[Path] = []
     with suppress(OSError):  # a folder in which one may write, and not look
-        found += (path for path in folder.iterdir() if _A_DRAFT.fullmatch(path.name))
-    for draft in found:
+        paths += (path for path in folder.iterdir() if _A_DRAFT.fullmatch(path.name))
+    for draft in paths:
         if draft not in _HELD:
             with suppress(OSError):
                 _remove_orphan(draft)
@@ -92,7 +92,7 @@ def _remove_orphan(draft: Path) -> None:
 
 
 def logs_of(file: Path) -> list[Path]:
-    """Give where SQLite keeps what belongs to a database but does not stand in its file yet."""
+    """Return where SQLite keeps what belongs to a database but does not stand in its file yet."""
     return [Path(f"{file}{end}") for end in LOG_ENDS]
 
 

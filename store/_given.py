@@ -12,7 +12,7 @@ _FEW: Final = 200
 
 
 def given(connection: Connection, rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Subquery:
-    """Give rows as a table to join. Columns named `..._us` or `..._number` hold whole numbers, others text."""
+    """Return rows as a table to join. Columns named `..._us` or `..._number` hold whole numbers, others text."""
     sqlite = connection.dialect.name == "sqlite"
     wanted = ", ".join(_column(index, name, sqlite=sqlite) for index, name in enumerate(columns))
     source = "json_each(:given)" if sqlite else "json_array_elements(CAST(:given AS json))"
@@ -23,7 +23,7 @@ def given(connection: Connection, rows: Iterable[Sequence[Any]], columns: Sequen
 
 
 def any_of(connection: Connection, values: Iterable[Any], column: str) -> Select[Any] | Sequence[Any]:
-    """Give values as the right side of an IN: as they are when they are few, else through one parameter."""
+    """Return values as the right side of an IN: as they are when they are few, else through one parameter."""
     few = list(values)
     return few if len(few) <= _FEW else select(given(connection, ((value,) for value in few), [column]))
 

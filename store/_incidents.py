@@ -19,7 +19,7 @@ _V: Final = IncidentEventRow.__table__.c
 
 
 def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
-    """Give incidents with all their episodes, in the order of their ids."""
+    """Return incidents with all their episodes, in the order of their ids."""
     wanted = any_of(connection, ids, "incident_number")
     episodes: dict[int, list[Episode]] = {}
     for row in connection.execute(
@@ -31,7 +31,7 @@ def load(connection: Connection, ids: Iterable[int]) -> dict[int, Incident]:
 
 
 def load_one(connection: Connection, incident_id: int) -> Incident:
-    """Give one incident.
+    """Return one incident.
 
     Raises:
         NotRecorded: there is none of that number.
@@ -45,7 +45,7 @@ def load_one(connection: Connection, incident_id: int) -> Incident:
 
 
 def latest(connection: Connection, fingerprints: Iterable[str]) -> dict[str, Incident]:
-    """Give of each fingerprint the incident that is open, else the one that ended last."""
+    """Return of each fingerprint the incident that is open, else the one that ended last."""
     is_open = case((_I.state == State.RESOLVED, 0), else_=1)
     place = func.row_number().over(
         partition_by=_I.fingerprint, order_by=(is_open.desc(), _I.ended_at.desc(), _I.id.desc())
@@ -59,16 +59,18 @@ def latest(connection: Connection, fingerprints: Iterable[str]) -> dict[str, Inc
     return {incident.fingerprint: incident for incident in load(connection, ids).values()}
 
 
-def matching(connection: Connection, wanted: IncidentFilter) -> list[Incident]:
-    """Give the incidents that a filter asks for, newest detection first."""
-    statement = select(_I.id).where(*_conditions(connection, wanted)).order_by(_I.detected_at.desc(), _I.id.desc())
-    ids = connection.scalars(statement.limit(wanted.limit)).all()
+def matching(connection: Connection, incident_filter: IncidentFilter) -> list[Incident]:
+    """Return the incidents that a filter asks for, newest detection first."""
+    statement = (
+        select(_I.id).where(*_conditions(connection, incident_filter)).order_by(_I.detected_at.desc(), _I.id.desc())
+    )
+    ids = connection.scalars(statement.limit(incident_filter.limit)).all()
     found = load(connection, ids)
     return [found[incident_id] for incident_id in ids]
 
 
 def events(connection: Connection, incident_id: int) -> list[Event]:
-    """Give what happened to an incident, in the order of recording."""
+    """Return what happened to an incident, in the order of recording."""
     rows = connection.execute(
         select(*columns_of(IncidentEventRow)).where(_V.incident_id == incident_id).order_by(_V.number)
     )
@@ -76,28 +78,28 @@ def events(connection: Connection, incident_id: int) -> list[Event]:
 
 
 def histories(connection: Connection, ids: Iterable[int]) -> dict[int, list[Event]]:
-    """Give what happened to incidents, each in the order of recording, by id."""
+    """Return what happened to incidents, each in the order of recording, by id."""
     wanted = any_of(connection, ids, "incident_number")
     statement = select(*columns_of(IncidentEventRow)).where(_V.incident_id.in_(wanted))
-    found: dict[int, list[Event]] = {}
+    results: dict[int, list[Event]] = {}
     for row in connection.execute(statement.order_by(_V.incident_id, _V.number)):
-        found.setdefault(row.incident_id, []).append(event_of(row))
-    return found
+        results.setdefault(row.incident_id, []).append(event_of(row))
+    return results
 
 
 def event_of(row: Row[*tuple[Any, ...]]) -> Event:
-    """Give an event as it was recorded."""
+    """Return an event as it was recorded."""
     return Event(row.incident_id, row.recorded_at, row.actor, decode(row.body))
 
 
 def episode_of(row: Row[*tuple[Any, ...]]) -> Episode:
-    """Give a row as an episode."""
+    """Return a row as an episode."""
     onset = Onset(row.occurred_at, row.earliest_at, row.latest_at, row.method)
     return Episode(onset, row.detected_at, row.resolved_at, row.first_failed_at)
 
 
 def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Incident:
-    """Give a row as an incident."""
+    """Return a row as an incident."""
     return Incident(
         id=row.id,
         fingerprint=row.fingerprint,
@@ -123,7 +125,7 @@ def incident_of(row: Row[*tuple[Any, ...]], episodes: Sequence[Episode]) -> Inci
 
 
 def row_of(incident: Incident) -> Mapping[str, Any]:
-    """Give an incident's own columns."""
+    """Return an incident's own columns."""
     return {
         "id": incident.id,
         "fingerprint": incident.fingerprint,
@@ -150,7 +152,7 @@ def row_of(incident: Incident) -> Mapping[str, Any]:
 
 
 def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
-    """Give the rows of an incident's episodes."""
+    """Return the rows of an incident's episodes."""
     return [
         {
             "incident_id": incident.id,
@@ -167,30 +169,30 @@ def episode_rows(incident: Incident) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def _conditions(connection: Connection, wanted: IncidentFilter) -> Sequence[ColumnElement[bool]]:
+def _conditions(connection: Connection, incident_filter: IncidentFilter) -> Sequence[ColumnElement[bool]]:
     words = (
-        (_I.state, wanted.states),
-        (_I.table_name, wanted.tables),
-        (_I.check_id, wanted.check_ids),
-        (_I.severity, wanted.severities),
-        (_I.kind, wanted.kinds),
-        (_I.assignee, wanted.assignees),
+        (_I.state, incident_filter.states),
+        (_I.table_name, incident_filter.tables),
+        (_I.check_id, incident_filter.check_ids),
+        (_I.severity, incident_filter.severities),
+        (_I.kind, incident_filter.kinds),
+        (_I.assignee, incident_filter.assignees),
     )
     conditions: list[ColumnElement[bool]] = [
         column.in_(any_of(connection, chosen, "word")) for column, chosen in words if chosen
     ]
-    if wanted.merged_into is not None:
-        conditions.append(_I.merged_into == wanted.merged_into)
-    if wanted.since is not None or wanted.until is not None:
-        conditions.append(_I.id.in_(touching(wanted.since, wanted.until)))
-    if wanted.text is not None:
+    if incident_filter.merged_into is not None:
+        conditions.append(_I.merged_into == incident_filter.merged_into)
+    if incident_filter.since is not None or incident_filter.until is not None:
+        conditions.append(_I.id.in_(touching(incident_filter.since, incident_filter.until)))
+    if incident_filter.text is not None:
         places = (_I.table_name, _I.check_id, _I.title, type_coerce(_I.title_values, Text))
-        conditions.append(or_(*(place.icontains(wanted.text, autoescape=True) for place in places)))
+        conditions.append(or_(*(place.icontains(incident_filter.text, autoescape=True) for place in places)))
     return conditions
 
 
 def touching(since: Any, until: Any) -> CompoundSelect[Any]:
-    """Give the ids of incidents of which an episode begins before `until` and does not end before `since`.
+    """Return the ids of incidents of which an episode begins before `until` and does not end before `since`.
 
     Two questions instead of one OR, so that an index answers both. The bounds are times, parameters or None.
     """

@@ -28,7 +28,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def to_text(value: object) -> str:
-    """Give canonical JSON text. Keys that are numbers become text, tuples become lists.
+    """Return canonical JSON text. Keys that are numbers become text, tuples become lists.
 
     Raises:
         RowRefused: a value that has no place here, such as bytes or a naive time.
@@ -43,7 +43,7 @@ def to_text(value: object) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Say whether text has whole characters only; mangled file names have half ones, which no database takes."""
+    """Check whether text has whole characters only; mangled file names have half ones, which no database takes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -52,7 +52,7 @@ def is_unicode(text: str) -> bool:
 
 
 def from_text(text: str) -> Any:
-    """Give the value that `to_text` wrote; tuples come back as lists.
+    """Return the value that `to_text` wrote; tuples come back as lists.
 
     Raises:
         StoreCorrupt: `to_text` never wrote this.
@@ -102,12 +102,12 @@ def _key(key: object) -> str:
     raise RowRefused(f"a mapping with a key of type {type(key).__name__} cannot be stored; give text")
 
 
-def _revive(found: dict[str, Any]) -> Any:
-    if len(found) == 1:
-        ((key, value),) = found.items()
+def _revive(results: dict[str, Any]) -> Any:
+    if len(results) == 1:
+        ((key, value),) = results.items()
         if key in _READERS:
             return _READERS[key](value)
-    return found
+    return results
 
 
 _WRITER: Final = json.JSONEncoder(

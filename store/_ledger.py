@@ -108,7 +108,7 @@ class StoredLedger:
         return self._write(change)
 
     def standing(self, data_set: str, unit: str) -> Standing:
-        """Give a budget and what was charged to it.
+        """Return a budget and what was charged to it.
 
         Raises:
             NotRecorded: no such budget.
@@ -117,10 +117,10 @@ class StoredLedger:
             return view.ledger_standing(_budget(view, data_set, unit))
 
     def standings(self, data_set: str | None = None) -> Sequence[Standing]:
-        """Give all budgets, or those of a data set, in the order in which they were created."""
+        """Return all budgets, or those of a data set, in the order in which they were created."""
         with self._store.reading() as view:
-            wanted = (one for one in view.budgets() if data_set in {None, one.budget.data_set})
-            return [view.ledger_standing(one) for one in wanted]
+            stored_budgets = (budget for budget in view.budgets() if data_set in {None, budget.budget.data_set})
+            return [view.ledger_standing(stored_budget) for stored_budget in stored_budgets]
 
     def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> RequestClaim | None:
         """Claim a request, so that nobody else charges it meanwhile: from before `reserve` until its answer is stored.
@@ -165,7 +165,7 @@ class StoredLedger:
         return self._write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
 
     def answers(self, data_set: str, unit: str, *, limit: int = 100) -> Sequence[GivenAnswer]:
-        """Give the last answers about a data set, newest first: each was given out already, or could have been.
+        """Return the last answers about a data set, newest first: each was given out already, or could have been.
 
         Raises:
             NotRecorded: no such budget.
@@ -174,12 +174,14 @@ class StoredLedger:
             return [_given(*pair) for pair in view.answers(_budget(view, data_set, unit).id, limit)]
 
     def tries(self, prefix: str, request_id: str) -> Tries:
-        """Say what became of a request, and of the series of requests whose ids begin with a prefix."""
+        """Return what became of a request, and of the series of requests whose ids begin with a prefix."""
         with self._store.reading() as view:
             return view.tries(prefix, request_id)
 
     def problem(self) -> str | None:
-        """Say why nothing is granted: how the end of the ledger differs from what its anchor vouches for, None if not.
+        """Describe why nothing is granted.
+
+        How the end of the ledger differs from what its anchor vouches for, None if not.
 
         What was spent may then be more than the ledger says.
         """
@@ -217,8 +219,8 @@ class StoredLedger:
             if problem is None:
                 raise StoreConflict("the ledger fits its anchor; there is nothing to resume")
             if anchor is None or not resumed_already(book, anchor):
-                said = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
-                body = to_text({"reason": reason, "problem": problem, "anchor": said})
+                parts = None if anchor is None else {"number": anchor.head.number, "hash": anchor.head.hash.hex()}
+                body = to_text({"reason": reason, "problem": problem, "anchor": parts})
                 apart = anchor is not None and book.ledger_head().number >= anchor.head.number
                 book.append_fact(Fact(EntryKind.RESUMED, body, actor, now))
                 if anchor is not None:
@@ -299,10 +301,10 @@ class StoredLedger:
 
 
 def _budget(view: LedgerView, data_set: str, unit: str) -> StoredBudget:
-    found = view.budget(data_set, unit)
-    if found is None:
+    stored_budget = view.budget(data_set, unit)
+    if stored_budget is None:
         raise NotRecorded(f"{data_set} has no privacy budget for each {unit}; create one")
-    return found
+    return stored_budget
 
 
 def _given(charged: Entry, answered: Entry) -> GivenAnswer:

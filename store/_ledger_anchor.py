@@ -37,18 +37,18 @@ class Anchor:
     spent: Sequence[tuple[Budget, int]] = ()
 
 
-def anchor_file(url: str, given: Path | None = None) -> Path:
-    """Give the place of the anchor of a store's ledger.
+def anchor_file(url: str, path: Path | None = None) -> Path:
+    """Return the place of the anchor of a store's ledger.
 
     Args:
         url: of the store.
-        given: what the configuration says; None for `FILE.ledger` beside a SQLite file, and for PostgreSQL a file in
+        path: what the configuration says; None for `FILE.ledger` beside a SQLite file, and for PostgreSQL a file in
             the folder for states of this user (`XDG_STATE_HOME`, else `~/.local/state`), one for each database and
             schema. Hosts that share a PostgreSQL store should share one place: each notices only what its own anchor
             vouches for.
     """
-    if given is not None:
-        return given
+    if path is not None:
+        return path
     address = address_of(url)
     if address.file is not None:
         store = address.file.resolve()  # two names of one store have one anchor
@@ -66,7 +66,7 @@ class AnchorFile:
         self.file = file
 
     def read(self) -> Anchor | None:
-        """Give what the anchor vouches for, None if there is none.
+        """Return what the anchor vouches for, None if there is none.
 
         Raises:
             LedgerBroken: it is damaged. StoreUnavailable: it cannot be read.
@@ -157,7 +157,7 @@ def _two_ledgers(file: Path) -> str:
 
 
 def _text(anchor: Anchor) -> str:
-    said = {
+    parts = {
         "form": _FORM,
         "number": anchor.head.number,
         "hash": anchor.head.hash.hex(),
@@ -174,11 +174,11 @@ def _text(anchor: Anchor) -> str:
             for budget, spent in anchor.spent
         ],
     }
-    return json.dumps({**said, "sum": _sum(said)}, indent=1) + "\n"
+    return json.dumps({**parts, "sum": _sum(parts)}, indent=1) + "\n"
 
 
-def _sum(said: Mapping[str, Any]) -> str:
-    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+def _sum(texts: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
 
 
 def _read(text: str) -> Anchor:

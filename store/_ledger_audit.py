@@ -17,7 +17,7 @@ _BATCH: Final = 1000
 
 
 def disagreement(view: LedgerView, anchor: Anchor | None) -> str | None:
-    """Say how the end of the ledger differs from what the anchor vouches for; None if it does not.
+    """Describe how the end of the ledger differs from what the anchor vouches for; None if it does not.
 
     Entries after the anchor are none: whoever made them died before they were used.
     """
@@ -34,7 +34,7 @@ def disagreement(view: LedgerView, anchor: Anchor | None) -> str | None:
             f"entry {anchor.head.number} of the ledger is not the one that its anchor vouches for: another ledger is "
             "in its place, or one that went on without the anchor"
         )
-    spent = {(one.budget.data_set, one.budget.unit): one.spent for one in view.budgets()}
+    spent = {(budget.budget.data_set, budget.budget.unit): budget.spent for budget in view.budgets()}
     if any(spent.get((budget.data_set, budget.unit), -1) < known for budget, known in anchor.spent):
         return "less is spent of a budget than the anchor of the ledger knows"
     return None
@@ -49,8 +49,8 @@ def audit(view: LedgerView, anchor: Anchor | LedgerBroken | None) -> Audit:
     if isinstance(anchor, LedgerBroken):
         return Audit(walk.count, None, [*walk.flaws, Flaw(None, str(anchor))])
     problem = disagreement(view, anchor)
-    found = [] if problem is None else [Flaw(None, problem)]
-    return Audit(walk.count, None if anchor is None else anchor.head.number, [*walk.flaws, *found])
+    results = [] if problem is None else [Flaw(None, problem)]
+    return Audit(walk.count, None if anchor is None else anchor.head.number, [*walk.flaws, *results])
 
 
 def _entries(view: LedgerView) -> Iterator[Entry]:
@@ -137,13 +137,17 @@ class _Walk:
     def compare(self, view: LedgerView) -> None:
         """Compare with where the budgets stand."""
         try:
-            stored = {one.id: one for one in view.budgets()}
+            stored = {budget.id: budget for budget in view.budgets()}
         except (Misfit, ValueError):
             self.flaws.append(Flaw(None, "a budget cannot be read"))
             return
         for number in sorted(stored.keys() | {number for number in self.budgets if number is not None}):
-            told, found = self.budgets.get(number), stored.get(number)
-            if told is None or found is None:
+            told, stored_budget = self.budgets.get(number), stored.get(number)
+            if told is None or stored_budget is None:
                 self.flaws.append(Flaw(number, "its budget is there without its entry, or the entry without it"))
-            elif (told.said, told.total, told.spent) != (described(found.budget), found.budget.total, found.spent):
+            elif (told.said, told.total, told.spent) != (
+                described(stored_budget.budget),
+                stored_budget.budget.total,
+                stored_budget.spent,
+            ):
                 self.flaws.append(Flaw(number, "its budget is not what its entries amount to"))

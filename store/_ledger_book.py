@@ -46,58 +46,58 @@ class LedgerView(Connected):
     """What can be asked about the ledger."""
 
     def ledger_head(self) -> Head:
-        """Give the last entry."""
+        """Return the last entry."""
         last = select(_ENTRY.c.number, _ENTRY.c.hash).order_by(_ENTRY.c.number.desc()).limit(1)
         row = self._connection.execute(last).first()
         return START if row is None else Head(row.number, row.hash)
 
     def ledger_hash(self, number: int) -> bytes | None:
-        """Give the hash of an entry, that of the beginning for 0, None if there is no such entry."""
+        """Return the hash of an entry, that of the beginning for 0, None if there is no such entry."""
         if number == START.number:
             return START.hash
         found: bytes | None = self._connection.scalar(select(_ENTRY.c.hash).where(_ENTRY.c.number == number))
         return found
 
     def ledger_entries(self, after: int, limit: int) -> Sequence[Entry]:
-        """Give entries in order."""
+        """Return entries in order."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number > after).order_by(_ENTRY.c.number)
         return [_entry(row) for row in self._connection.execute(some.limit(limit)).mappings()]
 
     def ledger_entry(self, number: int) -> Entry | None:
-        """Give one entry."""
+        """Return one entry."""
         return next((entry for entry in self.ledger_entries(number - 1, 1) if entry.number == number), None)
 
     def budgets(self) -> Sequence[StoredBudget]:
-        """Give all budgets, in the order in which they were created."""
+        """Return all budgets, in the order in which they were created."""
         return [_stored(row) for row in self._connection.execute(select(_BUDGET).order_by(_BUDGET.c.id))]
 
     def budget(self, data_set: str, unit: str) -> StoredBudget | None:
-        """Give one budget."""
+        """Return one budget."""
         this_one = (_BUDGET.c.data_set == data_set, _BUDGET.c.unit == unit)
         row = self._connection.execute(select(_BUDGET).where(*this_one)).first()
         return None if row is None else _stored(row)
 
     def ledger_standing(self, stored: StoredBudget) -> Standing:
-        """Say where a budget stands; what was carried over counts as one answer, which it bounds."""
+        """Return where a budget stands; what was carried over counts as one answer, which it bounds."""
         charged = _ENTRY.c.kind.in_([EntryKind.RESERVED, EntryKind.CARRIED])
         largest = self._connection.scalar(select(func.max(_ENTRY.c.nano)).where(_ENTRY.c.budget == stored.id, charged))
         return Standing(stored.budget, stored.spent, largest or 0)
 
     def first_reservation(self, request: str) -> Fact | None:
-        """Give the first charge of a request."""
+        """Return the first charge of a request."""
         this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == EntryKind.RESERVED)
         first = select(*columns_of(LedgerEntryRow)).where(*this_one).order_by(_ENTRY.c.number).limit(1)
         row = self._connection.execute(first).mappings().first()
         return None if row is None else _entry(row).fact
 
     def stored_answer(self, request: str) -> str | None:
-        """Give the body of the answer of a request."""
+        """Return the body of the answer of a request."""
         this_one = (_ENTRY.c.request == request, _ENTRY.c.kind == literal_column("'answered'"))
-        found: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
-        return found
+        text: str | None = self._connection.scalar(select(_ENTRY.c.body).where(*this_one))
+        return text
 
     def tries(self, prefix: str, request: str) -> Tries:
-        """Say what became of a request, and of the series of requests whose ids begin with a prefix."""
+        """Return what became of a request, and of the series of requests whose ids begin with a prefix."""
         reserved, answered = (_ENTRY.c.kind == literal_column(f"'{kind}'") for kind in ("reserved", "answered"))
         these = (_ENTRY.c.request.is_not(None), func.substr(_ENTRY.c.request, 1, len(prefix)) == prefix)  # by the index
         last = select(func.coalesce(func.max(_ENTRY.c.number), 0)).where(*these, answered).scalar_subquery()
@@ -108,17 +108,17 @@ class LedgerView(Connected):
         return Tries(charged, self.stored_answer(request) is not None, number, lost_at)
 
     def answers(self, budget: int, limit: int) -> Sequence[tuple[Entry, Entry]]:
-        """Give the last answers of a budget, newest first, each with the charge that it was stored for."""
+        """Return the last answers of a budget, newest first, each with the charge that it was stored for."""
         these = (_ENTRY.c.budget == budget, _ENTRY.c.kind == EntryKind.ANSWERED)
         newest = select(*columns_of(LedgerEntryRow)).where(*these).order_by(_ENTRY.c.number.desc()).limit(limit)
-        found = [_entry(row) for row in self._connection.execute(newest).mappings()]
-        numbers = [from_text(entry.fact.body)["reservation"] for entry in found]
+        entries = [_entry(row) for row in self._connection.execute(newest).mappings()]
+        numbers = [from_text(entry.fact.body)["reservation"] for entry in entries]
         charges = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.number.in_(numbers))
         by_number = {row["number"]: _entry(row) for row in self._connection.execute(charges).mappings()}
-        return [(by_number[number], entry) for number, entry in zip(numbers, found, strict=True)]
+        return [(by_number[number], entry) for number, entry in zip(numbers, entries, strict=True)]
 
     def resumptions(self) -> Sequence[Fact]:
-        """Give what was said whenever the ledger was resumed."""
+        """Return what was said whenever the ledger was resumed."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
         return [_entry(row).fact for row in self._connection.execute(some).mappings()]
 

@@ -71,12 +71,12 @@ class Entry:
 
     @property
     def head(self) -> Head:
-        """Give it as the last entry."""
+        """Return it as the last entry."""
         return Head(self.number, self.hash)
 
     @property
     def is_whole(self) -> bool:
-        """Say whether its hash is that of what is in it."""
+        """Check whether its hash is that of what is in it."""
         return self.hash == hash_of(self.number, self.fact, self.previous)
 
 
@@ -85,13 +85,13 @@ START: Final = Head(0, ORIGIN)
 
 
 def follow(head: Head, fact: Fact) -> Entry:
-    """Give a fact its place after the last entry."""
+    """Return a fact its place after the last entry."""
     number = head.number + 1
     return Entry(number, fact, head.hash, hash_of(number, fact, head.hash))
 
 
 def hash_of(number: int, fact: Fact, previous: bytes) -> bytes:
-    """Give the hash of an entry: SHA-256 of its fields as a JSON list in ASCII, which is one text for one entry."""
+    """Return the hash of an entry: SHA-256 of its fields as a JSON list in ASCII, which is one text for one entry."""
     content = [
         *(number, fact.kind.value, fact.budget, fact.request, fact.nano),
         *(fact.body, fact.actor, to_us(fact.recorded_at), previous.hex()),

@@ -10,16 +10,16 @@ from store._ledger_chain import EntryKind, Fact
 
 
 def described(budget: Budget) -> str:
-    """Give what an entry says of a budget, but for its total."""
+    """Return what an entry says of a budget, but for its total."""
     words = {"data_set": budget.data_set, "unit": budget.unit, "accounting": budget.accounting.value}
     delta = None if budget.delta is None else str(budget.delta)
     return to_text({**words, "adjacency": budget.adjacency.value, "delta": delta})
 
 
 def resumed_already(view: LedgerView, anchor: Anchor) -> bool:
-    """Say whether the ledger was resumed from this anchor before, by a process that died before it could replace it."""
-    said = (from_text(fact.body)["anchor"] for fact in view.resumptions())
-    return any(one is not None and one["hash"] == anchor.head.hash.hex() for one in said)
+    """Check whether the ledger was resumed from this anchor before, by a process that died before it could replace it."""
+    parts = (from_text(fact.body)["anchor"] for fact in view.resumptions())
+    return any(part is not None and part["hash"] == anchor.head.hash.hex() for part in parts)
 
 
 def carry_over(book: LedgerBook, anchor: Anchor, *, apart: bool, actor: str, now: datetime) -> None:
@@ -40,7 +40,7 @@ def carry_over(book: LedgerBook, anchor: Anchor, *, apart: bool, actor: str, now
 
 
 def _widen(book: LedgerBook, stored: StoredBudget, total: int, *, actor: str, now: datetime) -> int:
-    """Give a budget the total that the anchor knows, unless more is spent; gives the total that it has then."""
+    """Return a budget the total that the anchor knows, unless more is spent; gives the total that it has then."""
     if total == stored.budget.total or not book.set_total(stored.id, total):
         return stored.budget.total
     body = to_text({"reason": "as the anchor knows"})

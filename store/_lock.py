@@ -40,7 +40,7 @@ class DaemonLock:
         return self
 
     def check(self) -> None:
-        """Look whether the file that is locked is still in its place: without it, a second daemon gets in.
+        """Check whether the file that is locked is still in its place: without it, a second daemon gets in.
 
         Raises:
             StoreError: it was deleted or replaced.
@@ -58,7 +58,7 @@ class DaemonLock:
 
 
 def daemon_lock(url: str) -> DaemonLock:
-    """Give the lock of the store at a URL, whether the store is there or not.
+    """Return the lock of the store at a URL, whether the store is there or not.
 
     Raises:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
@@ -71,7 +71,7 @@ def daemon_lock(url: str) -> DaemonLock:
 
 
 def lock_holder(url: str) -> StoreHeld | None:
-    """Say who is the daemon of the SQLite store at a URL, as the lock beside it tells; None without one.
+    """Return who is the daemon of the SQLite store at a URL, as the lock beside it tells; None without one.
 
     Raises:
         StoreError: it is no URL of a SQLite file or a PostgreSQL database.
@@ -114,7 +114,7 @@ def _take(file: Path) -> int:
 
 
 def _held(file: Path, number: int) -> StoreHeld:
-    """Say who has the lock, as far as he has written it down."""
+    """Return who has the lock, as far as he has written it down."""
     said: Any = None
     try:
         with contextlib.suppress(ValueError):

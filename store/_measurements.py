@@ -41,19 +41,21 @@ _BEFORE_ALL: Final = literal(-(2**63), WHOLE)
 
 
 def message_as_json(message: Message) -> Mapping[str, Any]:
-    """Give a message as a mapping, without what it does not have."""
+    """Return a message as a mapping, without what it does not have."""
     told = {"text": message.text, "values": message.values, "one": message.one, "counted": message.counted}
     return {key: value for key, value in told.items() if value is not None}
 
 
 def latest_results(connection: Connection, check_ids: Iterable[str] | None) -> dict[str, Result]:
-    """Give the newest measurement of each check; None asks for every check there is."""
-    wanted = measured_checks() if check_ids is None else given(connection, ((one,) for one in check_ids), ["check_id"])
+    """Return the newest measurement of each check; None asks for every check there is."""
+    subquery = (
+        measured_checks() if check_ids is None else given(connection, ((name,) for name in check_ids), ["check_id"])
+    )
     run = RunRow.__table__
     statement = (
         select(*columns_of(MeasurementRow), run.c.id.label("run_id"))
         .join(run, run.c.number == _M.run)
-        .where(_M.id.in_(select(newest(wanted)).select_from(wanted)))
+        .where(_M.id.in_(select(newest(subquery)).select_from(subquery)))
     )
     return {row.check_id: _result(row) for row in connection.execute(statement)}
 
@@ -66,14 +68,14 @@ def measured_checks() -> Subquery:
     return select(ids.c.check_id).where(ids.c.check_id.is_not(None)).subquery()
 
 
-def newest(wanted: Subquery, *conditions: Any) -> ScalarSelect[Any]:
-    """Give the id of the newest measurement of each wanted check that meets the conditions."""
-    found = select(_M.id).where(_M.check_id == wanted.c.check_id, *conditions)
-    return found.order_by(*_NEWEST_FIRST).limit(1).correlate(wanted).scalar_subquery()
+def newest(subquery: Subquery, *conditions: Any) -> ScalarSelect[Any]:
+    """Return the id of the newest measurement of each wanted check that meets the conditions."""
+    found = select(_M.id).where(_M.check_id == subquery.c.check_id, *conditions)
+    return found.order_by(*_NEWEST_FIRST).limit(1).correlate(subquery).scalar_subquery()
 
 
-def accepted(wanted: Subquery) -> Select[Any]:
-    """Give the ids of at most three measurements of each wanted check; the newest of them is its accepted one.
+def accepted(subquery: Subquery) -> Select[Any]:
+    """Return the ids of at most three measurements of each wanted check; the newest of them is its accepted one.
 
     Only those before `at_us` count, if the wanted checks come with one.
 
@@ -81,15 +83,15 @@ def accepted(wanted: Subquery) -> Select[Any]:
     with, so the check was unknown for lack of data); or when a person then said that what it found was expected.
     """
     incident, passing = IncidentRow.__table__.c, MeasurementRow.__table__.alias("passing").c
-    at = wanted.c.get("at_us")
+    at = subquery.c.get("at_us")
     before = [] if at is None else [_M.measured_at < at]
     passed_before = [] if at is None else [passing.measured_at < at]
     expected_until = select(func.max(incident.ended_at)).where(
-        incident.check_id == wanted.c.check_id, incident.resolution == Resolution.EXPECTED
+        incident.check_id == subquery.c.check_id, incident.resolution == Resolution.EXPECTED
     )
     passed_at = (
         select(passing.measured_at)
-        .where(passing.check_id == wanted.c.check_id, passing.status == Status.PASS, *passed_before)
+        .where(passing.check_id == subquery.c.check_id, passing.status == Status.PASS, *passed_before)
         .order_by(passing.measured_at.desc())
         .limit(1)
     )
@@ -97,32 +99,34 @@ def accepted(wanted: Subquery) -> Select[Any]:
         _M.status == Status.UNKNOWN,
         _M.reason == UnknownReason.NO_DATA,
         type_coerce(_M.observed, Text).like('%"columns":%'),  # canonical JSON has no space before the colon
-        _M.measured_at > func.coalesce(passed_at.correlate(wanted).scalar_subquery(), _BEFORE_ALL),  # spares old rows
+        _M.measured_at > func.coalesce(passed_at.correlate(subquery).scalar_subquery(), _BEFORE_ALL),  # spares old rows
     )
-    until = expected_until.correlate(wanted).scalar_subquery()
+    until = expected_until.correlate(subquery).scalar_subquery()
     candidates = (
-        newest(wanted, _M.status == Status.PASS, *before),
-        newest(wanted, *first_look, *before),
-        newest(wanted, _M.status != Status.UNKNOWN, _M.measured_at <= until, *before),
+        newest(subquery, _M.status == Status.PASS, *before),
+        newest(subquery, *first_look, *before),
+        newest(subquery, _M.status != Status.UNKNOWN, _M.measured_at <= until, *before),
     )
-    return select(union_all(*(select(one.label("id")).select_from(wanted) for one in candidates)).subquery().c.id)
+    return select(
+        union_all(*(select(candidate.label("id")).select_from(subquery) for candidate in candidates)).subquery().c.id
+    )
 
 
 def earlier_many(connection: Connection, wanted: Wanted) -> dict[str, Sequence[Past]]:
-    """Give what each check, measured at a time, wants to see: one measurement for each age, then the accepted one.
+    """Return what each check, measured at a time, wants to see: one measurement for each age, then the accepted one.
 
     A baseline does not learn from bad days: for the ages, measurements inside incidents and planned maintenance are
     passed over. Where nothing is left, those inside incidents of other checks of the table are taken after all: what
     they are about has not troubled this check.
     """
-    found: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
+    results: dict[str, list[Past]] = {check_id: [] for check_id in wanted}
     aged = {check_id: asked for check_id, asked in wanted.items() if asked[1].ages}
     own, others = _bad_times(connection, aged)
     every = {check_id: [*own.get(check_id, ()), *others.get(check_id, ())] for check_id in aged}
-    _add_aged(connection, aged, every, found)
-    _add_aged(connection, {key: aged[key] for key in others if key in aged and not found[key]}, own, found)
-    _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, found)
-    return dict(found)
+    _add_aged(connection, aged, every, results)
+    _add_aged(connection, {key: aged[key] for key in others if key in aged and not results[key]}, own, results)
+    _add_accepted(connection, {check_id: at for check_id, (at, earlier) in wanted.items() if earlier.accepted}, results)
+    return dict(results)
 
 
 def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
@@ -171,7 +175,7 @@ def _bad_times(connection: Connection, wanted: Wanted) -> tuple[Holes, Holes]:
     return own, others
 
 
-def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, found: dict[str, list[Past]]) -> None:
+def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, results: dict[str, list[Past]]) -> None:
     asked = [(check_id, at, age, earlier.within) for check_id, (at, earlier) in wanted.items() for age in earlier.ages]
     if not asked:
         return
@@ -204,7 +208,7 @@ def _add_aged(connection: Connection, wanted: Wanted, holes: Holes, found: dict[
         if rival is None or abs(row.measured_at - (at - age)) < abs(rival.measured_at - (at - age)):
             near[row.spot_number] = row
     for number, row in sorted(near.items()):
-        found[row.check_id].append(_past(row, age=asked[number][2]))
+        results[row.check_id].append(_past(row, age=asked[number][2]))
 
 
 def _without(holes: Iterable[tuple[int, int]], low: int, target: int, high: int) -> Iterator[tuple[int, int, int]]:
@@ -224,12 +228,12 @@ def _part(low: int, target: int, high: int) -> tuple[int, int, int]:
 
 
 def _around(at: datetime, age: timedelta, within: timedelta) -> tuple[int, int, int]:
-    """Give the first, the wanted and the last moment to look at; never the present measurement itself."""
+    """Return the first, the wanted and the last moment to look at; never the present measurement itself."""
     last = at - _US
     return to_us(at - age - within), to_us(min(at - age, last)), to_us(min(at - age + within, last))
 
 
-def _add_accepted(connection: Connection, at: Mapping[str, datetime], found: dict[str, list[Past]]) -> None:
+def _add_accepted(connection: Connection, at: Mapping[str, datetime], results: dict[str, list[Past]]) -> None:
     if not at:
         return
     wanted = given(connection, ((check_id, to_us(moment)) for check_id, moment in at.items()), ["check_id", "at_us"])
@@ -238,7 +242,7 @@ def _add_accepted(connection: Connection, at: Mapping[str, datetime], found: dic
         row.check_id: row for row in connection.execute(select(*_PAST).where(_M.id.in_(ids)).order_by(*_OLDEST_FIRST))
     }
     for check_id, row in last.items():
-        found[check_id].append(_past(row, is_accepted=True))
+        results[check_id].append(_past(row, is_accepted=True))
 
 
 _PAST: Final = (_M.check_id, _M.measured_at.label("measured_at"), _M.status, _M.observed)

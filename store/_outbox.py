@@ -21,7 +21,7 @@ _INCIDENT: Final = IncidentRow.__table__
 
 
 def to_hear_of(before: Incident | None, change: Change) -> Changed | None:  # noqa: PLR0911 - one line for each change
-    """Say what a change means for those who may have to hear of it; None where it is nobody's news.
+    """Return what a change means for those who may have to hear of it; None where it is nobody's news.
 
     To correct how a resolved incident ended is no news.
     """
@@ -45,7 +45,7 @@ class OutboxView(Connected):
     """What can be asked about transitions and what was told."""
 
     def transitions(self, now: datetime, limit: int) -> list[Transition]:
-        """Give transitions on which a decision is due, in the order in which they were written.
+        """Return transitions on which a decision is due, in the order in which they were written.
 
         Those that were postponed until a moment come after those that were not, the earliest moment first.
         """
@@ -53,35 +53,35 @@ class OutboxView(Connected):
         return self._ordered(due.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
 
     def waiting_transitions(self, limit: int) -> list[Transition]:
-        """Give transitions that are not settled, also those that were postponed."""
+        """Return transitions that are not settled, also those that were postponed."""
         waiting = _transitions().where(_TRANSITION.c.settled_at.is_(None))
         return self._ordered(waiting.order_by(_TRANSITION.c.not_before_at, _TRANSITION.c.id).limit(limit))
 
     def decisions(self, since: datetime, limit: int) -> list[Transition]:
-        """Give transitions of changes recorded since a moment that were decided on or postponed, newest first."""
+        """Return transitions of changes recorded since a moment that were decided on or postponed, newest first."""
         decided = _transitions().where(_TRANSITION.c.recorded_at >= since, _TRANSITION.c.decision.is_not(None))
         return self._ordered(decided.order_by(_TRANSITION.c.recorded_at.desc(), _TRANSITION.c.id.desc()).limit(limit))
 
     def last_transitions(self, incident_ids: Iterable[int]) -> Mapping[int, Transition]:
-        """Give the newest transition of each of these incidents, settled or not; imported ones have none."""
+        """Return the newest transition of each of these incidents, settled or not; imported ones have none."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(batch))
         wanted = _transitions().where(_TRANSITION.c.id.in_(newest.group_by(_TRANSITION.c.incident_id)))
         return {one.incident_id: one for one in self._ordered(wanted)}
 
     def lasting(self) -> list[Lasting]:
-        """Give what says who is to hear of each incident that lasts, by number; much less than all of it."""
+        """Return what says who is to hear of each incident that lasts, by number; much less than all of it."""
         columns = (_INCIDENT.c.id, _INCIDENT.c.table_name, _INCIDENT.c.severity, _INCIDENT.c.kind)
         lasting = select(*columns).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return sorted(Lasting(*row) for row in self._connection.execute(lasting))
 
     def told(self, incident_ids: Iterable[int]) -> list[LastNotification]:
-        """Give what each channel was last told about these incidents, by incident and channel."""
+        """Return what each channel was last told about these incidents, by incident and channel."""
         batch = any_of(self._connection, incident_ids, "incident_number")
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(batch)))
 
     def told_open(self) -> list[LastNotification]:
-        """Give what each channel was last told about incidents that last, by incident and channel."""
+        """Return what each channel was last told about incidents that last, by incident and channel."""
         lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
         return self._told(select(*columns_of(ToldRow)).where(_TOLD.c.incident_id.in_(lasting)))
 
@@ -143,13 +143,13 @@ class OutboxBook(OutboxView):
             [{column.key: getattr(row, column.key) for column in _TOLD.c} for row in rows],
         )
 
-    def _add_transitions(self, found: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
+    def _add_transitions(self, results: Iterable[tuple[int, Changed]], recorded_at: datetime) -> None:
         """Write down what was changed, beside the change itself."""
         self._insert(
             _TRANSITION,
             [
                 {"incident_id": number, "change": change, "recorded_at": recorded_at, "not_before_at": _AT_ONCE}
-                for number, change in found
+                for number, change in results
             ],
         )
 

@@ -34,18 +34,18 @@ class Discrepancy:
 
 def compare_with_events(connection: Connection) -> Sequence[Discrepancy]:
     """Fold the events of every incident and name those that differ; events without an incident too."""
-    found = []
+    results = []
     for ids in _batches(connection):
         stored = _incidents.load(connection, ids)
-        told = _histories(connection, ids)
+        response = _histories(connection, ids)
         for incident_id in ids:
-            problem = _problem(stored.get(incident_id), told.get(incident_id, []))
-            found += [] if problem is None else [Discrepancy(incident_id, problem)]
-    return found
+            problem = _problem(stored.get(incident_id), response.get(incident_id, []))
+            results += [] if problem is None else [Discrepancy(incident_id, problem)]
+    return results
 
 
 def _batches(connection: Connection) -> Iterator[Sequence[int]]:
-    """Give all numbers of incidents, of those that are there and of those that only events speak of."""
+    """Yield all numbers of incidents, of those that are there and of those that only events speak of."""
     last = 0
     while ids := _following(connection, last):
         yield ids
@@ -85,12 +85,14 @@ def _problem(stored: Incident | None, rows: Sequence[Row[*tuple[Any, ...]]]) -> 
     if [row.number for row in rows] != list(range(len(rows))):
         return "an event is missing"
     try:
-        told = replay(Event(row.incident_id, row.recorded_at, row.actor, decode(from_text(row.body))) for row in rows)
+        incident = replay(
+            Event(row.incident_id, row.recorded_at, row.actor, decode(from_text(row.body))) for row in rows
+        )
     except BrokenHistory as error:
         return str(error)
     except (ValidationError, StoreCorrupt):
         return "an event cannot be read"
-    if told != stored:
+    if incident != stored:
         return "it is not what its events amount to"
     changed = [row.number for row in rows if _differs(row)]
     return f"its event {changed[0]} is not what was written: it does not fit its checksum" if changed else None

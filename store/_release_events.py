@@ -59,13 +59,13 @@ class ReleaseEventView(Connected):
     def release_events(
         self, release: str | None = None, kind: ReleaseEventKind | None = None
     ) -> Sequence[ReleaseEvent]:
-        """Give the facts about a release, or about all, the oldest first."""
-        asked = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
+        """Return the facts about a release, or about all, the oldest first."""
+        values = select(*columns_of(ReleaseEventRow)).order_by(_EVENT.c.id)
         if release is not None:
-            asked = asked.where(_EVENT.c.release == release)
+            values = values.where(_EVENT.c.release == release)
         if kind is not None:
-            asked = asked.where(_EVENT.c.kind == kind)
-        rows = self._connection.execute(asked).mappings()
+            values = values.where(_EVENT.c.kind == kind)
+        rows = self._connection.execute(values).mappings()
         return [ReleaseEvent(**{**row, "body": from_text(row["body"])}) for row in rows]
 
 

@@ -20,7 +20,7 @@ class ReleaseView(ReleaseEventView):
     """What can be asked about releases."""
 
     def releases(self, subject: str) -> Sequence[Release]:
-        """Give the releases that are remembered under a subject, the oldest first."""
+        """Return the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))
         found = self._connection.execute(whole.order_by(_RELEASE.c.released_at, _RELEASE.c.id)).all()
         return [Release(row.name, row.released_at, self._pairs(row)) for row in found]
@@ -69,7 +69,7 @@ class ReleaseBook(ReleaseEventBook, ReleaseView):
         self._connection.execute(self._upsert(_VALUE).on_conflict_do_nothing(), made)
 
     def end_release(self, release: int) -> None:
-        """Say that all rows of a release are written."""
+        """Report that all rows of a release are written."""
         self._connection.execute(update(_RELEASE).where(_RELEASE.c.id == release).values(is_whole=True))
 
     def forget_all_but(self, subject: str, names: Sequence[str]) -> None:

@@ -65,8 +65,8 @@ def restore(
         raise StoreError(f"{file} is the store itself; give the file that 'tablewatch backup' wrote")
     with daemon_lock(url), draft_beside(store) as draft:  # the lock makes the folder, too
         found = _prepare(file, draft, project=project, patience=patience)
-        kept = _put_in_place(store, draft, now=now, patience=patience)
-    return Restored(found, kept)
+        path = _put_in_place(store, draft, now=now, patience=patience)
+    return Restored(found, path)
 
 
 def _prepare(file: Path, draft: Path, *, project: str | None, patience: timedelta) -> Backup:
@@ -92,21 +92,21 @@ def _put_in_place(store: Path, draft: Path, *, now: datetime, patience: timedelt
     """Let the draft be the store; gives where the one before is kept."""
     if store.exists() and store.stat().st_size > 0:  # SQLite would remove the log beside an empty file
         try:
-            return _overwrite(store, draft, kept=_free_name(store, now), patience=patience)
+            return _overwrite(store, draft, path=_free_name(store, now), patience=patience)
         except StoreCorrupt:
             pass  # then it is moved aside as it is
     was_there = store.exists()
-    kept = _free_name(store, now)
-    _keep_aside(store, kept)
+    path = _free_name(store, now)
+    _keep_aside(store, path)
     if was_there:
         draft.replace(store)
     else:
         name_without_replacing(draft, store)
     put_on_disk(store.parent)
-    return kept if was_there else None
+    return path if was_there else None
 
 
-def _overwrite(store: Path, draft: Path, *, kept: Path, patience: timedelta) -> Path:
+def _overwrite(store: Path, draft: Path, *, path: Path, patience: timedelta) -> Path:
     """Copy the store to where it is kept, and the draft over it, while nobody else can even look.
 
     Raises:
@@ -117,18 +117,18 @@ def _overwrite(store: Path, draft: Path, *, kept: Path, patience: timedelta) -> 
         tables = {name for (name,) in present.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if REVISION_TABLE not in tables:
             refuse_foreign(tables, str(store))
-        with draft_beside(kept) as copy:
+        with draft_beside(path) as copy:
             with closing(connect(copy, "rw")) as target:
                 present.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE")
             put_on_disk(copy)
-            name_without_replacing(copy, kept)
-        put_on_disk(kept.parent)
+            name_without_replacing(copy, path)
+        put_on_disk(path.parent)
         reached(FailPoint.IN_RESTORE)
         with closing(connect(draft, "rw")) as source:
             _have_one_page_size(source, present)
             source.backup(present)
-    return kept
+    return path
 
 
 def _take_for_itself(connection: Connection) -> None:
@@ -147,7 +147,7 @@ def _have_one_page_size(source: Connection, present: Connection) -> None:
         source.execute("VACUUM")
 
 
-def _keep_aside(store: Path, kept: Path) -> None:
+def _keep_aside(store: Path, path: Path) -> None:
     """Give a store that cannot be read a second name, and move its log there.
 
     A log that is left behind would be taken for the new store's. The file itself stays in its place until it is
@@ -155,18 +155,18 @@ def _keep_aside(store: Path, kept: Path) -> None:
     """
     if store.exists():
         try:
-            kept.hardlink_to(store)
+            path.hardlink_to(store)
         except OSError:  # a disk without links, such as a memory stick
-            store.rename(kept)
+            store.rename(path)
     for end in LOG_ENDS:
         part = Path(f"{store}{end}")
         if part.exists():
-            part.rename(f"{kept}{end}")
+            part.rename(f"{path}{end}")
     put_on_disk(store.parent)
     reached(FailPoint.IN_RESTORE_LOG_MOVED)
 
 
 def _free_name(store: Path, now: datetime) -> Path:
-    said = f"{store.name}.before-restore-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    names = (store.with_name(said if number == 1 else f"{said}-{number}") for number in count(1))
+    text = f"{store.name}.before-restore-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    names = (store.with_name(text if number == 1 else f"{text}-{number}") for number in count(1))
     return next(name for name in names if not any(Path(f"{name}{end}").exists() for end in ("", *LOG_ENDS)))

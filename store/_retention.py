@@ -103,7 +103,7 @@ def _prune_runs(connection: Connection, before: datetime) -> tuple[int, int]:
 
 
 def _still_news() -> Select[Any]:
-    """Give the newest transition of each incident that lasts: a channel that is added may have to hear of it."""
+    """Return the newest transition of each incident that lasts: a channel that is added may have to hear of it."""
     lasting = select(_INCIDENT.c.id).where(_INCIDENT.c.state != literal_column("'resolved'"))  # has an index
     newest = select(func.max(_TRANSITION.c.id)).where(_TRANSITION.c.incident_id.in_(lasting))
     return newest.group_by(_TRANSITION.c.incident_id)

@@ -29,7 +29,7 @@ _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
 def revision_of(connection: Connection, name: str) -> str | None:
-    """Give the revision that a database holds, None for a database that has nothing of ours.
+    """Return the revision that a database holds, None for a database that has nothing of ours.
 
     Raises:
         StoreForeign: the database holds other tables where ours would go.
@@ -67,9 +67,9 @@ def refuse_foreign(taken: set[str], name: str) -> None:
         StoreForeign: there is one.
     """
     if taken:
-        shown = ", ".join(sorted(taken)[:3])
+        text = ", ".join(sorted(taken)[:3])
         raise StoreForeign(
-            f"{name} is a database of something else (it has the tables {shown}); give the store a place of its own"
+            f"{name} is a database of something else (it has the tables {text}); give the store a place of its own"
         )
 
 

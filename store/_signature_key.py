@@ -18,22 +18,22 @@ _BYTES: Final = 32
 _LEAST_GIVEN: Final = 16
 
 
-def signature_key(url: str, given: str | None = None) -> bytes:
-    """Give the key of a store's signatures: made from the one that is given, else of the file beside the store.
+def signature_key(url: str, text: str | None = None) -> bytes:
+    """Return the key of a store's signatures: made from the one that is given, else of the file beside the store.
 
     Args:
         url: of the store.
-        given: what the configuration says, at least 16 characters.
+        text: what the configuration says, at least 16 characters.
 
     Raises:
         StoreUnavailable: PostgreSQL and none is given; the given one is short; the file cannot be read or made.
     """
-    if given is not None:
-        if len(given) < _LEAST_GIVEN:
+    if text is not None:
+        if len(text) < _LEAST_GIVEN:
             raise StoreUnavailable(
                 f"'signature_key' of the storage is short; expected {_LEAST_GIVEN} characters or more"
             )
-        return blake2b(given.encode(), digest_size=_BYTES, person=b"signature key").digest()
+        return blake2b(text.encode(), digest_size=_BYTES, person=b"signature key").digest()
     store = address_of(url).file
     if store is None:
         raise StoreUnavailable(

@@ -20,7 +20,7 @@ class SilenceView(Connected):
     """What can be asked about silences and channels."""
 
     def silences(self, active_at: datetime | None = None) -> list[Silence]:
-        """Give the silences that hold at a moment, else all that are known; newest first."""
+        """Return the silences that hold at a moment, else all that are known; newest first."""
         statement = select(*columns_of(SilenceRow)).order_by(_SILENCE.c.id.desc())
         if active_at is not None:
             not_ended = or_(_SILENCE.c.ended_at.is_(None), _SILENCE.c.ended_at > active_at)
@@ -28,7 +28,7 @@ class SilenceView(Connected):
         return [Silence(*row) for row in self._connection.execute(statement)]
 
     def disabled_channels(self) -> Mapping[str, Disabled]:
-        """Give the channels that are not used, with why and since when."""
+        """Return the channels that are not used, with why and since when."""
         rows = self._connection.execute(select(*columns_of(DisabledChannelRow)).order_by(_DISABLED.c.name))
         return {row.name: Disabled(row.why, row.disabled_at) for row in rows}
 
@@ -58,8 +58,8 @@ class SilenceBook(SilenceView):
         Raises:
             NotRecorded: there is none of that number.
         """
-        known = self._silence(silence_id)
-        if known.ended_at is None and at < known.until:
+        silence = self._silence(silence_id)
+        if silence.ended_at is None and at < silence.until:
             self._connection.execute(update(_SILENCE).where(_SILENCE.c.id == silence_id).values(ended_at=at))
         return self._silence(silence_id)
 

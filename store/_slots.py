@@ -29,7 +29,7 @@ class SlotView(TimetableView):
     """What can be asked about slots."""
 
     def slots(self, since: datetime, limit: int) -> list[Slot]:
-        """Give slots that were claimed since a moment, newest first."""
+        """Return slots that were claimed since a moment, newest first."""
         rows = self._connection.execute(
             select(*columns_of(SlotRow))
             .where(_SLOT.c.started_at >= since)
@@ -39,12 +39,12 @@ class SlotView(TimetableView):
         return [Slot(*row) for row in rows]
 
     def running(self) -> list[Slot]:
-        """Give the slots that somebody holds, or held when he died; by table."""
+        """Return the slots that somebody holds, or held when he died; by table."""
         rows = self._connection.execute(select(*columns_of(SlotRow)).where(IS_RUNNING).order_by(_SLOT.c.table_name))
         return [Slot(*row) for row in rows]
 
     def last_ended(self, table: str) -> Slot | None:
-        """Give the slot of a table that was begun last of those that have ended."""
+        """Return the slot of a table that was begun last of those that have ended."""
         ended = select(*columns_of(SlotRow)).where(_SLOT.c.table_name == table, ~IS_RUNNING)
         row = self._connection.execute(ended.order_by(_SLOT.c.started_at.desc(), _SLOT.c.id.desc()).limit(1)).first()
         return None if row is None else Slot(*row)

@@ -20,7 +20,7 @@ _ROOT: Final = _I.alias("root")
 
 
 def read_spans(connection: Connection, since_us: int, until_us: int) -> Spans:
-    """Give all episodes of every incident of which one touches `[since, until]`.
+    """Return all episodes of every incident of which one touches `[since, until]`.
 
     Also those outside: when an incident occurred and how long its repair took is a matter of the whole incident, and
     what lies outside a window is nothing once it is clipped.
@@ -59,14 +59,14 @@ def _batches(connection: Connection, since_us: int, until_us: int) -> Iterator[S
 
 
 def _block(rows: Sequence[Sequence[Any]], names: dict[str | None, int]) -> Ints:
-    """Give rows as columns of whole numbers; the words in the first three become their places among the names."""
+    """Return rows as columns of whole numbers; the words in the first three become their places among the names."""
     table, check, root, *numbers = zip(*rows, strict=True)
     words = [_codes(column, names) for column in (table, check, root)]
     return np.concatenate([words, np.array(numbers, dtype=np.int64)])
 
 
 def _codes(words: Sequence[str | None], names: dict[str | None, int]) -> Ints:
-    """Give each word its place among the names, `_NONE` for no word; words not met before are added."""
+    """Return each word its place among the names, `_NONE` for no word; words not met before are added."""
     for word in dict.fromkeys(words):
         if word is not None:
             names.setdefault(word, len(names))
@@ -75,7 +75,7 @@ def _codes(words: Sequence[str | None], names: dict[str | None, int]) -> Ints:
 
 
 def _place(column: Column[Any], words: type[StrEnum]) -> Case[int]:
-    """Give the place of a word in its set, `_NONE` for no word: whole numbers arrive faster than text."""
+    """Return the place of a word in its set, `_NONE` for no word: whole numbers arrive faster than text."""
     return case(
         {word: literal(place, WHOLE) for place, word in enumerate(words)}, value=column, else_=literal(_NONE, WHOLE)
     )

@@ -56,7 +56,7 @@ class Store:
         self._leader = None if leader is None else Leader(leader)
 
     def __enter__(self) -> Self:
-        """Give the store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(
@@ -92,7 +92,9 @@ class Store:
                 )
 
     def claim(self, project: str, *, adopt: bool = False) -> None:
-        """Say which project uses the store: the first keeps it, so that two configurations never share one by mistake.
+        """Report which project uses the store: the first keeps it.
+
+        So that two configurations never share one by mistake.
 
         `adopt` takes the store over, after the project was renamed.
 
@@ -113,7 +115,7 @@ class Store:
             )
 
     def check_place(self) -> None:
-        """Look whether the file that was opened is still in its place: SQLite goes on writing to one that was deleted.
+        """Check whether the file that was opened is still in its place: SQLite goes on writing to one that was deleted.
 
         Raises:
             StoreError: it was deleted or replaced.
@@ -177,7 +179,7 @@ class Store:
             return compare_with_events(connection)
 
     def revision(self) -> str | None:
-        """Give the revision of the tables, None when there are none.
+        """Return the revision of the tables, None when there are none.
 
         Raises:
             StoreForeign, StoreNewer: these are not our tables, or not yet.

@@ -35,23 +35,26 @@ class TimetableView(Connected):
     """What can be asked about the schedule."""
 
     def clock(self, now: datetime) -> datetime:
-        """Give the time that slots and leases go by: the server's on PostgreSQL, `now` on SQLite."""
+        """Return the time that slots and leases go by: the server's on PostgreSQL, `now` on SQLite."""
         if self._on_sqlite:
             return now
-        told: datetime = self._connection.scalars(text("SELECT clock_timestamp()")).one()
-        return told.astimezone(now.tzinfo)
+        moment: datetime = self._connection.scalars(text("SELECT clock_timestamp()")).one()
+        return moment.astimezone(now.tzinfo)
 
     def epoch(self) -> int:
-        """Give how often the clock went back."""
+        """Return how often the clock went back."""
         return self._connection.scalar(select(_CLOCK.c.epoch)) or 0
 
     def schedule(self) -> list[Scheduled]:
-        """Give when each table is due next, by table."""
+        """Return when each table is due next, by table."""
         rows = self._connection.execute(select(*columns_of(ScheduleRow)).order_by(_SCHEDULE.c.table_name))
         return [Scheduled(*row) for row in rows]
 
     def due(self, now: datetime, limit: int, among: Iterable[str] | None = None) -> list[Scheduled]:
-        """Give tables that are due and not being looked at, the one that waits longest first; all, or only `among`."""
+        """Return tables that are due and not being looked at, the one that waits longest first; all.
+
+        Or only `among`.
+        """
         waiting = select(*columns_of(ScheduleRow)).where(_SCHEDULE.c.due_at <= now, ~IS_LOOKED_AT)
         if among is not None:
             waiting = waiting.where(_SCHEDULE.c.table_name.in_(any_of(self._connection, among, "among_name")))
@@ -59,22 +62,22 @@ class TimetableView(Connected):
         return [Scheduled(*row) for row in rows]
 
     def next_due(self) -> datetime | None:
-        """Give when the next table is due that is not being looked at; this may be past. None without one."""
+        """Return when the next table is due that is not being looked at; this may be past. None without one."""
         waiting = select(_SCHEDULE.c.due_at).where(~IS_LOOKED_AT)
         return self._connection.scalar(waiting.order_by(_SCHEDULE.c.due_at, _SCHEDULE.c.table_name).limit(1))
 
     def lag(self, now: datetime) -> datetime | None:
-        """Give since when the table that waits longest has waited; None when nobody is late.
+        """Return since when the table that waits longest has waited; None when nobody is late.
 
         A table that is due waits, and so does one that somebody took more than a minute ago and is not done with.
         """
         due = self.next_due()
         slow = select(func.min(_SLOT.c.started_at)).where(IS_RUNNING, _SLOT.c.started_at <= now - QUICK)
-        since = [one for one in (due, self._connection.scalar(slow)) if one is not None and one <= now]
+        since = [moment for moment in (due, self._connection.scalar(slow)) if moment is not None and moment <= now]
         return min(since, default=None)
 
     def skips(self, since: datetime, limit: int) -> list[Skip]:
-        """Give what was left out since a moment, newest first."""
+        """Return what was left out since a moment, newest first."""
         rows = self._connection.execute(
             select(*columns_of(SkipRow)[1:])
             .where(_SKIP.c.last_at >= since)

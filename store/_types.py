@@ -69,7 +69,7 @@ class UtcTime(TypeDecorator[datetime]):
         return to_us(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give it in UTC."""
+        """Return it in UTC."""
         return None if value is None else from_us(value)
 
 
@@ -86,7 +86,7 @@ class Flag(TypeDecorator[bool]):
         return None if value is None else int(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> bool | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give it as a bool."""
+        """Return it as a bool."""
         return None if value is None else bool(value)
 
 
@@ -107,11 +107,11 @@ class Word(TypeDecorator[StrEnum]):
         try:
             return self.words(value).value
         except ValueError:
-            known = ", ".join(self.words)
-            raise RowRefused(f"a word of {self.words.__name__} was expected: {known}") from None
+            text = ", ".join(self.words)
+            raise RowRefused(f"a word of {self.words.__name__} was expected: {text}") from None
 
     def process_result_value(self, value: Any, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give it as a word of the set."""
+        """Return it as a word of the set."""
         return None if value is None else self.words(value)
 
 
@@ -130,7 +130,7 @@ class Money(TypeDecorator[Decimal]):
         return f"{value:f}"
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give it with the digits it was written with."""
+        """Return it with the digits it was written with."""
         return None if value is None else Decimal(value)
 
 
@@ -158,5 +158,5 @@ class Json(TypeDecorator[Mapping[str, Any]]):
         return None if value is None else to_text(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - SQLAlchemy's signature
-        """Give it as it was written."""
+        """Return it as it was written."""
         return None if value is None else from_text(value)

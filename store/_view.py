@@ -40,23 +40,23 @@ class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCou
     """What the store knew when this was first asked. Gives core values, never rows."""
 
     def project(self) -> str | None:
-        """Give the name of the project whose store this is, None before it was said."""
+        """Return the name of the project whose store this is, None before it was said."""
         name: str | None = self._connection.scalar(select(ProjectRow.__table__.c.name))
         return name
 
     def watches(self, check_ids: Iterable[str] | None = None) -> dict[str, Watch]:
-        """Give what is known of checks that ran, by check id; None asks for all of them."""
+        """Return what is known of checks that ran, by check id; None asks for all of them."""
         statement = select(*columns_of(CheckStateRow))
         if check_ids is not None:
             statement = statement.where(_STATE.check_id.in_(any_of(self._connection, check_ids, "check_id")))
         return {row["check_id"]: Watch(**row) for row in self._connection.execute(statement).mappings()}
 
     def latest_incidents(self, fingerprints: Iterable[str]) -> dict[str, Incident]:
-        """Give of each fingerprint the incident that is open, else the one that ended last, in three statements."""
+        """Return of each fingerprint the incident that is open, else the one that ended last, in three statements."""
         return _incidents.latest(self._connection, fingerprints)
 
     def incident(self, incident_id: int) -> Incident:
-        """Give one incident.
+        """Return one incident.
 
         Raises:
             NotRecorded: there is none of that number.
@@ -64,31 +64,31 @@ class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCou
         return _incidents.load_one(self._connection, incident_id)
 
     def incidents_numbered(self, incident_ids: Iterable[int]) -> dict[int, Incident]:
-        """Give many incidents by their numbers, in that order; those that are not there are left out."""
+        """Return many incidents by their numbers, in that order; those that are not there are left out."""
         return _incidents.load(self._connection, incident_ids)
 
-    def incidents(self, wanted: IncidentFilter = IncidentFilter()) -> list[Incident]:  # noqa: B008 - a frozen value
-        """Give the incidents that a filter asks for, newest detection first."""
-        return _incidents.matching(self._connection, wanted)
+    def incidents(self, incident_filter: IncidentFilter = IncidentFilter()) -> list[Incident]:  # noqa: B008 - a frozen value
+        """Return the incidents that a filter asks for, newest detection first."""
+        return _incidents.matching(self._connection, incident_filter)
 
     def events(self, incident_id: int) -> list[Event]:
-        """Give what happened to an incident, in the order of recording; empty when there is none of that number."""
+        """Return what happened to an incident, in the order of recording; empty when there is none of that number."""
         return _incidents.events(self._connection, incident_id)
 
     def histories(self, incident_ids: Iterable[int]) -> dict[int, list[Event]]:
-        """Give what happened to each of many incidents, in the order of recording, in one statement."""
+        """Return what happened to each of many incidents, in the order of recording, in one statement."""
         return _incidents.histories(self._connection, incident_ids)
 
     def latest_results(self, check_ids: Iterable[str] | None = None) -> dict[str, Result]:
-        """Give the newest measurement of each check; None asks for every check that has one."""
+        """Return the newest measurement of each check; None asks for every check that has one."""
         return _measurements.latest_results(self._connection, check_ids)
 
-    def earlier(self, check_id: str, at: datetime, wanted: Earlier) -> Sequence[Past]:
-        """Give the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
-        return self.earlier_many({check_id: (at, wanted)})[check_id]
+    def earlier(self, check_id: str, at: datetime, current_earlier: Earlier) -> Sequence[Past]:
+        """Return the earlier measurements that a check, measured at a time, wants to see; see `earlier_many`."""
+        return self.earlier_many({check_id: (at, current_earlier)})[check_id]
 
     def earlier_many(self, wanted: Mapping[str, tuple[datetime, Earlier]]) -> dict[str, Sequence[Past]]:
-        """Give for each check, measured at a time, the earlier measurements it wants to see.
+        """Return for each check, measured at a time, the earlier measurements it wants to see.
 
         For each age the evaluated measurement (pass, warn or fail) nearest to that age, if one is near enough, with
         `age` set. If it asks for the accepted one: the newest that passed, or was the first look at a table's columns,
@@ -97,7 +97,7 @@ class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCou
         return _measurements.earlier_many(self._connection, wanted)
 
     def spans(self, since_us: int, until_us: int) -> Spans:
-        """Give all episodes, in columns, of every incident of which one touches a window.
+        """Return all episodes, in columns, of every incident of which one touches a window.
 
         The bounds are microseconds since 1970 UTC. Made for a million of them. Episodes outside are given too, because
         occurrence and repair belong to a whole incident; clipped to the window they are nothing.
@@ -105,7 +105,7 @@ class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCou
         return read_spans(self._connection, since_us, until_us)
 
     def gaps(self, since: datetime, until: datetime) -> list[Gap]:
-        """Give the unobserved times that touch `[since, until)`, unclipped, by check and start."""
+        """Return the unobserved times that touch `[since, until)`, unclipped, by check and start."""
         statement = select(*columns_of(GapRow)).where(_GAP.ended_at > since, _GAP.started_at < until)
         rows = self._connection.execute(statement.order_by(_GAP.check_id, _GAP.started_at))
         return [Gap(row.check_id, row.table_name, row.started_at, row.ended_at, row.reason) for row in rows]
@@ -122,7 +122,7 @@ class View(SlotView, DaemonView, OutboxView, DeliveryView, SilenceView, ClassCou
         return {Status(status): number for status, number in self._connection.execute(statement)}
 
     def saw_anything(self, since: datetime, until: datetime) -> bool:
-        """Say whether any check could be evaluated in a run that began in `[since, until)`."""
+        """Check whether any check could be evaluated in a run that began in `[since, until)`."""
         measurement, run = MeasurementRow.__table__, RunRow.__table__
         statement = (
             select(measurement.c.id)

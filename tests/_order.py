@@ -60,7 +60,7 @@ def _urgency(item: pytest.Item) -> float:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]) -> Any:
-    """Give each file to one process as `--dist loadfile` does, but all of Spark to one."""
+    """Return each file to one process as `--dist loadfile` does, but all of Spark to one."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling

@@ -22,7 +22,7 @@ _SAFE = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nlisten_address
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """Give the URL of a server whose user may create schemas and roles, or skip."""
+    """Yield the URL of a server whose user may create schemas and roles, or skip."""
     given = os.environ.get("TABLEWATCH_TEST_POSTGRES")
     if given:
         with _own_database(given) as url:
@@ -38,7 +38,7 @@ def postgres_url() -> Iterator[str]:
 
 @contextmanager
 def _own_database(server: str) -> Iterator[str]:
-    """Give a database of a server to this process alone: others run tests on tables of the same names."""
+    """Yield a database of a server to this process alone: others run tests on tables of the same names."""
     import psycopg
 
     name = f"tablewatch_tests_{os.getpid()}"
@@ -83,7 +83,7 @@ def _server(programs: Path) -> Iterator[str]:
 
 
 def _unprivileged() -> pwd.struct_passwd | None:
-    """Give an account for the server, which refuses to run as root; None keeps ours."""
+    """Return an account for the server, which refuses to run as root; None keeps ours."""
     if os.geteuid() != 0:
         return None
     known = {account.pw_name: account for account in pwd.getpwall()}

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Give a Spark session that holds the tables; sources make sessions of their own beside it, or skip."""
+    """Yield a Spark session that holds the tables; sources make sessions of their own beside it, or skip."""
     pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")

@@ -62,7 +62,7 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
-    """Give the folder of reference data, or skip."""
+    """Return the folder of reference data, or skip."""
     beside = Path(__file__).resolve().parents[1].parent / "shared" / "data"
     folder = Path(os.environ.get("TABLEWATCH_REFERENCE_DATA", beside))
     if not folder.is_dir():

@@ -30,7 +30,7 @@ _SKIPS_ROWS: Final = {"duckdb"}
 
 
 def keys(quasi_identifiers: Sequence[str]) -> dict[str, str]:
-    """Give the quasi-identifiers under the names they have in the answers, in one order however they were named."""
+    """Return the quasi-identifiers under the names they have in the answers, in one order however they were named."""
     return {f"q{place}": name for place, name in enumerate(sorted(quasi_identifiers))}
 
 
@@ -43,7 +43,7 @@ def groups(context: Context, quasi_identifiers: Sequence[str]) -> ir.Table:
 
 
 def watermark(context: Context, rows: ir.Table, name: str) -> ir.Column:
-    """Give a column of rows that grows with every one that arrives, in a form whose values can be written.
+    """Return a column of rows that grows with every one that arrives, in a form whose values can be written.
 
     Raises:
         Misconfigured: there is no such column, or its values have no order that survives being written.
@@ -97,7 +97,7 @@ def arrived(context: Context, quasi_identifiers: Sequence[str], name: str, *, la
 
 
 def written(value: Any, column: ir.Column) -> ir.Value:
-    """Give a value of a column to be compared with it.
+    """Return a value of a column to be compared with it.
 
     Raises:
         Misconfigured: it is not of the column's type, which SQLite does not mind.
@@ -170,7 +170,7 @@ def _hash(context: Context, names: Any) -> ir.IntegerColumn | None:
 
 
 def change_table(context: Context, quasi_identifiers: Sequence[str], *, table: str, sequence: str) -> ir.Table:
-    """Give the table of changes, once it has the columns it needs.
+    """Return the table of changes, once it has the columns it needs.
 
     Raises:
         Misconfigured: a column is missing, or the sequence is no column of whole numbers.
@@ -203,8 +203,8 @@ def change_bounds(context: Context, changes: ir.Table, sequence: str, last: int 
     bad = changes[sequence].isnull() | changes[OP].isnull() | changes[OP].notin(OPERATIONS)
     added, removed = new & (changes[OP] == "insert"), new & (changes[OP] == "delete")
     counted = {ADDED: changes.count(where=added), REMOVED: changes.count(where=removed)}
-    seen = changes.aggregate(**{NEWEST: changes[sequence].max(), NULLS: changes.count(where=bad)}, **counted)
-    return seen.cross_join(context.table.aggregate(rows=context.table.count()))
+    expressions = changes.aggregate(**{NEWEST: changes[sequence].max(), NULLS: changes.count(where=bad)}, **counted)
+    return expressions.cross_join(context.table.aggregate(rows=context.table.count()))
 
 
 def differences(

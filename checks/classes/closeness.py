@@ -47,29 +47,29 @@ def closeness_of(sensitive: str, limits: Sequence[float], distances: Distances) 
 
 
 def own_values(tables: ClassTables, sensitive: str) -> ir.Table:
-    """Give the values of all rows, and in how many of them each is."""
+    """Return the values of all rows, and in how many of them each is."""
     pairs = tables.pairs(sensitive)
     return pairs.group_by(VALUE).aggregate(total=pairs[COPIES].sum().cast("int64"))
 
 
 def values_of(reference: ir.Table, column: str, kind: dt.DataType) -> Values:
-    """Give the values of a reference table's column, and in how many of its rows; 0 for one that only this table has.
+    """Return the values of a reference table's column, and in how many of its rows; 0 for one that only this table has.
 
     `kind`: in which type the values of both tables are compared.
     """
 
     def values(tables: ClassTables, sensitive: str) -> ir.Table:
         own, everybody = tables.pairs(sensitive), reference.select(value=reference[column].cast(kind))
-        mine = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
+        distinct = own.select(value=own[VALUE].cast(kind), total=ibis.literal(0, type="int64")).distinct()
         theirs = everybody.group_by(VALUE).aggregate(total=everybody.count().cast("int64"))
-        both = mine.union(theirs)
+        both = distinct.union(theirs)
         return both.group_by(VALUE).aggregate(total=both["total"].sum().cast("int64"))
 
     return values
 
 
 def equally_far(values: Values) -> Distances:
-    """Give the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
+    """Return the variational distance of each class: the sum, over the values it has, of max(p - q, 0)."""
 
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
         placed = sized(tables, with_facts(tables.pairs(sensitive), values(tables, sensitive)))
@@ -80,11 +80,11 @@ def equally_far(values: Values) -> Distances:
 
 
 def far_in(hierarchy: Hierarchy, values: Values) -> Distances:
-    """Give the distance of each class along a hierarchy: at each level that of its nodes, divided by their number."""
+    """Return the distance of each class along a hierarchy: at each level that of its nodes, divided by their number."""
 
     def distances(tables: ClassTables, sensitive: str) -> ir.Table:
-        known = _with_nodes(values(tables, sensitive), hierarchy)
-        placed = sized(tables, with_facts(tables.pairs(sensitive), known))
+        table = _with_nodes(values(tables, sensitive), hierarchy)
+        placed = sized(tables, with_facts(tables.pairs(sensitive), table))
         moved = [placed.select(*tables.keys, SIZE, "rows", moved=_surplus(placed, placed[COPIES], placed["total"]))]
         for level in range(1, hierarchy.partitions):
             grouped = placed.group_by([*tables.keys, f"node{level}"]).aggregate(
@@ -112,17 +112,17 @@ def strangers_among(sensitive: str, is_strange: Callable[[ir.Column], ir.Boolean
 
 
 def not_in(hierarchy: Hierarchy) -> Callable[[ir.Column], ir.BooleanValue]:
-    """Say of a value whether a hierarchy does not know it; NULL is known to each."""
+    """Return of a value whether a hierarchy does not know it; NULL is known to each."""
     return lambda column: column.notnull() & column.cast("string").notin(hierarchy.values)
 
 
 def sized(tables: ClassTables, pairs: ir.Table) -> ir.Table:
-    """Give the pairs, with the `size` of their class."""
+    """Return the pairs, with the `size` of their class."""
     return pairs.mutate(size=pairs[COPIES].sum().over(group_by=list(tables.keys)).cast("int64"))
 
 
 def with_facts(pairs: ir.Table, values: ir.Table) -> ir.Table:
-    """Give the pairs with what is known of their value: all columns of `values` but the value, and `rows` of all.
+    """Return the pairs with what is known of their value: all columns of `values` but the value, and `rows` of all.
 
     NULL has a row in `values` like any other value; engines join it slowly or not at all, so it comes from a table of
     one row. SQLite joins by scanning, however many rows there are, unless it sees groups on both sides: values are
@@ -130,20 +130,20 @@ def with_facts(pairs: ir.Table, values: ir.Table) -> ir.Table:
     """
     facts = [name for name in values.columns if name != VALUE]
     of_null = {f"null_{name}": values[name].max(where=values[VALUE].isnull()) for name in facts}
-    one = values.aggregate(rows=values["total"].sum().cast("int64"), **of_null)
+    expressions = values.aggregate(rows=values["total"].sum().cast("int64"), **of_null)
     renamed = values.group_by(known=VALUE).aggregate(**{name: values[name].max() for name in facts})
-    joined = pairs.left_join(renamed, pairs[VALUE] == renamed["known"]).cross_join(one)
-    found = {name: joined[name].coalesce(joined[f"null_{name}"]) for name in facts}
-    return joined.select(*pairs.columns, "rows", **found)
+    joined = pairs.left_join(renamed, pairs[VALUE] == renamed["known"]).cross_join(expressions)
+    results = {name: joined[name].coalesce(joined[f"null_{name}"]) for name in facts}
+    return joined.select(*pairs.columns, "rows", **results)
 
 
 def _surplus(table: ir.Table, copies: ir.IntegerValue, total: ir.IntegerValue) -> ir.IntegerValue:
-    """Give max(p - q, 0) in units of 1/(size x rows)."""
+    """Return max(p - q, 0) in units of 1/(size x rows)."""
     return ibis.greatest(copies * table["rows"] - table[SIZE] * total, 0).cast("int64")
 
 
 def _distance(tables: ClassTables, surplus: ir.Table, *, steps: int) -> ir.Table:
-    """Give how far each class is: its surplus, divided by the number of steps between a value and the root."""
+    """Return how far each class is: its surplus, divided by the number of steps between a value and the root."""
     classes = surplus.group_by(list(tables.keys)).aggregate(
         size=surplus[SIZE].max(), rows=surplus["rows"].max(), moved=surplus["moved"].sum().cast("int64")
     )
@@ -152,7 +152,7 @@ def _distance(tables: ClassTables, surplus: ir.Table, *, steps: int) -> ir.Table
 
 
 def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
-    """Say of each value its node at each level above (`node1`, ...) and in how many rows that is (`total1`, ...).
+    """Return of each value its node at each level above (`node1`, ...) and in how many rows that is (`total1`, ...).
 
     NULL has a node of its own at each level. What the hierarchy does not know has none. Three steps, whatever the
     number of levels: SQLite reads no more than a dozen or so selects within each other.
@@ -171,9 +171,9 @@ def _with_nodes(values: ir.Table, hierarchy: Hierarchy) -> ir.Table:
 
 
 def _parents(child: ir.Column, children: Iterable[str | int], parents: Iterable[int]) -> ir.IntegerValue:
-    """Give the parent of each child, NULL of what is none of them.
+    """Return the parent of each child, NULL of what is none of them.
 
     One comparison a branch: DuckDB plans an IN for each parent as a join, which takes it minutes.
     """
-    known = dict(zip(children, parents, strict=True))
-    return child.cases(*((lower, ibis.literal(upper, "int64")) for lower, upper in known.items())).cast("int64")
+    entries = dict(zip(children, parents, strict=True))
+    return child.cases(*((lower, ibis.literal(upper, "int64")) for lower, upper in entries.items())).cast("int64")

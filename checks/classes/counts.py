@@ -142,11 +142,11 @@ class ClassChange:
     why: Recount | None = None
 
     def totals(self) -> SignaturePairs:
-        """Give the counts of all parts together, where all were counted."""
+        """Return the counts of all parts together, where all were counted."""
         return SignaturePairs.added(self.added, *(part.pairs for part in self.parts))
 
     def sizes(self) -> list[tuple[int, int]]:
-        """Give how many classes there are of each size, (size, classes), where all were counted."""
+        """Return how many classes there are of each size, (size, classes), where all were counted."""
         return self.totals().sizes()
 
 
@@ -208,10 +208,10 @@ class ClassCounts(Protocol):
     """
 
     def known_counts(self, subjects: Iterable[str]) -> Mapping[str, KnownCounts]:
-        """Give what is kept, by subject; a subject is the id of a check."""
+        """Return what is kept, by subject; a subject is the id of a check."""
 
     def stage_counts(self, changes: Mapping[str, ClassChange], *, now: datetime) -> Mapping[str, Applied | Unfit]:
         """Write changes, by subject."""
 
     def releases(self, subject: str) -> Sequence[Release]:
-        """Give the earlier releases that are remembered under a subject, the oldest first."""
+        """Return the earlier releases that are remembered under a subject, the oldest first."""

@@ -31,7 +31,7 @@ class DiversityLimit:
 
     @property
     def name(self) -> str:
-        """Give a name that no other limit of a check has."""
+        """Return a name that no other limit of a check has."""
         return f"{self.wanted!r}/{self.c!r}"
 
     @property
@@ -40,7 +40,7 @@ class DiversityLimit:
         return f"recursive:{self.c!r}"
 
     def is_broken(self, classes: ir.Table) -> ir.BooleanValue:
-        """Say of each class whether it has less."""
+        """Return of each class whether it has less."""
         if self.variant is Variant.ENTROPY:
             return classes["entropy"] < entropy_floor(self.wanted)
         return classes["distinct" if self.variant is Variant.DISTINCT else self.depth] < self.wanted
@@ -68,12 +68,12 @@ def diversity_of(sensitive: str, limits: Sequence[DiversityLimit]) -> Callable[[
 
 
 def entropy_l(entropy: float | None) -> float | None:
-    """Give the l of an entropy in nats, so that equally frequent values count as many as there are."""
+    """Return the l of an entropy in nats, so that equally frequent values count as many as there are."""
     return None if entropy is None else math.exp(entropy)
 
 
 def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimit]) -> ir.Table:
-    """Give a row for each class: `size`, `distinct`, `entropy`, and the depth for each c."""
+    """Return a row for each class: `size`, `distinct`, `entropy`, and the depth for each c."""
     ratios = {limit.depth: ratio_of(limit.c) for limit in limits if limit.c is not None}
     pairs = tables.pairs(sensitive)
     if ratios:
@@ -91,7 +91,7 @@ def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimi
 
 
 def _with_depths(pairs: ir.Table, keys: Sequence[str], ratios: dict[str, Fraction]) -> ir.Table:
-    """Say of each pair, counted from the rarest, whether r_1 < c (r_l + ... + r_m) where it is the l-th most frequent.
+    """Return of each pair, counted from the rarest, whether r_1 < c (r_l + ... + r_m) where it is the l-th most frequent.
 
     If it holds of one it holds of all that are more frequent, so that their number is the largest l.
     """

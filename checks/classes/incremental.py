@@ -25,7 +25,7 @@ class ByAppend(_Incremental):
 
     @property
     def keeping(self) -> Keeping:
-        """Say it as it is asked for."""
+        """Return it as it is asked for."""
         return Keeping(Mode.APPEND, self.watermark)
 
 
@@ -37,7 +37,7 @@ class ByPartition(_Incremental):
 
     @property
     def keeping(self) -> Keeping:
-        """Say it as it is asked for."""
+        """Return it as it is asked for."""
         return Keeping(Mode.PARTITION, self.column)
 
 
@@ -50,7 +50,7 @@ class ByChanges(_Incremental):
 
     @property
     def keeping(self) -> Keeping:
-        """Say it as it is asked for."""
+        """Return it as it is asked for."""
         return Keeping(Mode.CHANGES, self.sequence, self.table)
 
 
@@ -71,7 +71,7 @@ class SizesParameters(CheckParameters):
 
     @property
     def keeps(self) -> bool:
-        """Say whether counts are kept."""
+        """Check whether counts are kept."""
         return self.incremental is not None
 
     @model_validator(mode="after")
@@ -93,7 +93,7 @@ class SizesParameters(CheckParameters):
         return Wants(classes={SIZES: sizes_question(context, quasi_identifiers)})
 
     def counting(self, measurement: Measurement) -> Mapping[str, Json]:
-        """Say how the classes were counted, where counts are kept; nothing else."""
+        """Describe how the classes were counted, where counts are kept; nothing else."""
         if self.incremental is None:
             return {}
         why: Any = measurement.values.get("recount")

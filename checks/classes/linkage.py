@@ -38,11 +38,11 @@ class Known(NamedTuple):
 
     @property
     def reaches(self) -> Mapping[int, float]:
-        """Give how far two values may be apart, by the place of the column."""
+        """Return how far two values may be apart, by the place of the column."""
         return {at: column.reach for at, column in enumerate(self.columns) if column.reach is not None}
 
     def counted(self) -> tuple[ir.Table, ir.Table]:
-        """Give the distinct rows of both tables, and how many there are of each: `own_rows`, `other_rows`."""
+        """Return the distinct rows of both tables, and how many there are of each: `own_rows`, `other_rows`."""
         return (
             self.own.group_by(list(self.own.columns)).aggregate(own_rows=self.own.count()),
             self.other.group_by(list(self.other.columns)).aggregate(other_rows=self.other.count()),
@@ -50,19 +50,19 @@ class Known(NamedTuple):
 
 
 def complete(tables: tuple[ir.Table, ir.Table], columns: Sequence[SharedColumn], **people: ir.Column) -> Known:
-    """Give the rows in which every shared column is known. `people`: `person` of the table, `target` of the other."""
+    """Return the rows in which every shared column is known. `people`: `person` of the table, `target` of the other."""
     sides = []
     for table, label in zip(tables, ("own", "other"), strict=True):
-        found = [getattr(column, label) for column in columns]
+        results = [getattr(column, label) for column in columns]
         who = {name: column for name, column in people.items() if (name == "person") == (label == "own")}
-        known = reduce(and_, [side.known for side in found] + [column.notnull() for column in who.values()])
-        values = {f"{label}{at}": side.values for at, side in enumerate(found)}
+        known = reduce(and_, [side.known for side in results] + [column.notnull() for column in who.values()])
+        values = {f"{label}{at}": side.values for at, side in enumerate(results)}
         sides.append(table.filter(known).select(**values, **who, **_buckets(columns, own=label == "own")))
     return Known(sides[0], sides[1], columns)
 
 
 def _buckets(columns: Sequence[SharedColumn], *, own: bool) -> Mapping[str, ir.Column]:
-    """Give the buckets by which the first column with a tolerance is joined: computed once, so that they are indexed.
+    """Return the buckets by which the first column with a tolerance is joined: computed once, so that they are indexed.
 
     A bucket is several tolerances wide: values within one lie in the same bucket or in the next.
     """

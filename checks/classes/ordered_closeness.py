@@ -24,12 +24,12 @@ from sources._moments import as_moment
 
 
 def orderly_far(dialect: str, values: Values) -> Distances:
-    """Give the ordered distance of each class; NULL stands after the largest value."""
+    """Return the ordered distance of each class; NULL stands after the largest value."""
     return partial(_far, dialect=dialect, everybody=values)
 
 
 def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.BooleanValue] | None:
-    """Say of a value whether it has no place in the order of the column; None where each has one.
+    """Return of a value whether it has no place in the order of the column; None where each has one.
 
     SQLite keeps what it is given, whatever the column is declared as.
     """
@@ -43,19 +43,19 @@ def not_in_order(column: ir.Column, dialect: str) -> Callable[[ir.Column], ir.Bo
 def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -> ir.Table:
     pairs = tables.pairs(sensitive)
     values = _line(everybody(tables, sensitive), dialect)
-    one = values.aggregate(top=values.count(), heap=values["heaped"].max())
-    stretches = _stretches(with_facts(pairs, values).cross_join(one), tables.keys)
+    expressions = values.aggregate(top=values.count(), heap=values["heaped"].max())
+    stretches = _stretches(with_facts(pairs, values).cross_join(expressions), tables.keys)
     turns = _turns(stretches, values)
     if dialect == "sqlite":  # which joins by scanning what does not look grouped
         others = {name: stretches[name].max() for name in stretches.columns if name not in {*tables.keys, "first"}}
         stretches = stretches.group_by([*tables.keys, "first"]).aggregate(**others)
-    found = _turned(stretches, turns)
-    classes = found.group_by(list(tables.keys)).aggregate(
-        size=found[SIZE].max(),
-        rows=found["rows"].max(),
-        steps=found["top"].max() - 1,
-        whole=found["whole"].sum().cast("int64") + found["before"].min(),
-        part=found["part"].sum().cast("int64"),
+    table = _turned(stretches, turns)
+    classes = table.group_by(list(tables.keys)).aggregate(
+        size=table[SIZE].max(),
+        rows=table["rows"].max(),
+        steps=table["top"].max() - 1,
+        whole=table["whole"].sum().cast("int64") + table["before"].min(),
+        part=table["part"].sum().cast("int64"),
     )
     size, rows, steps = (classes[name].cast("float64") for name in (SIZE, "rows", "steps"))
     far = (classes["whole"].cast("float64") + classes["part"].cast("float64") / size) / (
@@ -65,7 +65,7 @@ def _far(tables: ClassTables, sensitive: str, dialect: str, everybody: Values) -
 
 
 def _line(values: ir.Table, dialect: str) -> ir.Table:
-    """Give the values in order: `value`, `total`, `place` (from 1), `reached` (B), `heaped` (S), `before` (S - B)."""
+    """Return the values in order: `value`, `total`, `place` (from 1), `reached` (B), `heaped` (S), `before` (S - B)."""
     value = values[VALUE]
     as_read = [as_moment(value, dialect).value] if dialect == "sqlite" and value.type().is_temporal() else []
     order = [value.isnull(), *as_read, value]
@@ -78,7 +78,7 @@ def _line(values: ir.Table, dialect: str) -> ir.Table:
 
 
 def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
-    """Say of each value of a class where its stretch begins and ends, and how far up F is there.
+    """Return of each value of a class where its stretch begins and ends, and how far up F is there.
 
     `first` to `last`: the places; `before` and `after`: S before the first, and at the last; `level` and `rest`:
     quotient and remainder of A N / n.
@@ -104,7 +104,7 @@ def _stretches(pairs: ir.Table, keys: tuple[str, ...]) -> ir.Table:
 
 
 def _turns(stretches: ir.Table, values: ir.Table) -> ir.Table:
-    """Give, for each `level`, the last place (`turn`) whose B is not above it, and S there (`heap`); else 0."""
+    """Return, for each `level`, the last place (`turn`) whose B is not above it, and S there (`heap`); else 0."""
     none = ibis.null("int64")
     levels = stretches.select(at=stretches["level"], asks=1, turn=none, heap=none).distinct()
     steps = values.select(at=values["reached"], asks=0, turn=values["place"], heap=values["heaped"])
@@ -120,7 +120,7 @@ def _turns(stretches: ir.Table, values: ir.Table) -> ir.Table:
 
 
 def _turned(stretches: ir.Table, turns: ir.Table) -> ir.Table:
-    """Give what each stretch adds to the sum of |F - G|, in units of 1/N: `whole` + `part`/n."""
+    """Return what each stretch adds to the sum of |F - G|, in units of 1/N: `whole` + `part`/n."""
     joined = stretches.join(turns, stretches["level"] == turns["turn_level"])
     low, high = joined["turn"] < joined["first"], joined["turn"] >= joined["last"]
     turn = ibis.cases((low, joined["first"] - 1), (high, joined["last"]), else_=joined["turn"])

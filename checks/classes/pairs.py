@@ -70,32 +70,35 @@ class SignaturePairs:
         every = list(several)
         if len(every) == 1:
             return every[0]
-        first, second = b"".join(one.first for one in every), b"".join(one.second for one in every)
-        return cls(first, second, b"".join(one.counts for one in every))
+        first, second = (
+            b"".join(signature_pairs.first for signature_pairs in every),
+            b"".join(signature_pairs.second for signature_pairs in every),
+        )
+        return cls(first, second, b"".join(signature_pairs.counts for signature_pairs in every))
 
     @classmethod
     def unpacked(cls, packed: bytes) -> SignaturePairs:
-        """Give what was packed."""
+        """Return what was packed."""
         end = len(packed) // _PAIR * _WORD
         return cls(packed[:end], packed[end : 2 * end], packed[2 * end :])
 
     @property
     def packed(self) -> bytes:
-        """Give all of it in one piece."""
+        """Return all of it in one piece."""
         return self.first + self.second + self.counts
 
     @property
     def negative(self) -> SignaturePairs:
-        """Give it with each count below zero, and the other way round."""
+        """Return it with each count below zero, and the other way round."""
         return SignaturePairs(self.first, self.second, (-self.numbers()).astype("<i8").tobytes())
 
     def slice(self, begin: int, end: int) -> SignaturePairs:
-        """Give some of it, by place."""
+        """Return some of it, by place."""
         some = slice(begin * _WORD, end * _WORD)
         return SignaturePairs(self.first[some], self.second[some], self.counts[some])
 
     def shards(self, bits: int) -> Sequence[tuple[int, SignaturePairs]]:
-        """Give it apart by the first bits of the signatures: (number, pairs), ascending, none that is empty."""
+        """Return it apart by the first bits of the signatures: (number, pairs), ascending, none that is empty."""
         import numpy as np
 
         first = self.halves()[0]
@@ -105,17 +108,17 @@ class SignaturePairs:
         places = enumerate(zip(begins, ends, strict=True))
         return [(number, self.slice(begin, end)) for number, (begin, end) in places if end > begin]
 
-    def of_each(self, wanted: SignaturePairs) -> npt.NDArray[np.int64]:
-        """Give the count of each signature that is wanted, in that order; 0 for one that is not here."""
+    def of_each(self, signature_pairs: SignaturePairs) -> npt.NDArray[np.int64]:
+        """Return the count of each signature that is wanted, in that order; 0 for one that is not here."""
         import numpy as np
 
-        found = np.zeros(len(wanted), dtype=np.int64)
-        if not (len(self) and len(wanted)):
+        found = np.zeros(len(signature_pairs), dtype=np.int64)
+        if not (len(self) and len(signature_pairs)):
             return found
-        (first, second), (asked, besides) = self.halves(), wanted.halves()
+        (first, second), (asked, besides) = self.halves(), signature_pairs.halves()
         if (first[1:] == first[:-1]).any():  # one in 10^7 tables of two million classes
             mine = dict(self.items())
-            return np.array([mine.get(signature, 0) for signature, _ in wanted.items()], dtype=np.int64)
+            return np.array([mine.get(signature, 0) for signature, _ in signature_pairs.items()], dtype=np.int64)
         place = np.minimum(np.searchsorted(first, asked), len(first) - 1)
         alike = (first[place] == asked) & (second[place] == besides)
         found[alike] = self.numbers()[place[alike]]
@@ -126,25 +129,25 @@ class SignaturePairs:
         return len(self.counts) // _WORD
 
     def items(self) -> Iterable[tuple[tuple[int, int], int]]:
-        """Give each signature, as its two halves, with its count."""
+        """Return each signature, as its two halves, with its count."""
         first, second = self.halves()
         return zip(zip(first.tolist(), second.tolist(), strict=True), self.numbers().tolist(), strict=True)
 
     def sizes(self) -> list[tuple[int, int]]:
-        """Give how many signatures have which count: (count, number)."""
+        """Return how many signatures have which count: (count, number)."""
         import numpy as np
 
         sizes, classes = np.unique(self.numbers(), return_counts=True)
         return list(zip(sizes.tolist(), classes.tolist(), strict=True))
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """Give the counts, in the order of the signatures."""
+        """Return the counts, in the order of the signatures."""
         import numpy as np
 
         return np.frombuffer(self.counts, dtype="<i8")
 
     def halves(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """Give the first and the second halves of the signatures."""
+        """Return the first and the second halves of the signatures."""
         import numpy as np
 
         return np.frombuffer(self.first, dtype="<u8"), np.frombuffer(self.second, dtype="<u8")

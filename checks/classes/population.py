@@ -49,7 +49,7 @@ class Population:
 
     @classmethod
     def of(cls, context: Context, name: str, quasi_identifiers: Sequence[str], names: Mapping[str, str]) -> Self:
-        """Give the population that a check refers to by `name`.
+        """Return the population that a check refers to by `name`.
 
         `names`: quasi-identifier -> its column in the population, where the two differ.
 
@@ -66,7 +66,7 @@ class Population:
         return cls(context.references[name], theirs, kinds)
 
     def counts(self, tables: ClassTables) -> ir.Table:
-        """Give a row for each class of either table: its keys, its `rows` here and its `population`, 0 for none."""
+        """Return a row for each class of either table: its keys, its `rows` here and its `population`, 0 for none."""
         keys = {name: tables.key(name) for name in self.names}
         classes, none = tables.classes, ibis.literal(0, type="int64")
         own = {key: classes[key].cast(self.kinds[name]) for name, key in keys.items()}

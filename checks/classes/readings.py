@@ -66,7 +66,7 @@ def sizes_as_wildcards(patterns: Sequence[int]) -> Callable[[ClassTables], ir.Ta
     """
 
     def answer(tables: ClassTables) -> ir.Table:
-        found = reduce(ir.Table.union, (_candidates(tables, patterns, one) for one in patterns))
+        found = reduce(ir.Table.union, (_candidates(tables, patterns, pattern) for pattern in patterns))
         return found.group_by("size").aggregate(classes=found.count())
 
     return answer
@@ -90,11 +90,11 @@ def _pattern(tables: ClassTables) -> ir.IntegerValue:
     return reduce(add, bits)
 
 
-def _candidates(tables: ClassTables, patterns: Sequence[int], mine: int) -> ir.Table:
-    """Give, for each class with these columns missing, how many records fit it: a column `size`."""
+def _candidates(tables: ClassTables, patterns: Sequence[int], count: int) -> ir.Table:
+    """Return, for each class with these columns missing, how many records fit it: a column `size`."""
     classes = tables.classes.mutate(pattern=_pattern(tables))
-    left = classes.filter(classes["pattern"] == mine).mutate(fitting=ibis.literal(0, type="int64"))
-    for known, fitting in _by_known(patterns, mine, len(tables.keys)).items():
+    left = classes.filter(classes["pattern"] == count).mutate(fitting=ibis.literal(0, type="int64"))
+    for known, fitting in _by_known(patterns, count, len(tables.keys)).items():
         keys = [tables.keys[place] for place in known]
         others = classes.filter(classes["pattern"].isin(fitting))
         size = others[SIZE].sum().cast("int64")
@@ -108,10 +108,10 @@ def _candidates(tables: ClassTables, patterns: Sequence[int], mine: int) -> ir.T
     return left.select(size=left["fitting"])
 
 
-def _by_known(patterns: Sequence[int], mine: int, columns: int) -> dict[tuple[int, ...], list[int]]:
+def _by_known(patterns: Sequence[int], count: int, columns: int) -> dict[tuple[int, ...], list[int]]:
     """Group patterns by the columns that are known both in them and in mine."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    results: dict[tuple[int, ...], list[int]] = {}
     for other in patterns:
-        known = tuple(place for place in range(columns) if not (mine | other) >> place & 1)
-        found.setdefault(known, []).append(other)
-    return found
+        entries = tuple(place for place in range(columns) if not (count | other) >> place & 1)
+        results.setdefault(entries, []).append(other)
+    return results

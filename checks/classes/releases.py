@@ -11,7 +11,7 @@ PERSONS: Final = "persons"
 
 
 def compared(now: PersonPairs, releases: Sequence[Release]) -> list[Mapping[str, Any]]:
-    """Give, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
+    """Return, per release and size of group, how many persons are in groups of that size: `release`, `size`, `persons`.
 
     A release with which the table has nobody in common has one row, of size 0 and no persons. One whose persons are
     told apart otherwise (by other columns, or under another key) has one row whose size is None.
@@ -19,11 +19,11 @@ def compared(now: PersonPairs, releases: Sequence[Release]) -> list[Mapping[str,
     from checks.risk._composition import intersect_signed
 
     rows: list[Mapping[str, Any]] = []
-    for one in releases:
-        if one.pairs.digest != now.digest:
-            rows.append({NAME: one.name, SIZE: None, PERSONS: 0})
+    for release in releases:
+        if release.pairs.digest != now.digest:
+            rows.append({NAME: release.name, SIZE: None, PERSONS: 0})
             continue
-        found = intersect_signed((one.pairs.people, one.pairs.classes), (now.people, now.classes), 2)
-        sizes = found.histogram or ((0, 0),)
-        rows += [{NAME: one.name, SIZE: size, PERSONS: persons} for size, persons in sizes]
+        composition = intersect_signed((release.pairs.people, release.pairs.classes), (now.people, now.classes), 2)
+        sizes = composition.histogram or ((0, 0),)
+        rows += [{NAME: release.name, SIZE: size, PERSONS: persons} for size, persons in sizes]
     return rows

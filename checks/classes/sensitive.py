@@ -9,38 +9,38 @@ from checks._contract import ColumnClass, Context, Misconfigured
 from checks.classes.tables import SIZE
 
 
-def sensitive_of(context: Context, named: Sequence[str], quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Give the sensitive columns that a check names, else those that the table's configuration classifies as such.
+def sensitive_of(context: Context, names: Sequence[str], quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
+    """Return the sensitive columns that a check names, else those that the table's configuration classifies as such.
 
     Raises:
         Misconfigured: there is none, the table has no such column, or it is a quasi-identifier as well.
     """
     classified = [name for name, word in context.classified.items() if word is ColumnClass.SENSITIVE]
-    if not named and not classified:
+    if not names and not classified:
         raise Misconfigured(
             "no sensitive column: name them with 'sensitive', or classify the table's columns with 'columns'"
         )
-    found = tuple(context.column(name).get_name() for name in named or classified)
-    both = [name for name in found if name in quasi_identifiers]
+    results = tuple(context.column(name).get_name() for name in names or classified)
+    both = [name for name in results if name in quasi_identifiers]
     if both:
         raise Misconfigured(f"both quasi-identifier and sensitive: {', '.join(both)}; a column is one of them")
-    return found
+    return results
 
 
 def bad_classes(classes: ir.Table, broken: Mapping[str, ir.BooleanValue]) -> dict[str, ir.Value]:
     """Count, for each named limit, the classes that break it (`classes:NAME`), and their records (`records:NAME`)."""
-    found: dict[str, ir.Value] = {}
+    expressions: dict[str, ir.Value] = {}
     for name, bad in broken.items():
-        found[f"classes:{name}"] = bad.ifelse(1, 0).sum().cast("int64")
-        found[f"records:{name}"] = bad.ifelse(classes[SIZE], 0).sum().cast("int64")
-    return found
+        expressions[f"classes:{name}"] = bad.ifelse(1, 0).sum().cast("int64")
+        expressions[f"records:{name}"] = bad.ifelse(classes[SIZE], 0).sum().cast("int64")
+    return expressions
 
 
 def broken_in(row: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """Give how many records, and classes, break a limit that `bad_classes` counted."""
+    """Return how many records, and classes, break a limit that `bad_classes` counted."""
     return int(row[f"records:{name}"] or 0), int(row[f"classes:{name}"] or 0)
 
 
 def worst_of(columns: Mapping[str, Mapping[str, Any]], figure: str) -> str:
-    """Give the sensitive column of which a figure is the largest."""
+    """Return the sensitive column of which a figure is the largest."""
     return max(columns, key=lambda name: float(columns[name][figure]))

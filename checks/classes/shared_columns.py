@@ -43,7 +43,7 @@ _KINDS: Final[Mapping[type[dt.DataType], str]] = {
 
 
 def parse_tolerance(value: object) -> int | float | timedelta:
-    """Give a number that is not negative, or the duration that a text such as `3d` names.
+    """Return a number that is not negative, or the duration that a text such as `3d` names.
 
     Raises:
         ValueError: it is neither.
@@ -94,16 +94,16 @@ class SharedColumn:
 def shared_column(
     context: Context, other: Context, names: tuple[str, str], tolerance: float | timedelta | None
 ) -> SharedColumn:
-    """Give a column of each table, in a form in which they can be compared.
+    """Return a column of each table, in a form in which they can be compared.
 
     Raises:
         Misconfigured: a column is not there; the two are of different kinds; the tolerance is not of their kind.
     """
-    own, theirs = (one.column(name) for one, name in zip((context, other), names, strict=True))
+    own, theirs = (current_context.column(name) for current_context, name in zip((context, other), names, strict=True))
     kinds = {_kind(own), _kind(theirs)}
     if isinstance(tolerance, timedelta) or (tolerance is None and kinds == {"time"}):
         try:
-            sides = [_times(one, column) for one, column in ((context, own), (other, theirs))]
+            sides = [_times(current_context, column) for current_context, column in ((context, own), (other, theirs))]
         except NotTemporal as error:
             raise Misconfigured(f"{error}; a tolerance that is a duration is one between times") from None
         return SharedColumn(sides[0], sides[1], None if not tolerance else round(tolerance / MICROSECOND))
@@ -140,11 +140,13 @@ def _exact(context: Context, column: ir.Column) -> Side:
 def _numbers(context: Context, column: ir.Column, *, whole: bool) -> Side:
     values = column.cast("int64" if whole else "float64")
     # neither infinite nor NaN, which every engine that has it takes for larger than any number
-    known = values.notnull() if whole else values.notnull() & values.between(-sys.float_info.max, sys.float_info.max)
+    time_measure = (
+        values.notnull() if whole else values.notnull() & values.between(-sys.float_info.max, sys.float_info.max)
+    )
     if context.dialect != "sqlite":
-        return Side(values, known, {})
+        return Side(values, time_measure, {})
     strange = holds_no_number(column)
-    return Side(values, known & ~strange, {"no_number": context.count(strange)})
+    return Side(values, time_measure & ~strange, {"no_number": context.count(strange)})
 
 
 def _times(context: Context, column: ir.Column) -> Side:
@@ -159,7 +161,7 @@ def _times(context: Context, column: ir.Column) -> Side:
 
 
 def unreadable(own: Mapping[str, Any], other: Mapping[str, Any], names: tuple[str, str]) -> Outcome | None:
-    """Say why two columns cannot be compared, by the counts of their evidence; None if they can."""
+    """Return why two columns cannot be compared, by the counts of their evidence; None if they can."""
     for name, counts in zip(names, (own, other), strict=True):
         problem = _problem(name, {key: int(count or 0) for key, count in counts.items()})
         if problem is not None:
@@ -175,10 +177,10 @@ def _problem(column: str, counts: Mapping[str, int]) -> Message | None:
     kinds = (("unparsed", "a time"), ("no_number", "a number"))
     for key, expected in kinds:
         if counts.get(key):
-            one = "{column}: {bad:count} value is not {expected}"
+            name = "{column}: {bad:count} value is not {expected}"
             many = "{column}: {bad:count} values are not {expected}"
             values = {"column": column, "bad": counts[key], "expected": expected}
-            return Message(many, values, one=one, counted="bad")
+            return Message(many, values, one=name, counted="bad")
     if 0 < counts.get("with_offset", 0) < counts.get("filled", 0):
         text = "{column}: {some:count} of {filled:count} values have an offset, the others have none"
         return Message(text, {"column": column, "some": counts["with_offset"], "filled": counts["filled"]})

@@ -33,12 +33,12 @@ class ClassTables:
         self._rows = rows
 
     def key(self, quasi_identifier: str) -> str:
-        """Give the name of a quasi-identifier within the class tables."""
+        """Return the name of a quasi-identifier within the class tables."""
         return self.keys[self.quasi_identifiers.index(quasi_identifier)]
 
     @cached_property
     def classes(self) -> ir.Table:
-        """Give a row for each class: its keys, and how many rows it has (`size`)."""
+        """Return a row for each class: its keys, and how many rows it has (`size`)."""
         if self.sensitive:
             pairs = self.pairs(self.sensitive[0])
             return pairs.group_by(list(self.keys)).aggregate(**{SIZE: pairs[COPIES].sum().cast("int64")})
@@ -46,7 +46,7 @@ class ClassTables:
         return narrow.group_by(list(self.keys)).aggregate(**{SIZE: narrow.count()})
 
     def pairs(self, sensitive: str) -> ir.Table:
-        """Give a row for each value of a sensitive column within a class: keys, `value`, how many rows (`copies`)."""
+        """Return a row for each value of a sensitive column within a class: keys, `value`, how many rows (`copies`)."""
         narrow = self._narrow(sensitive)
         return narrow.group_by([*self.keys, VALUE]).aggregate(**{COPIES: narrow.count()})
 
@@ -70,15 +70,15 @@ def sizes_question(context: Context, quasi_identifiers: Sequence[str]) -> ClassQ
     return ClassQuestion(quasi_identifiers_of(context, quasi_identifiers), sizes_of)
 
 
-def quasi_identifiers_of(context: Context, named: Sequence[str]) -> tuple[str, ...]:
-    """Give the quasi-identifiers that a check names, else those that the table's configuration classifies as such.
+def quasi_identifiers_of(context: Context, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the quasi-identifiers that a check names, else those that the table's configuration classifies as such.
 
     Raises:
         Misconfigured: there is none, or the table has no such column.
     """
     classified = [name for name, word in context.classified.items() if word is ColumnClass.QUASI_IDENTIFIER]
-    if not named and not classified:
+    if not names and not classified:
         raise Misconfigured(
             "no quasi-identifier: name them with 'quasi_identifiers', or classify the table's columns with 'columns'"
         )
-    return tuple(context.column(name).get_name() for name in named or classified)
+    return tuple(context.column(name).get_name() for name in names or classified)

@@ -59,7 +59,7 @@ class _CheckExpectation(BatchExpectation):
     @classmethod
     @abstractmethod
     def figure(cls, outcome: Outcome) -> Any:
-        """Give the figure that is judged."""
+        """Return the figure that is judged."""
 
     @classmethod
     def check_of(cls, arguments: Mapping[str, Any]) -> CheckParameters:
@@ -125,7 +125,7 @@ class ExpectTableToBeFresh(_CheckExpectation):
 
     @classmethod
     def figure(cls, outcome: Outcome) -> Any:
-        """Give the age of the newest row in seconds."""
+        """Return the age of the newest row in seconds."""
         return outcome.observed.get("age_s")
 
 
@@ -146,7 +146,7 @@ class ExpectTableToBeKAnonymous(_CheckExpectation):
 
     @classmethod
     def figure(cls, outcome: Outcome) -> Any:
-        """Give the size of the smallest group."""
+        """Return the size of the smallest group."""
         return outcome.observed["k"]
 
 
@@ -168,7 +168,7 @@ class ExpectTableToBeLDiverse(_CheckExpectation):
 
     @classmethod
     def figure(cls, outcome: Outcome) -> Any:
-        """Give the least diversity of a group, in the variant that was asked for."""
+        """Return the least diversity of a group, in the variant that was asked for."""
         return outcome.observed[f"l_{outcome.expected['variant']}"]
 
 
@@ -190,5 +190,5 @@ class ExpectTableToBeTClose(_CheckExpectation):
 
     @classmethod
     def figure(cls, outcome: Outcome) -> Any:
-        """Give the largest distance of a group."""
+        """Return the largest distance of a group."""
         return outcome.observed["t"]

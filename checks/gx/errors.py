@@ -25,14 +25,14 @@ _EXCEPTION_LINE: Final = re.compile(r"^([A-Za-z_][\w.]*)(?::|$)", re.MULTILINE)
 
 
 def reason_of(classes: tuple[str, ...], *, sqlite: bool) -> UnknownReason:
-    """Give the reason that the classes of an exception and of its causes speak for; `bug` when none is known."""
+    """Return the reason that the classes of an exception and of its causes speak for; `bug` when none is known."""
     reason = next((reason for reason, names in _REASONS.items() if names.intersection(classes)), UnknownReason.BUG)
     # SQLite says OperationalError for a function or column that is not there
     return UnknownReason.MISCONFIGURED if sqlite and reason is UnknownReason.UNREACHABLE else reason
 
 
 def raised_classes(exception_info: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the classes, causes first, of what Great Expectations caught; empty when it caught nothing.
+    """Return the classes, causes first, of what Great Expectations caught; empty when it caught nothing.
 
     `exception_info` comes flat, or keyed by the metric that raised.
     """
@@ -40,12 +40,12 @@ def raised_classes(exception_info: Mapping[str, Any]) -> tuple[str, ...]:
     raised = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("raised_exception")]
     if not raised:
         return ()
-    found = [kind for entry in raised for kind in _classes_in(str(entry.get("exception_traceback") or ""))]
-    return tuple(dict.fromkeys(name for kind in found for name in lineage(kind))) or ("Exception",)
+    results = [kind for entry in raised for kind in _classes_in(str(entry.get("exception_traceback") or ""))]
+    return tuple(dict.fromkeys(name for kind in results for name in lineage(kind))) or ("Exception",)
 
 
 def lineage(kind: type[BaseException]) -> tuple[str, ...]:
-    """Give the name of a class and those of the more telling ones it comes from."""
+    """Return the name of a class and those of the more telling ones it comes from."""
     every = tuple(one.__name__ for one in kind.__mro__ if one not in {Exception, BaseException, object})
     return every or (kind.__name__,)
 

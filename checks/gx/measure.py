@@ -21,15 +21,15 @@ _DIALECTS: Final = {"sqlite": "sqlite", "postgresql": "postgres"}
 
 
 def dialect_of(database: str) -> str:
-    """Give our name of a database of which Great Expectations has a batch.
+    """Return our name of a database of which Great Expectations has a batch.
 
     Raises:
         Misconfigured: none of our expectations works there.
     """
     if database not in _DIALECTS:
-        known = " or ".join(_DIALECTS)
+        text = " or ".join(_DIALECTS)
         raise Misconfigured(
-            f"a batch of {database} cannot be looked at; expected one of {known}, or a frame of its rows"
+            f"a batch of {database} cannot be looked at; expected one of {text}, or a frame of its rows"
         )
     return _DIALECTS[database]
 
@@ -70,16 +70,16 @@ class _Asking:
     context: Context
     run: Callable[[ir.Table], Sequence[Mapping[str, Any]]]
 
-    def measured(self, wants: Wants, found: Measurement) -> Measurement:
+    def measured(self, wants: Wants, measurement: Measurement) -> Measurement:
         """Add what is wanted to what was found."""
-        values, tables = dict(found.values), dict(found.tables)
+        values, tables = dict(measurement.values), dict(measurement.tables)
         if wants.aggregates:
             values |= self.run(self.context.table.aggregate(**wants.aggregates))[0]
         tables |= {name: self.run(query) for name, query in wants.queries.items()}
         for name, question in wants.classes.items():
             classes = ClassTables(self.context.filtered, question.quasi_identifiers, question.sensitive)
             tables[name] = self.run(question.answer(classes))
-        return replace(found, values=values, tables=tables)
+        return replace(measurement, values=values, tables=tables)
 
 
 def measure_frame(check: Check, frame: pd.DataFrame, *, now: datetime) -> Measurement:

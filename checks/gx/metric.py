@@ -30,13 +30,13 @@ _TYPES: Final = {"sqlite": SQLiteType, "postgres": PostgresType}
 
 
 def asked(check: CheckParameters, *, columns: Sequence[str], as_of: str | None) -> Mapping[str, Any]:
-    """Give the metric's arguments: the check, the columns it looks at, and the time at which it does."""
+    """Return the metric's arguments: the check, the columns it looks at, and the time at which it does."""
     given = check.model_dump(mode="json", exclude_defaults=True)
     return {"check": json.dumps({**given, "type": check.model_dump()["type"]}), "columns": columns, "as_of": as_of}
 
 
 def moment(as_of: str | None) -> datetime:
-    """Give the time to judge at: now, unless one is given.
+    """Return the time to judge at: now, unless one is given.
 
     Raises:
         ValueError: it has no offset.
@@ -100,10 +100,12 @@ class CheckMetric(TableMetricProvider):
 
 
 def _schema(columns: Sequence[Mapping[str, Any]], execution_engine: SqlAlchemyExecutionEngine) -> Mapping[str, Any]:
-    """Give Ibis' types of the columns, by their names."""
+    """Return Ibis' types of the columns, by their names."""
     dialect = execution_engine.engine.dialect
     read = _TYPES[dialect_of(dialect.name)].from_string
-    kinds = {str(one["name"]): one["type"] for one in columns}  # a type of SQLAlchemy, or on some engines its name
+    kinds = {
+        str(column["name"]): column["type"] for column in columns
+    }  # a type of SQLAlchemy, or on some engines its name
     return {
         name: read(str(kind) if isinstance(kind, str) else kind.compile(dialect=dialect))
         for name, kind in kinds.items()
@@ -111,7 +113,7 @@ def _schema(columns: Sequence[Mapping[str, Any]], execution_engine: SqlAlchemyEx
 
 
 def _runner(execution_engine: SqlAlchemyExecutionEngine, rows: Any) -> Callable[[str], Sequence[Mapping[str, Any]]]:
-    """Give what runs a statement on the rows of a batch, in place of the table it names."""
+    """Return what runs a statement on the rows of a batch, in place of the table it names."""
     dialect = execution_engine.engine.dialect
     selected = sa.select(sa.text("*")).select_from(rows) if isinstance(rows, sa.sql.expression.TableClause) else rows
     batch = str(selected.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))

@@ -44,7 +44,10 @@ class Native:
 
 
 def native_of(expectation: str, kwargs: Mapping[str, Any], *, table: str) -> Native | None:
-    """Give the check that asks what an expectation (its type in snake_case) asks of a table; None if there is none."""
+    """Return the check that asks what an expectation (its type in snake_case) asks of a table.
+
+    None if there is none.
+    """
     try:
         if expectation in _AGGREGATES:
             return _metric(_AGGREGATES[expectation], kwargs)
@@ -57,7 +60,7 @@ def native_of(expectation: str, kwargs: Mapping[str, Any], *, table: str) -> Nat
 
 
 def _takes(kwargs: Mapping[str, Any], *names: str) -> bool:
-    """Say whether there is no argument but these: one more asks something else."""
+    """Check whether there is no argument but these: one more asks something else."""
     return set(kwargs) <= set(names)
 
 
@@ -196,7 +199,7 @@ def _freshness(kwargs: Mapping[str, Any]) -> Native | None:
 
 
 def _disclosure(kind: str, *names: str) -> Callable[[Mapping[str, Any]], Native | None]:
-    """Give the translation of one of our own expectations, whose arguments are those of its check."""
+    """Return the translation of one of our own expectations, whose arguments are those of its check."""
 
     def native(kwargs: Mapping[str, Any]) -> Native | None:
         return Native({"type": kind, **kwargs}) if _takes(kwargs, "quasi_identifiers", *names) else None
@@ -205,9 +208,9 @@ def _disclosure(kind: str, *names: str) -> Callable[[Mapping[str, Any]], Native 
 
 
 def _limits(kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Give `min` and `max`; None where there is neither, or one that is no number."""
-    found = {end: kwargs[f"{end}_value"] for end in ("min", "max") if f"{end}_value" in kwargs}
-    return found if found and all(_is_number(value) for value in found.values()) else None
+    """Return `min` and `max`; None where there is neither, or one that is no number."""
+    results = {end: kwargs[f"{end}_value"] for end in ("min", "max") if f"{end}_value" in kwargs}
+    return results if results and all(_is_number(value) for value in results.values()) else None
 
 
 def _is_number(value: object) -> bool:

@@ -18,7 +18,7 @@ OURS: Final = "checks.gx.custom"
 
 
 def no_provider(name: str, route: str) -> Message:
-    """Say that an expectation cannot be evaluated on a route, and where it can."""
+    """Describe that an expectation cannot be evaluated on a route, and where it can."""
     if route == "sql":
         text = "{expectation} has no implementation for SQL databases; it works on files and DuckDB only"
         return Message(text, {"expectation": name})
@@ -46,10 +46,10 @@ def make(gx: Any, name: str, kwargs: Mapping[str, Any]) -> Any:
 def _find(gx: Any, name: str) -> Any:
     module_name, colon, class_name = name.partition(":")
     if not colon:
-        known = {one.expectation_type: one for one in _built_in(gx)}
-        if found := known.get(snake_case(name)):
+        entries = {one.expectation_type: one for one in _built_in(gx)}
+        if found := entries.get(snake_case(name)):
             return found
-        names = [one.__name__ for one in known.values()] if name[:1].isupper() else known
+        names = [entry.__name__ for entry in entries.values()] if name[:1].isupper() else entries
         raise Misconfigured(f"expectation '{name}' not found{did_you_mean(name, names)}")
     try:
         custom = getattr(importlib.import_module(module_name), class_name, None)
@@ -73,7 +73,7 @@ def _is_expectation(gx: Any, value: Any) -> bool:
 
 
 def problem(gx: Any, name: str, kwargs: Mapping[str, Any], route: str | None) -> str | None:
-    """Say what is wrong with an expectation on a route (`sql`, `frame` or any), None where nothing is."""
+    """Describe what is wrong with an expectation on a route (`sql`, `frame` or any), None where nothing is."""
     try:
         expectation = make(gx, name, kwargs)
     except Misconfigured as error:
@@ -82,7 +82,7 @@ def problem(gx: Any, name: str, kwargs: Mapping[str, Any], route: str | None) ->
 
 
 def _has_providers(gx: Any, expectation: Any, route: str) -> bool:
-    """Say whether every metric that an expectation asks for can be computed on a route."""
+    """Check whether every metric that an expectation asks for can be computed on a route."""
     engines = gx.execution_engine
     if route == "frame":
         engine = engines.PandasExecutionEngine()

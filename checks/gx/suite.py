@@ -75,7 +75,7 @@ def to_suite(
     zones: Zones,
     classified: Mapping[str, ColumnClass] = MappingProxyType({}),
 ) -> Exported:
-    """Give the suite of a table's checks.
+    """Return the suite of a table's checks.
 
     `zones` are those of its naive time columns, `classified` what its columns say of persons.
     """
@@ -104,7 +104,7 @@ def _written(check: Check, twins: Sequence[Twin]) -> Iterator[dict[str, Any]]:
 
 
 def spoken(check: Check) -> dict[str, Any]:
-    """Give a check in the words of the configuration, as JSON can hold it."""
+    """Return a check in the words of the configuration, as JSON can hold it."""
     if not isinstance(check, CheckParameters):
         raise TypeError(f"{type(check).__name__} has no parameters to write down")
     given = check.model_dump(mode="json", exclude_defaults=True)
@@ -116,7 +116,7 @@ def _digest(kind: str, kwargs: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Give a value in one spelling: Great Expectations writes 0 as 0.0."""
+    """Return a value in one spelling: Great Expectations writes 0 as 0.0."""
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -132,26 +132,26 @@ def _gx_version() -> str:
 
 
 def to_checks(suite: object, *, table: str) -> Imported:
-    """Give the checks of a suite (1.x, or 0.x as exported to JSON) for a table.
+    """Return the checks of a suite (1.x, or 0.x as exported to JSON) for a table.
 
     Raises:
         NotASuiteError: it has no list of expectations.
     """
     expectations = suite.get("expectations") if isinstance(suite, Mapping) else None
-    if not isinstance(expectations, list) or not all(isinstance(one, Mapping) for one in expectations):
+    if not isinstance(expectations, list) or not all(isinstance(expectation, Mapping) for expectation in expectations):
         raise NotASuiteError(
             "expected a suite as Great Expectations saves it: a JSON object with 'expectations', a list"
         )
     if len(expectations) > MOST_EXPECTATIONS:
-        seen = f"{len(expectations):,} expectations"
-        raise NotASuiteError(f"expected at most {MOST_EXPECTATIONS:,} expectations, seen {seen}; split the suite")
+        text = f"{len(expectations):,} expectations"
+        raise NotASuiteError(f"expected at most {MOST_EXPECTATIONS:,} expectations, seen {text}; split the suite")
     _check_size(expectations)
     imported = Imported()
     own, others = _split(list(_well_formed(expectations, imported)))
     for check in own:
         _keep(imported, check, name=str(check["type"]))
-    for one in others:
-        _translate(imported, one, table)
+    for other in others:
+        _translate(imported, other, table)
     imported.checks = _with_ids(_merged(imported.checks))
     return imported
 
@@ -175,15 +175,15 @@ def _check_size(value: Any) -> None:
 
 def _well_formed(expectations: Sequence[Mapping[str, Any]], imported: Imported) -> Iterator[Mapping[str, Any]]:
     """Yield the expectations with a name and arguments; what else stands there is noted, and other metadata dropped."""
-    for one in expectations:
-        kind = one.get("type") or one.get("expectation_type")
+    for expectation in expectations:
+        kind = expectation.get("type") or expectation.get("expectation_type")
         if not isinstance(kind, str):
             imported.left_out.append(Note("an expectation", "expected 'type', the name of an expectation, as text"))
-        elif not isinstance(one.get("kwargs") or {}, Mapping):
+        elif not isinstance(expectation.get("kwargs") or {}, Mapping):
             imported.left_out.append(Note(kind, "expected 'kwargs', its arguments, as an object"))
         else:
-            meta = one.get("meta")
-            yield one if isinstance(meta, Mapping) else {**one, "meta": None}
+            meta = expectation.get("meta")
+            yield expectation if isinstance(meta, Mapping) else {**expectation, "meta": None}
 
 
 def _is_own(mark: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
@@ -195,15 +195,15 @@ def _is_own(mark: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
 
 
 def _split(expectations: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Mapping[str, Any]]]:
-    """Give the checks that all their expectations still speak for, and the expectations of no such check."""
+    """Return the checks that all their expectations still speak for, and the expectations of no such check."""
     parts: dict[str, list[Mapping[str, Any]]] = {}
     others = []
-    for one in expectations:
-        mark = (one.get("meta") or {}).get(_MARK)
-        if isinstance(mark, Mapping) and _is_own(mark, one):
-            parts.setdefault(json.dumps(mark["check"], sort_keys=True), []).append(one)
+    for expectation in expectations:
+        mark = (expectation.get("meta") or {}).get(_MARK)
+        if isinstance(mark, Mapping) and _is_own(mark, expectation):
+            parts.setdefault(json.dumps(mark["check"], sort_keys=True), []).append(expectation)
         else:
-            others.append(one)
+            others.append(expectation)
     own = []
     for text, ones in parts.items():
         if len(ones) == ones[0]["meta"][_MARK]["of"]:
@@ -229,7 +229,7 @@ def _translate(imported: Imported, one: Mapping[str, Any], table: str) -> None:
 
 
 def _attributes(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Give severity and reason, if the expectation says more than its defaults."""
+    """Return severity and reason, if the expectation says more than its defaults."""
     notes = one.get("notes") or (one.get("meta") or {}).get("notes")
     if isinstance(notes, Mapping):
         notes = notes.get("content")
@@ -270,7 +270,7 @@ def _merged(checks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give an id to each check whose type alone would not tell it apart."""
+    """Return an id to each check whose type alone would not tell it apart."""
     types = Counter(check["type"] for check in checks if "id" not in check)
     numbers: Counter[str] = Counter()
     taken = {check["id"] for check in checks if "id" in check}
@@ -291,7 +291,7 @@ def _with_ids(checks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _slug(check: Mapping[str, Any]) -> str:
     kwargs = check.get("kwargs", check)
     what = str(check.get("expectation", check["type"])).removeprefix("expect_").removeprefix("column_")
-    named = ("column", "columns", "column_list", "quasi_identifiers")
-    columns = next((kwargs[name] for name in named if kwargs.get(name)), ())
+    current_names = ("column", "columns", "column_list", "quasi_identifiers")
+    columns = next((kwargs[name] for name in current_names if kwargs.get(name)), ())
     names = [columns] if isinstance(columns, str) else list(columns)
     return re.sub("[^A-Za-z0-9]+", "-", "-".join([what, *map(str, names)])).strip("-")[:70]

@@ -38,7 +38,7 @@ class Twins:
 
 
 def twins_of(check: Check, zones: Zones, classified: Mapping[str, ColumnClass] = MappingProxyType({})) -> Twins:
-    """Give the expectations that together ask what a check asks.
+    """Return the expectations that together ask what a check asks.
 
     `zones` are those of the table's naive time columns, `classified` what its columns say of persons.
 
@@ -207,12 +207,12 @@ def _disclosure(
 
 
 def _columns(check: CheckParameters, which: str, classified: Mapping[str, ColumnClass]) -> list[str]:
-    """Give the columns that a check names, else those that the table's configuration classifies so."""
+    """Return the columns that a check names, else those that the table's configuration classifies so."""
     word = ColumnClass.SENSITIVE if which == "sensitive" else ColumnClass.QUASI_IDENTIFIER
-    found = list(getattr(check, which)) or [name for name, said in classified.items() if said is word]
-    if not found:
+    results = list(getattr(check, which)) or [name for name, column_class in classified.items() if column_class is word]
+    if not results:
         raise NoTwinError(f"it names no column in '{which}', and the table classifies none so")
-    return found
+    return results
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,11 +59,11 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Give the id of the running process, None without one."""
+        """Return the id of the running process, None without one."""
         return None if self._process is None else self._process.pid
 
     def call(self, function: Callable[..., Any], *arguments: Any, deadline: timedelta) -> Any:
-        """Give what the function returns there, or `Raised`.
+        """Return what the function returns there, or `Raised`.
 
         Raises:
             TimeoutError: no answer within the deadline; the process was killed, the next call starts another.

@@ -44,7 +44,7 @@ class GxRequest:
 
     @classmethod
     def of(cls, check: Check, source: Source, *, relation: str, frame: Frame) -> Self:
-        """Give the request of a check of type `expectation`.
+        """Return the request of a check of type `expectation`.
 
         Raises:
             TypeError: the check is of another type.
@@ -74,7 +74,7 @@ class _SqlTable:
 
 
 def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
-    """Give the verdict of an expectation: `{met, violations, elements}`, or `{reason, message}` where there is none.
+    """Return the verdict of an expectation: `{met, violations, elements}`, or `{reason, message}` where there is none.
 
     `violations` and `elements` are None where the expectation counts nothing. The first call of a process takes
     seconds: the worker imports Great Expectations, outside the deadline.
@@ -96,7 +96,7 @@ def evaluate(request: GxRequest, *, deadline: timedelta) -> Mapping[str, Any]:
 
 
 def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -> Sequence[str | None]:
-    """Say, for each expectation, what is wrong with it before any table is read; None where nothing is.
+    """Format, for each expectation, what is wrong with it before any table is read; None where nothing is.
 
     Wrong are: an unknown name, arguments that do not fit it, no implementation for its route. `within`: the most time
     for all of them, beside the start of the worker; by default a minute for each.
@@ -105,11 +105,11 @@ def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -
         ChildProcessError, TimeoutError: Great Expectations could not be asked.
     """
     if within is None:
-        return [_problem_of(one, _VALIDATE_WITHIN) for one in declared]
+        return [_problem_of(current_declared, _VALIDATE_WITHIN) for current_declared in declared]
     answers: list[str | None] = []
-    for one in declared:
+    for current_declared in declared:
         began = monotonic()
-        answers.append(_problem_of(one, within))
+        answers.append(_problem_of(current_declared, within))
         if answers[1:]:  # the first call starts the worker
             within -= timedelta(seconds=monotonic() - began)
         if within <= timedelta():
@@ -117,14 +117,14 @@ def validate(declared: Sequence[Declared], *, within: timedelta | None = None) -
     return answers
 
 
-def _problem_of(one: Declared, within: timedelta) -> str | None:
+def _problem_of(declared: Declared, within: timedelta) -> str | None:
     try:
-        kwargs = runnable(one.kwargs)
+        kwargs = runnable(declared.kwargs)
     except Misconfigured as error:
         return str(error)
-    answer = _WORKER.call(_problem, one.expectation, kwargs, one.route, deadline=within)
+    answer = _WORKER.call(_problem, declared.expectation, kwargs, declared.route, deadline=within)
     if isinstance(answer, Raised):
-        return f"Great Expectations could not make {one.expectation} ({answer.classes[0]})"
+        return f"Great Expectations could not make {declared.expectation} ({answer.classes[0]})"
     return None if answer is None else str(answer)
 
 

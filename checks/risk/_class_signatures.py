@@ -48,7 +48,7 @@ class ClassSigner:
         self._key = blake2b(key=key, digest_size=KEY, person=b"class siphash").digest()
 
     def sign(self, columns: Sequence[tuple[Sequence[Any], npt.NDArray[np.int64]]]) -> tuple[Words, Words]:
-        """Give the signatures of rows, as their first and second 8 bytes, shape (rows,) each.
+        """Return the signatures of rows, as their first and second 8 bytes, shape (rows,) each.
 
         Args:
             columns: of each column values, in any order and each however often, and for each row the place of its own.
@@ -71,16 +71,16 @@ class _Digests(dict[Any, bytes]):
         self._begun = begun
 
     def of(self, values: Sequence[Any]) -> Words:
-        """Give the digest of each value, shape (values, 2)."""
+        """Return the digest of each value, shape (values, 2)."""
         import numpy as np
 
         if len(self) > _MOST_KEPT:
             self.clear()
         try:
-            found = [self[value] for value in values]
+            results = [self[value] for value in values]
         except TypeError:  # lists and structs cannot be keys
-            found = [self._digest(value) for value in values]
-        return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+            results = [self._digest(value) for value in values]
+        return np.frombuffer(b"".join(results), dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
 
     def __missing__(self, value: object) -> bytes:
         found = self._digest(value)

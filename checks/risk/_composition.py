@@ -51,12 +51,12 @@ class Composition:
 
     @property
     def smallest(self) -> int | None:
-        """Give the size of the smallest group; None where nobody is in both."""
+        """Return the size of the smallest group; None where nobody is in both."""
         return int(self.groups.min()) if len(self.groups) else None
 
     @property
     def histogram(self) -> tuple[tuple[int, int], ...]:
-        """Give how many persons are in groups of which size: (size, persons), ascending."""
+        """Return how many persons are in groups of which size: (size, persons), ascending."""
         sizes, persons = np.unique(self.groups, return_counts=True)
         return tuple(zip(sizes.tolist(), persons.tolist(), strict=True))
 
@@ -107,8 +107,10 @@ def intersect_all_signed(releases: Sequence[tuple[bytes, bytes]], k: int) -> int
 
     Signatures as of `intersect_signed`. Three releases can single out somebody whom each two of them hide.
     """
-    people = _codes_of_signatures(*(one[0] for one in releases))
-    tables = [_distinct(persons, *_codes_of_signatures(one[1])) for persons, one in zip(people, releases, strict=True)]
+    people = _codes_of_signatures(*(release[0] for release in releases))
+    tables = [
+        _distinct(persons, *_codes_of_signatures(release[1])) for persons, release in zip(people, releases, strict=True)
+    ]
     return _exposed(tables[-1], tables[:-1], np.unique(tables[-1][:, 0]), k)
 
 
@@ -158,7 +160,7 @@ def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least
         least: how many values have to remain; an empty intersection, which values that changed meanwhile can leave, is
             too few.
     """
-    having = [(one, sets) for one in releases if (sets := _value_sets(one, attribute))]
+    having = [(release, sets) for release in releases if (sets := _value_sets(release, attribute))]
     if len(having) < 2 or having[-1][0] is not releases[-1]:
         return 0
     people = _codes_of_signatures(*(one.people for one, _ in having))
@@ -172,14 +174,16 @@ def few_values_signed(releases: Sequence[SignedClasses], attribute: bytes, least
     return _few_values(tables, least)
 
 
-def _value_sets(one: SignedClasses, attribute: bytes) -> Mapping[bytes, frozenset[bytes]]:
+def _value_sets(signed_classes: SignedClasses, attribute: bytes) -> Mapping[bytes, frozenset[bytes]]:
     """Return the signatures of the values that each class has in a column, by the signature of the class."""
-    width, found = _TRIPLE * _SIGNATURE, defaultdict(set)
-    for at in range(0, len(one.triples), width):
-        column, which, value = (one.triples[at + part * _SIGNATURE :][:_SIGNATURE] for part in range(_TRIPLE))
+    width, results = _TRIPLE * _SIGNATURE, defaultdict(set)
+    for at in range(0, len(signed_classes.triples), width):
+        column, which, value = (
+            signed_classes.triples[at + part * _SIGNATURE :][:_SIGNATURE] for part in range(_TRIPLE)
+        )
         if column == attribute:
-            found[which].add(value)
-    return {which: frozenset(values) for which, values in found.items()}
+            results[which].add(value)
+    return {which: frozenset(values) for which, values in results.items()}
 
 
 _Table: TypeAlias = tuple[npt.NDArray[np.int64], Sequence[frozenset[bytes]]]
@@ -195,25 +199,25 @@ def _few_values(tables: Sequence[_Table], least: float) -> int:
     for place, (pairs, _) in enumerate(tables):
         profiles[pairs[:, 0], place] = pairs[:, 1]
     distinct, persons = np.unique(profiles[single], axis=0, return_counts=True)
-    found = 0
+    count = 0
     for profile, many in zip(distinct.tolist(), persons.tolist(), strict=True):
         sets = [of_class[code] for code, (_, of_class) in zip(profile, tables, strict=True) if code >= 0]
-        found += many if len(frozenset.intersection(*sets)) < least else 0
+        count += many if len(frozenset.intersection(*sets)) < least else 0
     several = set(np.flatnonzero(there & ~single).tolist())
-    return found + sum(_has_few(person, least) for person in _sets_of_each(several, tables))
+    return count + sum(_has_few(person, least) for person in _sets_of_each(several, tables))
 
 
 def _sets_of_each(who: set[int], tables: Sequence[_Table]) -> Iterable[Sequence[Sequence[frozenset[bytes]]]]:
     """Return, for each of some persons, the values of their classes in each release that holds them, the last first."""
-    found: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in who}
+    results: dict[int, list[list[frozenset[bytes]]]] = {person: [] for person in who}
     for pairs, of_class in reversed(tables):
         wanted = pairs[np.isin(pairs[:, 0], list(who))]
         mine: dict[int, list[frozenset[bytes]]] = defaultdict(list)
         for person, code in wanted.tolist():
             mine[person].append(of_class[code])
         for person, sets in mine.items():
-            found[person].append(sets)
-    return found.values()
+            results[person].append(sets)
+    return results.values()
 
 
 def _has_few(releases: Sequence[Sequence[frozenset[bytes]]], least: float) -> bool:
@@ -239,8 +243,8 @@ def joined_classes_signed(
     Returns:
         Places of rows of the last release, and as many numbers of joined classes, int64.
     """
-    people = _codes_of_signatures(*(one[0] for one in releases))
-    classes = [_codes_of_signatures(one[1])[0] for one in releases]
+    people = _codes_of_signatures(*(release[0] for release in releases))
+    classes = [_codes_of_signatures(release[1])[0] for release in releases]
     rows, group = np.arange(len(people[-1])), classes[-1]
     for persons, codes in zip(people[:-1], classes[:-1], strict=True):
         pairs = _distinct(persons, codes)
@@ -254,9 +258,9 @@ def joined_classes_signed(
     return rows, group
 
 
-def _left_over(one: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:
-    people, there = _codes_of_signatures(one[0], other[0])
-    (classes,) = _codes_of_signatures(one[1])
+def _left_over(pair: tuple[bytes, bytes], other: tuple[bytes, bytes], k: int) -> int:
+    people, there = _codes_of_signatures(pair[0], other[0])
+    (classes,) = _codes_of_signatures(pair[1])
     pairs = np.unique(np.stack([people, classes], axis=1), axis=0)
     alone = pairs[~np.isin(pairs[:, 0], there), 1]
     left = np.bincount(alone) if len(alone) else np.zeros(0, dtype=np.int64)
@@ -269,7 +273,7 @@ def _groups(
     people_after: npt.NDArray[np.int64],
     classes_after: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Give, for each person in both, the size of the smallest group that is alike with it in both."""
+    """Return, for each person in both, the size of the smallest group that is alike with it in both."""
     both = _joined(_distinct(people_before, classes_before), _distinct(people_after, classes_after))
     person, place = np.unique(both[:, 0], return_inverse=True)
     smallest = np.full(len(person), np.iinfo(np.int64).max)
@@ -278,12 +282,12 @@ def _groups(
 
 
 def _distinct(people: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give each pair of a person and a class once, in order: int64 of shape (pairs, 2)."""
+    """Return each pair of a person and a class once, in order: int64 of shape (pairs, 2)."""
     return np.unique(np.stack([people, classes], axis=1), axis=0)
 
 
 def _joined(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give the persons who are in both, with a number for their classes in both; pairs in order."""
+    """Return the persons who are in both, with a number for their classes in both; pairs in order."""
     begin = np.searchsorted(second[:, 0], first[:, 0], side="left")
     matches = np.searchsorted(second[:, 0], first[:, 0], side="right") - begin
     left = np.repeat(np.arange(len(first)), matches)
@@ -294,7 +298,7 @@ def _joined(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.
 
 
 def _labelled(classes: Classes) -> tuple[Sequence[Any] | None, npt.NDArray[np.int64]]:
-    """Give the persons, None where they are known by their place, and a number for the class of each."""
+    """Return the persons, None where they are known by their place, and a number for the class of each."""
     import pandas as pd
 
     if isinstance(classes, pd.DataFrame):
@@ -319,5 +323,5 @@ def _codes_of_signatures(*signatures: bytes) -> list[npt.NDArray[np.int64]]:
     new = np.concatenate(([False], (sorted_[1:] != sorted_[:-1]).any(axis=1))) if len(halves) else np.array([], bool)
     codes = np.empty(len(halves), dtype=np.int64)
     codes[order] = np.cumsum(new)
-    ends = np.cumsum([len(one) // _SIGNATURE for one in signatures])[:-1]
+    ends = np.cumsum([len(signature) // _SIGNATURE for signature in signatures])[:-1]
     return list(np.split(codes, ends))

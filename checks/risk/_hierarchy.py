@@ -71,22 +71,22 @@ class Hierarchy:
 
     @classmethod
     def _of_paths(cls, paths: Iterable[Path]) -> Hierarchy:
-        found = [tuple(path) for path in paths]
-        if not found:
+        results = [tuple(path) for path in paths]
+        if not results:
             raise ValueError("a hierarchy without a value")
-        lengths = [len(path) for path in found]
+        lengths = [len(path) for path in results]
         usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
         strange = sum(length != usual for length in lengths)
         if strange:
             raise ValueError(
-                f"{strange} of {len(found)} values of a hierarchy have another number of ancestors than {usual - 1}; "
+                f"{strange} of {len(results)} values of a hierarchy have another number of ancestors than {usual - 1}; "
                 "expected the same for all (repeat one where a branch is shorter)"
             )
-        return cls(tuple(zip(*found, strict=True)))
+        return cls(tuple(zip(*results, strict=True)))
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Give the values it knows."""
+        """Return the values it knows."""
         return self.levels[0]
 
     @property

@@ -59,18 +59,22 @@ class LDiversity:
 
     @property
     def l_distinct(self) -> int | None:
-        """Give that of the column which has the smallest."""
-        return None if not self.rows else min(one.l_distinct or 0 for one in self.columns.values())
+        """Return that of the column which has the smallest."""
+        return None if not self.rows else min(column.l_distinct or 0 for column in self.columns.values())
 
     @property
     def l_entropy(self) -> float | None:
-        """Give that of the column which has the smallest."""
-        return None if not self.rows else min(one.l_entropy or 0.0 for one in self.columns.values())
+        """Return that of the column which has the smallest."""
+        return None if not self.rows else min(column.l_entropy or 0.0 for column in self.columns.values())
 
     @property
     def l_recursive(self) -> int | None:
-        """Give that of the column which has the smallest; None without a c."""
-        return None if not self.rows or self.c is None else min(one.l_recursive or 0 for one in self.columns.values())
+        """Return that of the column which has the smallest; None without a c."""
+        return (
+            None
+            if not self.rows or self.c is None
+            else min(column.l_recursive or 0 for column in self.columns.values())
+        )
 
 
 def l_diversity(
@@ -109,14 +113,14 @@ def l_diversity(
         raise ValueError(f"l is {l}; expected more than 1, since every table has an l of 1")
     ratio = None if c is None else ratio_of(c)
     classes = class_numbers(table, quasi_identifiers)
-    found = {name: ClassPairs.of(classes, value_numbers(table[name])) for name in names}
+    results = {name: ClassPairs.of(classes, value_numbers(table[name])) for name in names}
     count = int(classes.max()) + 1 if len(classes) else 0
-    columns = {name: _diversity(pairs, ratio, l) for name, pairs in found.items()}
+    columns = {name: _diversity(pairs, ratio, l) for name, pairs in results.items()}
     return LDiversity(rows=len(table), classes=count, wanted=l, c=c, columns=columns)
 
 
 def ratio_of(c: float) -> Fraction:
-    """Give c as the decimal that a person reads, exactly: counts are compared as whole numbers.
+    """Return c as the decimal that a person reads, exactly: counts are compared as whole numbers.
 
     Raises:
         ValueError: c is not above 0, above 1000, or has more than six decimals.
@@ -128,7 +132,7 @@ def ratio_of(c: float) -> Fraction:
 
 
 def entropy_floor(wanted: float) -> float:
-    """Give the least entropy, in nats, of a class that counts as diverse enough."""
+    """Return the least entropy, in nats, of a class that counts as diverse enough."""
     return math.log(wanted) - SLACK
 
 
@@ -151,15 +155,15 @@ def _diversity(pairs: ClassPairs, ratio: Fraction | None, wanted: float | None) 
 
 
 def class_entropies(pairs: ClassPairs) -> npt.NDArray[np.float64]:
-    """Give the entropy of each class in nats: log n - (sum of c log c)/n. That of a single value is exactly 0."""
+    """Return the entropy of each class in nats: log n - (sum of c log c)/n. That of a single value is exactly 0."""
     sizes = pairs.sizes
     copies = pairs.copies.astype(np.float64)
-    found: npt.NDArray[np.float64] = np.log(sizes) - pairs.sums(copies * np.log(copies)) / sizes
-    return np.where(pairs.distinct == 1, 0.0, found)
+    values: npt.NDArray[np.float64] = np.log(sizes) - pairs.sums(copies * np.log(copies)) / sizes
+    return np.where(pairs.distinct == 1, 0.0, values)
 
 
 def class_recursive_l(pairs: ClassPairs, ratio: Fraction) -> Whole:
-    """Give, for each class, the largest l for which r_1 < c (r_l + ... + r_m), 0 if there is none."""
+    """Return, for each class, the largest l for which r_1 < c (r_l + ... + r_m), 0 if there is none."""
     owner = pairs.owner
     rising = pairs.copies[np.lexsort((pairs.copies, owner))]
     tails = np.cumsum(rising)

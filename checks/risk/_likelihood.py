@@ -73,7 +73,7 @@ def maximise(profile: Profile, *, outer: Parameter, inner: Parameter) -> Maximum
 
 
 def log_rising(start: Any, steps: Any) -> Any:
-    """Give log(Gamma(start + steps) / Gamma(start)), also where both are far larger than their quotient.
+    """Return log(Gamma(start + steps) / Gamma(start)), also where both are far larger than their quotient.
 
     `start`: above 0. `steps`: at least 0, need not be whole. Numbers or arrays. From 64 on Stirling's series is taken,
     so that the large parts cancel before they are computed; its first left out term is below 1e-15.
@@ -89,7 +89,7 @@ def log_rising(start: Any, steps: Any) -> Any:
 
 
 def log_falling(start: Any, steps: Any) -> Any:
-    """Give log(start (start - 1) ... (start - steps + 1)); `steps` is whole, at least 0, at most `start`."""
+    """Return log(start (start - 1) ... (start - steps + 1)); `steps` is whole, at least 0, at most `start`."""
     start, steps = np.asarray(start, dtype=np.float64), np.asarray(steps, dtype=np.float64)
     return log_rising(start - steps + 1, steps)
 

@@ -39,14 +39,14 @@ class Linkage:
 
         Who has no match need not be told.
         """
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         both_ways = 0
         for candidates, count, back in counted:
             if candidates:
-                found[candidates] = found.get(candidates, 0) + count
+                counts[candidates] = counts.get(candidates, 0) + count
                 both_ways += back
-        unmatched = rows - sum(found.values())
-        return cls(rows, both_ways, dict(sorted(({0: unmatched} if unmatched else {}).items() | found.items())))
+        unmatched = rows - sum(counts.values())
+        return cls(rows, both_ways, dict(sorted(({0: unmatched} if unmatched else {}).items() | counts.items())))
 
     @property
     def matched(self) -> int:
@@ -60,7 +60,7 @@ class Linkage:
 
     @property
     def fraction(self) -> float | None:
-        """Give the share with one and only one match, 0 (best) to 1; None if nobody was looked at."""
+        """Return the share with one and only one match, 0 (best) to 1; None if nobody was looked at."""
         return self.uniquely_matched / self.rows if self.rows else None
 
 
@@ -139,11 +139,11 @@ class _Sides:
 
         columns, reaches, known = {}, {}, np.ones(len(table) + len(auxiliary), dtype=bool)
         for at, (name, theirs) in enumerate(pairs.items()):
-            mine, others = column_of(table, name), column_of(auxiliary, theirs)
+            column, others = column_of(table, name), column_of(auxiliary, theirs)
             if name in tolerance:
-                values, reaches[f"c{at}"] = near(mine, others, tolerance[name])
+                values, reaches[f"c{at}"] = near(column, others, tolerance[name])
             else:
-                values = codes(mine, others)
+                values = codes(column, others)
             columns[f"c{at}"] = values.numbers
             known &= values.known
         both = pd.DataFrame(columns)
@@ -188,7 +188,7 @@ def _persons(
 
 
 def _facts(shared: pd.DataFrame, person: pd.Series[Any], label: str) -> pd.DataFrame:
-    """Give the distinct known rows of each person."""
+    """Return the distinct known rows of each person."""
     import pandas as pd
 
     who, _ = pd.factorize(person)
@@ -212,5 +212,5 @@ def _matches(own: pd.DataFrame, other: pd.DataFrame, reaches: Mapping[str, float
     for name, reach in reaches.items():
         values, others = found[name].to_numpy(), found[f"{name}_"].to_numpy()
         fits &= (values - reach <= others) & (others <= values + reach)
-    kept: pd.DataFrame = found[fits]
-    return kept
+    frame: pd.DataFrame = found[fits]
+    return frame

@@ -15,14 +15,14 @@ ODDS: Final = Parameter(-35.0, 45.0, "the odds lie at 0", "the odds have no boun
 
 
 def log_ways(shape: float, numbers: Floats) -> Floats:
-    """Give log(Gamma(r + j) / (Gamma(r) j!)) for whole numbers j, at least 0."""
+    """Return log(Gamma(r + j) / (Gamma(r) j!)) for whole numbers j, at least 0."""
     from scipy.special import gammaln
 
     return np.asarray(log_rising(shape, numbers) - gammaln(numbers + 1), dtype=np.float64)
 
 
 def log_chances(ways: Floats, numbers: Floats, *, shape: float, odds: float) -> Floats:
-    """Give log P(X = j), where `ways` is `log_ways` of j: P(X = j) = ways_j (b / (1 + b))^j (1 + b)^-r; mean r b.
+    """Return log P(X = j), where `ways` is `log_ways` of j: P(X = j) = ways_j (b / (1 + b))^j (1 + b)^-r; mean r b.
 
     Of X things each is kept with the chance c: what is kept is negative binomial again, with the odds c b, since the
     generating function (1 + b - b z)^-r has z replaced by 1 - c + c z.

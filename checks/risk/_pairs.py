@@ -57,17 +57,17 @@ class ClassPairs:
 
     @property
     def owner(self) -> Whole:
-        """Give the class of each pair."""
+        """Return the class of each pair."""
         return np.repeat(np.arange(len(self.starts)), self.distinct)
 
     def sums(self, of: npt.NDArray[_N]) -> npt.NDArray[_N]:
         """Add up, in each class, what each pair has."""
-        found: npt.NDArray[_N] = np.add.reduceat(of, self.starts) if len(self.starts) else of[:0]
-        return found
+        values: npt.NDArray[_N] = np.add.reduceat(of, self.starts) if len(self.starts) else of[:0]
+        return values
 
 
 def sensitive_columns(quasi_identifiers: Sequence[str], sensitive: str | Sequence[str]) -> tuple[str, ...]:
-    """Give the sensitive columns.
+    """Return the sensitive columns.
 
     Raises:
         ValueError: there is no quasi-identifier or no sensitive column, or a column is both.

@@ -40,15 +40,15 @@ def fit_pitman(sample: Sample) -> Fitted:
     Fields 102. Hoshino, N. (2001). Applying Pitman's sampling formula to microdata disclosure risk assessment. Journal
     of Official Statistics 17(4).
     """
-    found = maximise(_profile(sample), outer=_ALPHA, inner=_LOG_THETA_ALPHA)
-    alpha, both = found.outer, math.exp(found.inner)  # theta + alpha, which alone is sure to be above 0
+    maximum = maximise(_profile(sample), outer=_ALPHA, inner=_LOG_THETA_ALPHA)
+    alpha, both = maximum.outer, math.exp(maximum.inner)  # theta + alpha, which alone is sure to be above 0
     theta, size = both - alpha, sample.population_size
     ends = float(log_rising(theta + size + alpha - 1, 1 - alpha))
     grown = float(log_rising(both, 1 - alpha))
     exact, limit = math.log(size) + grown - ends, alpha * math.log(size) + grown
     uniques = math.exp(limit if limit - exact < _CLOSE else exact)
     stays = math.exp(float(log_rising(theta + sample.rows + alpha - 1, 1 - alpha)) - ends)
-    return Fitted(uniques, stays, _expected(sample, alpha, both), found.problem)
+    return Fitted(uniques, stays, _expected(sample, alpha, both), maximum.problem)
 
 
 def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
@@ -68,7 +68,7 @@ def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
 
 
 def _expected(sample: Sample, alpha: float, both: float) -> Floats:
-    """Give the expected numbers of classes of size 1, 2, ... `COUNTED`, and of larger ones."""
+    """Return the expected numbers of classes of size 1, 2, ... `COUNTED`, and of larger ones."""
     from scipy.special import gammaln
 
     rows, theta = sample.rows, both - alpha
@@ -82,7 +82,7 @@ def _expected(sample: Sample, alpha: float, both: float) -> Floats:
 
 
 def _classes(rows: int, alpha: float, theta: float) -> float:
-    """Give the expected number of classes, theta / alpha ((theta + alpha)^[n] / theta^[n] - 1)."""
+    """Return the expected number of classes, theta / alpha ((theta + alpha)^[n] / theta^[n] - 1)."""
     from scipy.special import digamma
 
     if theta <= 1:

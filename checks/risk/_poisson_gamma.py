@@ -26,14 +26,14 @@ def fit_poisson_gamma(sample: Sample) -> Fitted:
     Source: Bethlehem, J. G., Keller, W. J. and Pannekoek, J. (1990). Disclosure control of microdata. Journal of the
     American Statistical Association 85(409); there with a known number of cells.
     """
-    found = maximise(_profile(sample), outer=SHAPE, inner=ODDS)
-    shape, odds, kept = math.exp(found.outer), math.exp(found.inner), sample.fraction
+    maximum = maximise(_profile(sample), outer=SHAPE, inner=ODDS)
+    shape, odds, kept = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
     sizes = np.arange(1, COUNTED + 1, dtype=np.float64)
     seen = odds * kept
     logs = log_chances(log_ways(shape, sizes), sizes, shape=shape, odds=seen) - _log_not_empty(shape, seen)
     log_unique = -(1 + shape) * math.log1p(odds)
     p = math.exp(log_unique + (1 + shape) * math.log1p(seen))
-    return Fitted(sample.population_size * math.exp(log_unique), p, with_the_rest(np.exp(logs)), found.problem)
+    return Fitted(sample.population_size * math.exp(log_unique), p, with_the_rest(np.exp(logs)), maximum.problem)
 
 
 def _log_not_empty(shape: float, odds: float) -> float:
@@ -49,8 +49,8 @@ def _profile(sample: Sample) -> Callable[[float], Callable[[float], float]]:
 
         def likelihood(log_odds: float) -> float:
             odds = math.exp(log_odds) * kept
-            each = shape * math.log1p(odds) + _log_not_empty(shape, odds)
-            return ways - rows * math.log1p(1 / odds) - count * each
+            value = shape * math.log1p(odds) + _log_not_empty(shape, odds)
+            return ways - rows * math.log1p(1 / odds) - count * value
 
         return likelihood
 

@@ -66,7 +66,7 @@ class PopulationUniqueness:
     reason: str
 
     def of(self, model: PopulationModel) -> Estimate:
-        """Give the estimate of a model."""
+        """Return the estimate of a model."""
         return {
             PopulationModel.ZAYATZ: self.zayatz,
             PopulationModel.PITMAN: self.pitman,
@@ -76,7 +76,7 @@ class PopulationUniqueness:
 
     @property
     def decided(self) -> Estimate:
-        """Give the estimate to go by."""
+        """Return the estimate to go by."""
         return self.of(self.decision)
 
 
@@ -165,16 +165,16 @@ def _estimate(sample: Sample, fit: Callable[[Sample], Fitted]) -> Estimate:
         return Estimate(size, 1.0, 1.0, None, degenerate=True, problem="every row of the sample is unique in it")
     fitted = fit(sample)
     most = uniques / sample.fraction
-    found, p = fitted.population_uniques, fitted.p_unique_given_sample_unique
-    problem = fitted.problem or _out_of_range(sample, found)
+    value, p = fitted.population_uniques, fitted.p_unique_given_sample_unique
+    problem = fitted.problem or _out_of_range(sample, value)
     divergence: float | None = sample.divergence(fitted.expected)
-    if not all(map(math.isfinite, (found, p, divergence or 0.0))):
-        found, p, divergence, problem = most, 1.0, None, "the model gives no number: the largest possible one is taken"
-    return Estimate(found, found / size, p, divergence, problem is not None, problem)
+    if not all(map(math.isfinite, (value, p, divergence or 0.0))):
+        value, p, divergence, problem = most, 1.0, None, "the model gives no number: the largest possible one is taken"
+    return Estimate(value, value / size, p, divergence, problem is not None, problem)
 
 
 def _out_of_range(sample: Sample, uniques: float) -> str | None:
-    """Say when there cannot be so many uniques, or when hardly so few of them would be in the sample."""
+    """Describe when there cannot be so many uniques, or when hardly so few of them would be in the sample."""
     outside = sample.population_size - sample.rows
     if uniques > sample.uniques + outside:
         return "more uniques than there are rows that may be unique"
@@ -185,7 +185,7 @@ def _out_of_range(sample: Sample, uniques: float) -> str | None:
 
 
 def _correct_match(sample: Sample) -> float | None:
-    """Give Skinner and Elliot's estimate: pi f1 / (pi f1 + 2 (1 - pi) f2)."""
+    """Return Skinner and Elliot's estimate: pi f1 / (pi f1 + 2 (1 - pi) f2)."""
     right = sample.fraction * sample.uniques
     wrong = 2 * (1 - sample.fraction) * sample.classes.of_size(2)
     return right / (right + wrong) if right + wrong else None

@@ -60,19 +60,19 @@ class JournalistRisk:
         if k < 2:
             raise ValueError(f"k is at least 2: a class of one row hides nobody; seen {k}")
         sizes: dict[int, int] = {}
-        for size, found in counted:
-            sizes[size] = sizes.get(size, 0) + found
+        for size, count in counted:
+            sizes[size] = sizes.get(size, 0) + count
         rows = sum(sizes.values())
         if not rows or outside or min(sizes) < 1:
             return cls(rows, max(outside, sizes.get(0, 0)), None, None, None, None)
         smallest = min(sizes)
-        average = sum(found / size for size, found in sorted(sizes.items())) / rows
-        at_risk = sum(found for size, found in sizes.items() if size < k)
+        average = sum(count / size for size, count in sorted(sizes.items())) / rows
+        at_risk = sum(count for size, count in sizes.items() if size < k)
         return cls(rows, 0, smallest, 1 / smallest, average, at_risk)
 
 
 def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifiers: Shared) -> Presence:
-    """Give the smallest and largest share of a class of the population that is in the table.
+    """Return the smallest and largest share of a class of the population that is in the table.
 
     Nergiz, Atzori, Clifton, Hiding the Presence of Individuals from Shared Databases, SIGMOD 2007: delta-presence holds
     for delta = (delta_min, delta_max) if for each person of the population the probability of being in the table, given
@@ -109,7 +109,7 @@ def delta_presence(table: pd.DataFrame, population: pd.DataFrame, quasi_identifi
 
 
 def journalist_risk(table: pd.DataFrame, population: pd.DataFrame, quasi_identifiers: Shared, k: int) -> JournalistRisk:
-    """Give the risk that a record is found with the right person by someone who holds the population table.
+    """Return the risk that a record is found with the right person by someone who holds the population table.
 
     El Emam & Dankar, Protecting Privacy Using k-Anonymity, JAMIA 2008, and El Emam, Guide to the De-Identification of
     Personal Health Information, 2013: of a record in a class of F people of the population the risk is 1/F. Highest,
@@ -138,7 +138,7 @@ def journalist_risk(table: pd.DataFrame, population: pd.DataFrame, quasi_identif
 def _class_counts(
     table: pd.DataFrame, population: pd.DataFrame, shared: Shared
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give how many rows each class of either frame has in the table, and in the population: two arrays alike."""
+    """Return how many rows each class of either frame has in the table, and in the population: two arrays alike."""
     import pandas as pd
 
     keys = {}

@@ -27,12 +27,12 @@ class Sample:
 
     @cached_property
     def sizes(self) -> Floats:
-        """Give the sizes of classes that occur, ascending."""
+        """Return the sizes of classes that occur, ascending."""
         return self.classes.sizes.astype(np.float64)
 
     @cached_property
     def weights(self) -> Floats:
-        """Give how many classes there are of each of `sizes`."""
+        """Return how many classes there are of each of `sizes`."""
         return self.classes.classes.astype(np.float64)
 
     @cached_property
@@ -52,7 +52,7 @@ class Sample:
 
     @cached_property
     def fraction(self) -> float:
-        """Give the share of the population that is in the sample, above 0 up to 1."""
+        """Return the share of the population that is in the sample, above 0 up to 1."""
         return self.rows / self.population_size
 
     def divergence(self, expected: Floats) -> float:

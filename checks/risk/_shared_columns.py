@@ -49,7 +49,7 @@ class Values(NamedTuple):
 
 
 def paired(on: Shared, own: pd.DataFrame, other: pd.DataFrame) -> Mapping[str, str]:
-    """Give own column -> the other frame's column; a sequence names columns that have one name in both.
+    """Return own column -> the other frame's column; a sequence names columns that have one name in both.
 
     Raises:
         ValueError: no column at all.
@@ -65,7 +65,7 @@ def paired(on: Shared, own: pd.DataFrame, other: pd.DataFrame) -> Mapping[str, s
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Give a column of a frame.
+    """Return a column of a frame.
 
     Raises:
         KeyError: the frame has no such column; the nearest one is suggested.
@@ -87,14 +87,14 @@ def codes(own: pd.Series[Any], other: pd.Series[Any]) -> Values:
 
     if "time" in _kinds(own, other):
         return microseconds(own, other)
-    alike = own.dtype == other.dtype or all(one.dtype.kind in "iuf" for one in (own, other))
+    alike = own.dtype == other.dtype or all(column.dtype.kind in "iuf" for column in (own, other))
     both = pd.concat([own, other] if alike else [own.astype(object), other.astype(object)], ignore_index=True)
     found, _ = pd.factorize(both if alike else both.where(both.notna(), None))
     return Values(found.astype(np.int64), found >= 0)
 
 
 def near(own: pd.Series[Any], other: pd.Series[Any], tolerance: float | timedelta) -> tuple[Values, float]:
-    """Give numbers, and how far two that match may be apart: microseconds for a duration.
+    """Return numbers, and how far two that match may be apart: microseconds for a duration.
 
     Whole numbers are compared exactly, fractions as floating point numbers, with a little slack.
 
@@ -116,7 +116,7 @@ def near(own: pd.Series[Any], other: pd.Series[Any], tolerance: float | timedelt
     both = pd.concat([own, other], ignore_index=True)
     known = both.notna().to_numpy()
     filled = both[known]
-    whole = all(one.dtype.kind == "i" for one in (own, other)) and bool(filled.between(-FAR, FAR).all())
+    whole = all(column.dtype.kind == "i" for column in (own, other)) and bool(filled.between(-FAR, FAR).all())
     numbers = np.zeros(len(both), dtype=np.int64 if whole else np.float64)
     numbers[known] = filled.astype(numbers.dtype)
     return Values(numbers, known & np.isfinite(numbers)), min(math.floor(width), FAR) if whole else width * (1 + SLACK)
@@ -139,7 +139,7 @@ def microseconds(own: pd.Series[Any], other: pd.Series[Any]) -> Values:
 
 
 def _moments(column: pd.Series[Any]) -> tuple[pd.Series[Any], bool | None]:
-    """Give the column in UTC, and whether its values know their zone; None for a column without values."""
+    """Return the column in UTC, and whether its values know their zone; None for a column without values."""
     import pandas as pd
 
     kinds, filled = _kinds(column), column.dropna()
@@ -159,7 +159,7 @@ def _moments(column: pd.Series[Any]) -> tuple[pd.Series[Any], bool | None]:
 
 
 def _kinds(*columns: pd.Series[Any]) -> set[str]:
-    """Give the kind of the columns' values, as a set of at most one."""
+    """Return the kind of the columns' values, as a set of at most one."""
     import pandas as pd
 
     found = set()

@@ -64,7 +64,7 @@ class Signer:
         self._begun = blake2b(key=key, digest_size=SIZE, person=purpose.encode("ascii"))
 
     def signature(self, values: Sequence[object]) -> bytes:
-        """Give the 16 bytes that stand for a combination of values.
+        """Return the 16 bytes that stand for a combination of values.
 
         Raises:
             NotSignable: a value has no canonical form.
@@ -72,7 +72,7 @@ class Signer:
         return self._digest(_LENGTH.pack(len(values)) + b"".join(map(encoded, values)))
 
     def signatures(self, rows: Iterable[Sequence[Any]], places: Sequence[int]) -> Iterable[bytes]:
-        """Give the signatures of many rows, each of the values at the same places, lazily.
+        """Return the signatures of many rows, each of the values at the same places, lazily.
 
         About half a million rows a second, where columns have few values (`benchmarks/incremental_risk.py`).
 
@@ -93,12 +93,12 @@ class Signer:
             yield hashing.digest()
 
     def seal(self, text: str) -> bytes:
-        """Give a text so that only whoever has the key can read it: a nonce, and the text under a keyed stream."""
+        """Return a text so that only whoever has the key can read it: a nonce, and the text under a keyed stream."""
         nonce = token_bytes(_NONCE)
         return nonce + self._under_stream(nonce, text.encode())
 
     def unseal(self, sealed: bytes) -> str:
-        """Give back what was sealed with the same key; with another key, nonsense or a ValueError."""
+        """Return back what was sealed with the same key; with another key, nonsense or a ValueError."""
         return self._under_stream(sealed[:_NONCE], sealed[_NONCE:]).decode()
 
     def _under_stream(self, nonce: bytes, text: bytes) -> bytes:
@@ -124,7 +124,7 @@ class _Column(dict[Any, bytes]):
 
 
 def encoded(value: object) -> bytes:
-    """Give the canonical bytes of one value, which are no beginning of another's.
+    """Return the canonical bytes of one value, which are no beginning of another's.
 
     Raises:
         NotSignable: its kind has no canonical form.

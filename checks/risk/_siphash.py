@@ -24,7 +24,7 @@ _COMPRESSING, _FINISHING = 2, 4
 
 
 def siphash_128(words: Sequence[Words], key: bytes) -> tuple[Words, Words]:
-    """Give the 128 bits of each text, as its first and its second 8 bytes, each read little-endian.
+    """Return the 128 bits of each text, as its first and its second 8 bytes, each read little-endian.
 
     Args:
         words: shape (words of a text,) of arrays of shape (texts,): the first 8 bytes of every text, read
@@ -70,10 +70,10 @@ def _mix(state: Sequence[Words], room: Words, rounds: int) -> None:
         _turn(c, room, 32)
 
 
-def _cross(one: Words, other: Words, room: Words, bits: int) -> None:
-    one += other
+def _cross(words: Words, other: Words, room: Words, bits: int) -> None:
+    words += other
     _turn(other, room, bits)
-    other ^= one
+    other ^= words
 
 
 def _turn(words: Words, room: Words, bits: int) -> None:

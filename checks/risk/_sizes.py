@@ -52,7 +52,7 @@ class ClassSizes:
 
     @property
     def smallest(self) -> int | None:
-        """Give the size of the smallest class, which is k; None without rows."""
+        """Return the size of the smallest class, which is k; None without rows."""
         return int(self.sizes[0]) if len(self.sizes) else None
 
     @property

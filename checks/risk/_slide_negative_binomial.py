@@ -33,15 +33,15 @@ def fit_slide_negative_binomial(sample: Sample) -> Fitted:
     Source: Chen, G. and Keller-McNulty, S. (1998). Estimation of identification disclosure risk in microdata. Journal
     of Official Statistics 14(1); there by moments.
     """
-    found = maximise(_profile(sample), outer=SHAPE, inner=ODDS)
-    shape, odds, kept = math.exp(found.outer), math.exp(found.inner), sample.fraction
+    maximum = maximise(_profile(sample), outer=SHAPE, inner=ODDS)
+    shape, odds, kept = math.exp(maximum.outer), math.exp(maximum.inner), sample.fraction
     seen = _Seen(shape, np.arange(1, COUNTED + 1, dtype=np.float64))
     shares = np.exp(seen.log_shares(odds * kept, kept))
     log_unique = -shape * math.log1p(odds)
     uniques = sample.population_size * math.exp(log_unique) / (1 + shape * odds)
     log_seen = seen.log_chances(odds * kept, kept)
     p = math.exp(math.log(kept) + log_unique - float(log_seen[0]))
-    return Fitted(uniques, min(p, 1.0), with_the_rest(shares), found.problem)
+    return Fitted(uniques, min(p, 1.0), with_the_rest(shares), maximum.problem)
 
 
 class _Seen:
@@ -52,13 +52,13 @@ class _Seen:
         self._all, self._without_one = log_ways(shape, sizes), log_ways(shape, sizes - 1)
 
     def log_chances(self, odds: float, kept: float) -> Floats:
-        """Give log P(f = j) for the sizes j."""
+        """Return log P(f = j) for the sizes j."""
         lost = log_chances(self._all, self._sizes, shape=self._shape, odds=odds)
         slid = log_chances(self._without_one, self._sizes - 1, shape=self._shape, odds=odds)
         return np.logaddexp(math.log1p(-kept) + lost, math.log(kept) + slid)
 
     def log_shares(self, odds: float, kept: float) -> Floats:
-        """Give log(P(f = j) / P(f > 0))."""
+        """Return log(P(f = j) / P(f > 0))."""
         log_unseen = math.log1p(-kept) - self._shape * math.log1p(odds)
         return self.log_chances(odds, kept) - math.log(-math.expm1(log_unseen))
 

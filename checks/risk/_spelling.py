@@ -9,7 +9,7 @@ _DECIMAL: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,
 
 
 def normal_form(text: str) -> str:
-    """Give one spelling for all that a reader takes for the same.
+    """Return one spelling for all that a reader takes for the same.
 
     NFKC (full-width letters, ligatures, composed accents), case folding (Unicode standard, 3.13, caseless matching),
     no white space around, and one form for a decimal number: `1.0`, `1.00` and `1e0` are `1`. A number with leading
@@ -23,7 +23,7 @@ def normal_form(text: str) -> str:
 
 
 def merged_spellings(values: Iterable[str]) -> Mapping[str, str]:
-    """Give, for each value that is another spelling of one that came before it, the one to write instead.
+    """Return, for each value that is another spelling of one that came before it, the one to write instead.
 
     Values that nobody spells otherwise are not in it.
     """

@@ -42,8 +42,8 @@ class Separation:
         return cls.of(rows=sizes.rows, classes=sizes.count, uniques=sizes.uniques, alike=alike)
 
 
-def separations(table: pd.DataFrame, columns: Sequence[str], *, known: int = 3) -> Mapping[tuple[str, ...], Separation]:
-    """Measure every set of up to `known` columns: how many rows it makes unique, and how well it tells them apart.
+def separations(table: pd.DataFrame, columns: Sequence[str], *, count: int = 3) -> Mapping[tuple[str, ...], Separation]:
+    """Measure every set of up to `count` columns: how many rows it makes unique, and how well it tells them apart.
 
     Motwani & Xu 2007 (Efficient algorithms for masking and finding quasi-identifiers): distinct ratio and separation
     ratio. A set never makes fewer rows unique than a part of it does, so below a set that makes none unique nothing is
@@ -52,40 +52,40 @@ def separations(table: pd.DataFrame, columns: Sequence[str], *, known: int = 3) 
     Args:
         table: any frame; NULL is a value of its own.
         columns: to take sets of; their order is that of the names within a set.
-        known: the largest set, at least 1.
+        count: the largest set, at least 1.
 
     Raises:
         KeyError: the frame has no such column.
         ValueError: more sets than anybody reads (`MOST_SUBSETS`).
     """
-    refuse_too_many(len(columns), known)
-    found: dict[tuple[str, ...], Separation] = {}
-    for level in range(min(known, len(columns)), 0, -1):
-        for one in level_of(columns, level, found):
-            found[one] = Separation.of_sizes(class_sizes(table, one))
-    return dict(sorted(found.items(), key=lambda item: (len(item[0]), -item[1].uniques)))
+    refuse_too_many(len(columns), count)
+    current_separations: dict[tuple[str, ...], Separation] = {}
+    for level in range(min(count, len(columns)), 0, -1):
+        for names in level_of(columns, level, current_separations):
+            current_separations[names] = Separation.of_sizes(class_sizes(table, names))
+    return dict(sorted(current_separations.items(), key=lambda item: (len(item[0]), -item[1].uniques)))
 
 
 def level_of(
-    columns: Sequence[str], level: int, found: Mapping[tuple[str, ...], Separation]
+    columns: Sequence[str], level: int, separations: Mapping[tuple[str, ...], Separation]
 ) -> Iterator[tuple[str, ...]]:
-    """Give the sets of a size that may make a row unique: parts of a larger one that does, if any is known."""
-    larger = [set(one) for one, separation in found.items() if len(one) == level + 1 and separation.uniques]
-    is_first = not any(len(one) > level for one in found)
-    for one in combinations(columns, level):
-        if is_first or any(set(one) <= other for other in larger):
-            yield one
+    """Yield the sets of a size that may make a row unique: parts of a larger one that does, if any is known."""
+    larger = [set(one) for one, separation in separations.items() if len(one) == level + 1 and separation.uniques]
+    is_first = not any(len(separation) > level for separation in separations)
+    for combination in combinations(columns, level):
+        if is_first or any(set(combination) <= other for other in larger):
+            yield combination
 
 
-def refuse_too_many(columns: int, known: int) -> None:
+def refuse_too_many(columns: int, count: int) -> None:
     """Refuse more sets than anybody reads.
 
     Raises:
         ValueError: there are more.
     """
-    sets = sum(comb(columns, level) for level in range(1, min(known, columns) + 1))
+    sets = sum(comb(columns, level) for level in range(1, min(count, columns) + 1))
     if sets > MOST_SUBSETS:
         raise ValueError(
-            f"{columns} columns have {sets:,} sets of up to {known}; at most {MOST_SUBSETS:,} are measured: name fewer "
+            f"{columns} columns have {sets:,} sets of up to {count}; at most {MOST_SUBSETS:,} are measured: name fewer "
             "columns, or let 'known' be smaller"
         )

@@ -51,8 +51,8 @@ class TCloseness:
 
     @property
     def t(self) -> float | None:
-        """Give that of the column which has the largest."""
-        return None if not self.rows else max(one.t or 0.0 for one in self.columns.values())
+        """Return that of the column which has the largest."""
+        return None if not self.rows else max(column.t or 0.0 for column in self.columns.values())
 
 
 def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
@@ -104,7 +104,7 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         levels = _levels(table, reference, name, hierarchy) if hierarchy is not None else None
         pairs = ClassPairs.of(classes, own)
         totals = np.bincount(everybody, minlength=int(own.max(initial=0)) + 1)
-        columns[name] = _closeness(pairs, totals, how=how, levels=levels, wanted=t)
+        columns[name] = _closeness(pairs, totals, how=how, levels=levels, closeness=t)
     return TCloseness(
         rows=len(table),
         classes=int(classes.max()) + 1 if len(classes) else 0,
@@ -151,7 +151,7 @@ def check_order(column: pd.Series[Any]) -> None:
 
 
 def _levels(table: pd.DataFrame, reference: pd.DataFrame | None, name: str, hierarchy: Hierarchy) -> Whole:
-    """Give the node of each value at each level that tells values apart: shape (levels, values); NULL has its own.
+    """Return the node of each value at each level that tells values apart: shape (levels, values); NULL has its own.
 
     Raises:
         ValueError: there are values that the hierarchy does not know.
@@ -185,19 +185,19 @@ def _closeness(
 def class_distances(
     pairs: ClassPairs, totals: Whole, *, how: Distance, levels: Whole | None = None
 ) -> npt.NDArray[np.float64]:
-    """Give the distance of each class from the distribution of `totals`, which has a count for each value.
+    """Return the distance of each class from the distribution of `totals`, which has a count for each value.
 
     `levels`: with `hierarchical`, the node of each value at each level that tells values apart: (levels, values).
     """
     if levels is not None:
         far = [_equal(_at_level(pairs, level), _totals_at(totals, level)) for level in levels]
-        found: npt.NDArray[np.float64] = np.mean(far, axis=0)
-        return found
+        values: npt.NDArray[np.float64] = np.mean(far, axis=0)
+        return values
     return _ordered(pairs, totals) if how == "ordered" else _equal(pairs, totals)
 
 
 def _at_level(pairs: ClassPairs, level: Whole) -> ClassPairs:
-    """Give the pairs of classes and nodes."""
+    """Return the pairs of classes and nodes."""
     return ClassPairs.of(pairs.owner, level[pairs.value], pairs.copies)
 
 
@@ -208,7 +208,7 @@ def _totals_at(totals: Whole, level: Whole) -> Whole:
 
 
 def _equal(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
-    """Give the distance of each class: sum of max(p - q, 0), over whole numbers until the last division."""
+    """Return the distance of each class: sum of max(p - q, 0), over whole numbers until the last division."""
     pairs, totals = _wide_enough(pairs, totals)
     rows, sizes = int(totals.sum()), pairs.sizes
     surplus = np.maximum(pairs.copies * rows - sizes[pairs.owner] * totals[pairs.value], 0)
@@ -216,7 +216,7 @@ def _equal(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
 
 
 def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
-    """Give the distance of each class, without a row for each value that the class does not have.
+    """Return the distance of each class, without a row for each value that the class does not have.
 
     Between two values that the class has, its cumulative share F is constant and the global one, G, rises: the sum of
     |F - G| over the values between is that of F - G up to the last value where G <= F, and that of G - F from there on.
@@ -235,12 +235,12 @@ def _ordered(pairs: ClassPairs, totals: Whole) -> npt.NDArray[np.float64]:
     turn = np.clip(np.searchsorted(below, whole, side="right"), first, last)
     stretch = 2 * turn - first - last
     sums = pairs.sums(whole * stretch - 2 * heaped[turn] + heaped[first] + heaped[last]) + heaped[first[pairs.starts]]
-    found: npt.NDArray[Any] = (sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))
-    return found.astype(np.float64)
+    values: npt.NDArray[Any] = (sums + pairs.sums(part * stretch) / sizes) / (rows * max(top - 1, 1))
+    return values.astype(np.float64)
 
 
 def _wide_enough(pairs: ClassPairs, totals: Whole) -> tuple[ClassPairs, Whole]:
-    """Give the counts as Python's own numbers where products of them need more than 64 bits."""
+    """Return the counts as Python's own numbers where products of them need more than 64 bits."""
     rows = int(totals.sum())
     if rows * max(rows, len(totals)) < _ROOM:
         return pairs, totals

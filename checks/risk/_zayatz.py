@@ -29,7 +29,7 @@ def fit_zayatz(sample: Sample) -> Fitted:
 
 
 def _log_drawn(sample: Sample, rows: int) -> Floats:
-    """Give log h(rows | i) for each size i that occurs."""
+    """Return log h(rows | i) for each size i that occurs."""
     from scipy.special import gammaln
 
     sizes, outside = sample.sizes, sample.population_size - sample.rows

@@ -34,7 +34,7 @@ LONGEST_WAIT: Final = timedelta(hours=24)
 def next_try(
     delivery_id: str, *, attempts: int, now: datetime, retry_after: timedelta | None = None
 ) -> datetime | None:
-    """Give when to try again after so many failed attempts (1 or more); None when that was the last one.
+    """Return when to try again after so many failed attempts (1 or more); None when that was the last one.
 
     Never earlier than the schedule says, and never earlier than the other side asked for.
     """
@@ -46,7 +46,7 @@ def next_try(
 
 
 def _share(delivery_id: str, attempts: int) -> float:
-    """Give a number in [0, 1) that depends on the delivery and the attempt only."""
+    """Return a number in [0, 1) that depends on the delivery and the attempt only."""
     digest = hashlib.blake2b(f"{delivery_id}/{attempts}".encode(), digest_size=6).digest()
     return int.from_bytes(digest) / 2**48
 

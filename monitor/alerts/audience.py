@@ -22,19 +22,21 @@ class Audience:
     waiting: Mapping[int, Collection[str]] = field(default_factory=dict)
 
     def knows(self, incident: Incident) -> bool:
-        """Say whether a channel was told of this episode."""
+        """Check whether a channel was told of this episode."""
         return any(_is_of_this_episode(one, incident) for one in self.told.get(incident.id, ()))
 
     def awaits(self, incident: Incident, channels: Iterable[str]) -> bool:
-        """Say whether news of it waits for one of these channels."""
+        """Check whether news of it waits for one of these channels."""
         return not set(self.waiting.get(incident.id, ())).isdisjoint(channels)
 
 
-def _is_of_this_episode(told: "LastNotification", incident: Incident) -> bool:
-    if told.reason == NotificationReason.FLAPPING and incident.flapping:
+def _is_of_this_episode(last_notification: "LastNotification", incident: Incident) -> bool:
+    if last_notification.reason == NotificationReason.FLAPPING and incident.flapping:
         return True  # its channel was told that episodes come and go
     lasts = incident.state is not State.RESOLVED
-    return told.episodes == len(incident.episodes) and not (lasts and told.reason == NotificationReason.RESOLVED)
+    return last_notification.episodes == len(incident.episodes) and not (
+        lasts and last_notification.reason == NotificationReason.RESOLVED
+    )
 
 
 NOBODY: Final = Audience()

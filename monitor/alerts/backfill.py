@@ -13,12 +13,18 @@ from monitor.config import Config
 from store import Lasting, LastNotification, Transition, View
 
 
-def backfill(config: Config, view: View, told: Iterable[LastNotification], *, limit: int) -> Sequence[int]:
-    """Give the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
+def backfill(
+    config: Config, view: View, last_notifications: Iterable[LastNotification], *, limit: int
+) -> Sequence[int]:
+    """Return the ids of settled transitions to decide on once more, at most so many, the oldest incident first.
 
-    `told` is what channels were last told of incidents that last.
+    `last_notifications` is what channels were last told of incidents that last.
     """
-    knows = {(one.incident_id, one.channel) for one in told if one.reason != NotificationReason.RESOLVED}
+    knows = {
+        (last_notification.incident_id, last_notification.channel)
+        for last_notification in last_notifications
+        if last_notification.reason != NotificationReason.RESOLVED
+    }
     unheard: dict[int, list[str]] = {}
     routes: dict[object, Sequence[str]] = {}
     for one in view.lasting():
@@ -34,8 +40,8 @@ def backfill(config: Config, view: View, told: Iterable[LastNotification], *, li
     ]
 
 
-def _channels(config: Config, one: Lasting) -> Sequence[str]:
-    return list(channels_for(one.table, config, severity=one.severity, kind=one.kind).channels)
+def _channels(config: Config, lasting: Lasting) -> Sequence[str]:
+    return list(channels_for(lasting.table, config, severity=lasting.severity, kind=lasting.kind).channels)
 
 
 def _is_missed(last: Transition, channels: Sequence[str]) -> bool:

@@ -33,13 +33,13 @@ class Batch:
 
     @property
     def table(self) -> str | None:
-        """Give the table it is about; None for several."""
+        """Return the table it is about; None for several."""
         tables = {item.incident.table for item in self.items}
         return next(iter(tables)) if len(tables) == 1 else None
 
 
 def ready(waiting: Sequence["Transition"], *, group_wait: timedelta, now: datetime) -> Mapping[str, list["Transition"]]:
-    """Give, by table, the transitions of those tables whose first change has waited long enough.
+    """Return, by table, the transitions of those tables whose first change has waited long enough.
 
     A change recorded after `now` has waited long enough too: the clock went back since.
     """
@@ -55,7 +55,7 @@ def _has_waited(group: Sequence["Transition"], group_wait: timedelta, now: datet
 
 
 def batches(items: Sequence[BatchItem], free: int) -> Sequence[Batch]:
-    """Give the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
+    """Return the messages of one channel: at most `free` of them (1 or more), and every item in exactly one.
 
     Each table gets its own while there is room, the worst tables first; the last message sums up all others.
     """
@@ -86,15 +86,15 @@ class RateLimit:
     until: datetime | None = None
 
 
-def rate_limit(given: Sequence[datetime], cap: int, now: datetime) -> RateLimit:
-    """Give how many messages a channel may get.
+def rate_limit(moments: Sequence[datetime], cap: int, now: datetime) -> RateLimit:
+    """Return how many messages a channel may get.
 
     Args:
-        given: when it was given messages in the last hour, in any order; older ones do not matter.
+        moments: when it was given messages in the last hour, in any order; older ones do not matter.
         cap: the most messages in any hour, at least 1.
         now: the present, UTC.
     """
-    recent = sorted(moment for moment in given if now - HOUR < moment <= now)
+    recent = sorted(moment for moment in moments if now - HOUR < moment <= now)
     kept = min(_MOST_KEPT, cap // 2)
     at_once = cap - kept
     if len(recent) < at_once:

@@ -48,24 +48,24 @@ class NotificationDecision:
 
     @property
     def tells(self) -> bool:
-        """Say whether there is anything to tell."""
+        """Check whether there is anything to tell."""
         return self.reason is not NotificationReason.NONE
 
 
 def decide(
     incident: Incident,
-    told: "LastNotification | None",
+    last_notification: "LastNotification | None",
     *,
     now: datetime,
     remind_every: timedelta,
     send_resolved: bool,
     owed: bool = False,
 ) -> NotificationDecision:
-    """Give what there is to tell.
+    """Return what there is to tell.
 
     Args:
         incident: as it stands.
-        told: what the channel was last told about it; None if nothing.
+        last_notification: what the channel was last told about it; None if nothing.
         now: the present, UTC.
         remind_every: how often to remind of a problem that lasts.
         send_resolved: whether the end of a problem is told.
@@ -73,48 +73,52 @@ def decide(
             over by now.
     """
     if incident.flapping and incident.merged_into is None:
-        return _flapping(incident, told, now, owed=owed)
+        return _flapping(incident, last_notification, now, owed=owed)
     if incident.state is State.RESOLVED:
-        return _over(incident, told, send_resolved=send_resolved, owed=owed)
-    return _lasting(incident, told, now=now, remind_every=remind_every)
+        return _over(incident, last_notification, send_resolved=send_resolved, owed=owed)
+    return _lasting(incident, last_notification, now=now, remind_every=remind_every)
 
 
 def _lasting(
-    incident: Incident, told: "LastNotification | None", *, now: datetime, remind_every: timedelta
+    incident: Incident, last_notification: "LastNotification | None", *, now: datetime, remind_every: timedelta
 ) -> NotificationDecision:
-    if told is None:
+    if last_notification is None:
         return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
-    if _is_closed(told) or told.episodes < len(incident.episodes):
+    if _is_closed(last_notification) or last_notification.episodes < len(incident.episodes):
         return NotificationDecision(NotificationReason.REOPENED, f"episode {len(incident.episodes)}")
-    if incident.severity.rank > told.severity.rank:
-        return NotificationDecision(NotificationReason.ESCALATED, f"from {told.severity} to {incident.severity}")
-    if told.reason == NotificationReason.FLAPPING:
+    if incident.severity.rank > last_notification.severity.rank:
+        return NotificationDecision(
+            NotificationReason.ESCALATED, f"from {last_notification.severity} to {incident.severity}"
+        )
+    if last_notification.reason == NotificationReason.FLAPPING:
         return NotificationDecision(NotificationReason.REMINDER, "it flaps no longer, and it lasts")
-    return _reminder(incident, told, now=now, remind_every=remind_every)
+    return _reminder(incident, last_notification, now=now, remind_every=remind_every)
 
 
 def _reminder(
-    incident: Incident, told: "LastNotification", *, now: datetime, remind_every: timedelta
+    incident: Incident, last_notification: "LastNotification", *, now: datetime, remind_every: timedelta
 ) -> NotificationDecision:
     if incident.snoozed_until is not None and incident.snoozed_until > now:
         return NotificationDecision(NotificationReason.NONE, "snoozed, so nobody is reminded")
     if incident.state is State.ACKNOWLEDGED:
         return NotificationDecision(NotificationReason.NONE, "acknowledged, so nobody is reminded")
-    if now - told.told_at >= remind_every:
+    if now - last_notification.told_at >= remind_every:
         return NotificationDecision(NotificationReason.REMINDER, "it lasts, and nobody takes care of it")
     return NotificationDecision(NotificationReason.NONE, "the channel knows")
 
 
 def _over(
-    incident: Incident, told: "LastNotification | None", *, send_resolved: bool, owed: bool
+    incident: Incident, last_notification: "LastNotification | None", *, send_resolved: bool, owed: bool
 ) -> NotificationDecision:
-    missed = told is None or (_is_closed(told) and told.episodes < len(incident.episodes))
+    missed = last_notification is None or (
+        _is_closed(last_notification) and last_notification.episodes < len(incident.episodes)
+    )
     if missed:
         if owed and incident.merged_into is None:
-            reason = NotificationReason.FIRST if told is None else NotificationReason.REOPENED
+            reason = NotificationReason.FIRST if last_notification is None else NotificationReason.REOPENED
             return NotificationDecision(reason, "it was kept back, and is over by now")
         return NotificationDecision(NotificationReason.NONE, "it is over, and the channel was never told of it")
-    if told is not None and _is_closed(told):
+    if last_notification is not None and _is_closed(last_notification):
         return NotificationDecision(NotificationReason.NONE, "the channel knows that it is over")
     if not send_resolved:
         return NotificationDecision(
@@ -125,22 +129,26 @@ def _over(
 
 
 def _flapping(
-    incident: Incident, told: "LastNotification | None", now: datetime, *, owed: bool
+    incident: Incident, last_notification: "LastNotification | None", now: datetime, *, owed: bool
 ) -> NotificationDecision:
     is_over = incident.state is State.RESOLVED
-    if told is None:
+    if last_notification is None:
         if is_over and not owed:
             return NotificationDecision(
                 NotificationReason.NONE, "it passes at the moment, and the channel was never told of it"
             )
         return NotificationDecision(NotificationReason.FIRST, _NOTHING_YET)
-    missed = owed and told.episodes < len(incident.episodes)
-    if is_over and _is_closed(told) and not missed:
+    missed = owed and last_notification.episodes < len(incident.episodes)
+    if is_over and _is_closed(last_notification) and not missed:
         return NotificationDecision(
             NotificationReason.NONE, "it flaps, and the channel knows that it passes at the moment"
         )
-    worse = not is_over and incident.severity.rank > told.severity.rank
-    if told.reason == NotificationReason.FLAPPING and not worse and now - told.told_at < FLAPPING_NOTICE:
+    worse = not is_over and incident.severity.rank > last_notification.severity.rank
+    if (
+        last_notification.reason == NotificationReason.FLAPPING
+        and not worse
+        and now - last_notification.told_at < FLAPPING_NOTICE
+    ):
         return NotificationDecision(NotificationReason.NONE, "it flaps, and the channel was told so today")
     return NotificationDecision(
         NotificationReason.FLAPPING, f"it is now {incident.severity}, and flaps" if worse else "it changes too often"
@@ -148,27 +156,29 @@ def _flapping(
 
 
 def remembered(incident: Incident, reason: NotificationReason) -> NotificationReason:
-    """Give what a channel believes after it was told for a reason: `first` of what is over means that it is over."""
+    """Return what a channel believes after it was told for a reason: `first` of what is over means that it is over."""
     if reason in {NotificationReason.FIRST, NotificationReason.REOPENED} and incident.state is State.RESOLVED:
         return NotificationReason.FLAPPING if incident.flapping else NotificationReason.RESOLVED
     return reason
 
 
-def believed(told: "LastNotification") -> "LastNotification | None":
-    """Give what a channel believes although the last message was given up: what it heard before that.
+def believed(last_notification: "LastNotification") -> "LastNotification | None":
+    """Return what a channel believes although the last message was given up: what it heard before that.
 
     Nothing is told before the last message was delivered or given up, so all but a first one had others before it.
     """
-    match told.reason:
+    match last_notification.reason:
         case NotificationReason.FIRST:
             return None
         case NotificationReason.REOPENED:
-            return replace(told, reason=NotificationReason.RESOLVED, episodes=told.episodes - 1)
+            return replace(
+                last_notification, reason=NotificationReason.RESOLVED, episodes=last_notification.episodes - 1
+            )
         case NotificationReason.ESCALATED:
-            return replace(told, reason=NotificationReason.REMINDER, severity=Severity.INFO)
-    return told
+            return replace(last_notification, reason=NotificationReason.REMINDER, severity=Severity.INFO)
+    return last_notification
 
 
-def _is_closed(told: "LastNotification") -> bool:
-    """Say whether the channel believes that the incident is over."""
-    return told.reason == NotificationReason.RESOLVED
+def _is_closed(last_notification: "LastNotification") -> bool:
+    """Check whether the channel believes that the incident is over."""
+    return last_notification.reason == NotificationReason.RESOLVED

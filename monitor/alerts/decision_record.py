@@ -43,7 +43,7 @@ class DecisionRecord:
 
     @classmethod
     def read(cls, decision: Mapping[str, Any] | None, channel: str) -> Self | None:
-        """Give what was decided for a channel before; None if nothing was."""
+        """Return what was decided for a channel before; None if nothing was."""
         plain = (decision or {}).get("channels", {}).get(channel)
         if plain is None:
             return None
@@ -60,7 +60,7 @@ class DecisionRecord:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return {
             "action": self.action.value,
             "reason": self.reason.value,
@@ -74,7 +74,7 @@ class DecisionRecord:
         }
 
     def held(self, hold: Hold) -> "DecisionRecord":
-        """Give the same decision, but not now."""
+        """Return the same decision, but not now."""
         return replace(
             self,
             action=DecisionAction.HELD,
@@ -85,7 +85,10 @@ class DecisionRecord:
         )
 
     def after(self, before: "DecisionRecord | None") -> "DecisionRecord":
-        """Give what stays of an earlier decision and this one: what was told stays told, what held it back is kept."""
+        """Return what stays of an earlier decision and this one.
+
+        What was told stays told, what held it back is kept.
+        """
         if before is None:
             return self
         if before.action in {DecisionAction.TOLD, DecisionAction.DROPPED} and self.action is not DecisionAction.TOLD:
@@ -97,11 +100,11 @@ class DecisionRecord:
 
 
 def was_dropped(decision: Mapping[str, Any] | None, channel: str) -> bool:
-    """Say whether quiet hours dropped a change for a channel."""
+    """Check whether quiet hours dropped a change for a channel."""
     record = DecisionRecord.read(decision, channel)
     return record is not None and record.action is DecisionAction.DROPPED
 
 
 def as_decision(records: Mapping[str, DecisionRecord], why: str | None) -> dict[str, Any]:
-    """Give the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
+    """Return the decision on a change as the store keeps it; `why` says it where no channel is concerned."""
     return {"why": why, "channels": {channel: record.as_json() for channel, record in records.items()}}

@@ -108,7 +108,7 @@ class Dispatcher:
 
     @property
     def is_idle(self) -> bool:
-        """Say whether nothing is on its way that is still waited for."""
+        """Check whether nothing is on its way that is still waited for."""
         return not self._unmarked and self._ended.empty() and all(flight.left for flight in self._flights.values())
 
     def step(self, project: Project, store: "Store", *, wait: float = 0.0) -> Dispatched:
@@ -239,8 +239,13 @@ def _sent_through(project: Project, delivery: "Delivery", network: webhook.Netwo
     if channel.webhook is not None:
         now = project.clock.now()
         return webhook.deliver(channel.webhook, delivery.payload, message_id=delivery.id, now=now, network=network)
-    said = compose(delivery.payload)
-    mail = apprise_door.Mail(said.title, said.text, said.html, apprise_door.attachments_of(delivery.payload))
+    composed_message = compose(delivery.payload)
+    mail = apprise_door.Mail(
+        composed_message.title,
+        composed_message.text,
+        composed_message.html,
+        apprise_door.attachments_of(delivery.payload),
+    )
     return apprise_door.deliver(channel.apprise or "", mail, message_id=delivery.id)
 
 

@@ -47,7 +47,7 @@ class HoldReason(StrEnum):
 
     @property
     def owes(self) -> bool:
-        """Say whether what it holds back is told afterwards even if it is over by then."""
+        """Check whether what it holds back is told afterwards even if it is over by then."""
         return self in {HoldReason.QUIET_HOURS, HoldReason.CAP}
 
 
@@ -69,17 +69,17 @@ class Lineage:
 
     @classmethod
     def of(cls, config: Config) -> "Lineage":
-        """Give the lineage that a configuration declares."""
+        """Return the lineage that a configuration declares."""
         return cls({table.name: table.upstream for table in config.tables if table.upstream})
 
     def ancestors(self, table: str) -> frozenset[str]:
-        """Give the tables that a table is made from."""
+        """Return the tables that a table is made from."""
         if table not in self._ancestors:
             self._ancestors[table] = _reach(table, self._upstream)
         return self._ancestors[table]
 
     def descendants(self, table: str) -> frozenset[str]:
-        """Give the tables that are made from a table."""
+        """Return the tables that are made from a table."""
         return _reach(table, self._downstream)
 
     @cached_property
@@ -92,14 +92,14 @@ class Lineage:
 
 
 def _reach(table: str, steps: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = list(steps.get(table, ()))
     while waiting:
         one = waiting.pop()
-        if one not in found:
-            found.add(one)
+        if one not in names:
+            names.add(one)
             waiting += steps.get(one, ())
-    return frozenset(found - {table})
+    return frozenset(names - {table})
 
 
 class Circumstances:
@@ -131,24 +131,27 @@ class Circumstances:
         self.lineage = Lineage.of(config)
         self._heard: dict[int, bool] = {}
         self._around: dict[str, list[Incident]] = {}
-        for one in around:
-            if one.kind is Kind.QUALITY and one.merged_into is None:
-                self._around.setdefault(one.table, []).append(one)
+        for incident in around:
+            if incident.kind is Kind.QUALITY and incident.merged_into is None:
+                self._around.setdefault(incident.table, []).append(incident)
 
     def hold(self, incident: Incident) -> Hold | None:
-        """Give what holds the news of a problem back; None if nothing does."""
+        """Return what holds the news of a problem back; None if nothing does."""
         for reason in (*self._own_holds, self._downstream):
-            found = reason(incident)
-            if found is not None:
-                return found
+            text = reason(incident)
+            if text is not None:
+                return text
         return None
 
     def muted_by(self, root: Incident) -> Sequence[Incident]:
-        """Give the lasting incidents that are silent because of a lasting one, the first that was detected first."""
+        """Return the lasting incidents that are silent because of a lasting one, the first that was detected first."""
         if not self._config.alerts.mute_downstream or root.state is State.RESOLVED:
             return ()
         below = self._on(self.lineage.descendants(root.table))
-        return sorted((one for one in below if one.state is not State.RESOLVED and self._mutes(root, one)), key=_rank)
+        return sorted(
+            (incident for incident in below if incident.state is not State.RESOLVED and self._mutes(root, incident)),
+            key=_rank,
+        )
 
     def _snoozed(self, incident: Incident) -> Hold | None:
         until = incident.snoozed_until
@@ -174,7 +177,9 @@ class Circumstances:
     def _silenced(self, incident: Incident) -> Hold | None:
         table = self._config.table(incident.table)
         names = {"all": None, "table": incident.table, "domain": None if table is None else table.domain}
-        about = [one for one in self._silences if one.scope == "all" or one.name == names[one.scope]]
+        about = [
+            silence for silence in self._silences if silence.scope == "all" or silence.name == names[silence.scope]
+        ]
         if not about:
             return None
         silence = max(about, key=lambda one: one.until)
@@ -184,7 +189,9 @@ class Circumstances:
         if not self._config.alerts.mute_downstream:
             return None
         above = self._on(self.lineage.ancestors(incident.table))
-        roots = sorted((one for one in above if self._mutes(one, incident)), key=_rank)
+        roots = sorted(
+            (current_incident for current_incident in above if self._mutes(current_incident, incident)), key=_rank
+        )
         lasting = [root for root in roots if root.state is not State.RESOLVED]
         if lasting:
             return Hold(HoldReason.DOWNSTREAM, f"downstream of #{lasting[0].id} on {lasting[0].table}", None)
@@ -198,7 +205,7 @@ class Circumstances:
         return (one for table in tables for one in self._around.get(table, ()))
 
     def _mutes(self, root: Incident, incident: Incident) -> bool:
-        """Say whether an incident on a table upstream mutes another."""
+        """Check whether an incident on a table upstream mutes another."""
         if root.id == incident.id or incident.kind is not Kind.QUALITY or root.severity.rank < incident.severity.rank:
             return False
         in_circle = incident.table in self.lineage.ancestors(root.table)
@@ -210,7 +217,7 @@ class Circumstances:
         return self._heard[incident.id]
 
     def _finds_ears(self, incident: Incident) -> bool:
-        """Say whether somebody knows of this episode, or hears of it as soon as a message may be sent."""
+        """Check whether somebody knows of this episode, or hears of it as soon as a message may be sent."""
         if self._hearing.knows(incident):
             return True
         if incident.state is State.RESOLVED or any(hold(incident) for hold in self._own_holds):
@@ -223,7 +230,7 @@ class Circumstances:
         return self._snoozed, self._maintained, self._silenced
 
     def _settles(self, root: Incident, incident: Incident) -> datetime:
-        """Give until when a table downstream of a repaired one may still fail without being told about."""
+        """Return until when a table downstream of a repaired one may still fail without being told about."""
         if root.resolution is not Resolution.FIXED or root.last.resolved_at is None:
             return self._now
         table = self._config.table(incident.table)

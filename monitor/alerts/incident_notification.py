@@ -24,46 +24,48 @@ class IncidentNotification:
 
     @property
     def since(self) -> datetime:
-        """Give since when it waits to be told."""
-        recorded = (one.recorded_at for one in self.transitions)
+        """Return since when it waits to be told."""
+        recorded = (transition.recorded_at for transition in self.transitions)
         return min(recorded, default=self.incident.last.detected_at)
 
     def tells(self, channel: str) -> bool:
-        """Say whether a channel is told of it."""
+        """Check whether a channel is told of it."""
         return channel in self.records and self.records[channel].action is DecisionAction.TOLD
 
     def owes(self, channel: str) -> bool:
-        """Say whether quiet hours or a full channel kept something of it back before."""
-        before = (DecisionRecord.read(one.decision, channel) for one in self.transitions)
+        """Check whether quiet hours or a full channel kept something of it back before."""
+        before = (DecisionRecord.read(transition.decision, channel) for transition in self.transitions)
         return any(record is not None and record.action is DecisionAction.HELD and record.owed for record in before)
 
     def dropped(self, channel: str) -> DecisionRecord | None:
-        """Give what was decided where quiet hours dropped all that changed: it is decided on for others only."""
-        if not self.transitions or not all(was_dropped(one.decision, channel) for one in self.transitions):
+        """Return what was decided where quiet hours dropped all that changed: it is decided on for others only."""
+        if not self.transitions or not all(
+            was_dropped(transition.decision, channel) for transition in self.transitions
+        ):
             return None
         return DecisionRecord.read(self.transitions[-1].decision, channel)
 
-    def conclude(self, one: Transition, now: datetime) -> tuple[datetime | None, Mapping[str, object]]:
-        """Give what was decided on a change by now, and when to look again; None if that is settled."""
+    def conclude(self, transition: Transition, now: datetime) -> tuple[datetime | None, Mapping[str, object]]:
+        """Return what was decided on a change by now, and when to look again; None if that is settled."""
         records = {
-            channel: record.after(DecisionRecord.read(one.decision, channel))
+            channel: record.after(DecisionRecord.read(transition.decision, channel))
             for channel, record in self.records.items()
         }
         holds = [record for record in records.values() if record.action is DecisionAction.HELD]
         ends = [record.until for record in holds if record.until is not None]
         until = min([*ends, now + LOOK_AGAIN]) if holds else None
-        return until, as_decision({**_gone(one, records), **records}, self.why)
+        return until, as_decision({**_gone(transition, records), **records}, self.why)
 
 
 def _gone(transition: Transition, records: Mapping[str, DecisionRecord]) -> Mapping[str, DecisionRecord]:
-    """Give what was decided before for channels that are not concerned any more."""
-    found = {}
+    """Return what was decided before for channels that are not concerned any more."""
+    results = {}
     for channel in (transition.decision or {}).get("channels", {}):
         record = DecisionRecord.read(transition.decision, channel)
         if channel in records or record is None:
             continue
         held = record.action is DecisionAction.HELD
-        found[channel] = (
+        results[channel] = (
             replace(record, action=DecisionAction.NOTHING, why="no longer a channel of it") if held else record
         )
-    return found
+    return results

@@ -18,36 +18,36 @@ _LASTING: Final = tuple(state for state in State if state is not State.RESOLVED)
 def circumstances_of(
     config: Config, view: View, incidents: Iterable[Incident], *, disabled: Mapping[str, Disabled], now: datetime
 ) -> Circumstances:
-    """Give what holds alerts about these incidents back now. `disabled` are the channels that are not used."""
-    tables = {one.table for one in incidents}
+    """Return what holds alerts about these incidents back now. `disabled` are the channels that are not used."""
+    tables = {incident.table for incident in incidents}
     lineage = Lineage.of(config)
-    above = {table for one in tables for table in lineage.ancestors(one)}
-    related = tuple(sorted(above.union(*(lineage.descendants(one) for one in tables))))
+    above = {table for current_incident in tables for table in lineage.ancestors(current_incident)}
+    related = tuple(sorted(above.union(*(lineage.descendants(table) for table in tables))))
     around: list[Incident] = []
     if related and config.alerts.mute_downstream:
         around = view.incidents(IncidentFilter(states=_LASTING, tables=related))
         since = now - LONGEST_SETTLING
         above_ones = IncidentFilter(states=(State.RESOLVED,), tables=tuple(sorted(above)), since=since)
         around += view.incidents(above_ones) if above else []
-    hearing = _listen(config, view, [one.id for one in around], disabled)
+    hearing = _listen(config, view, [current_incident.id for current_incident in around], disabled)
     return Circumstances(config, silences=view.silences(now), around=around, now=now, hearing=hearing)
 
 
 def _listen(config: Config, view: View, incident_ids: Sequence[int], disabled: Mapping[str, Disabled]) -> Audience:
     """Look who hears of incidents. What was given up reached nobody, nor does what waits for a disabled channel."""
     rows = view.told(incident_ids)
-    states = view.delivery_states({one.delivery_id for one in rows})
-    told: dict[int, list[LastNotification]] = {}
-    for one in rows:
-        state = states.get(one.delivery_id)
-        lost = state is DeliveryState.DEAD or (state is DeliveryState.WAITING and one.channel in disabled)
-        known = believed(one) if lost else one
-        if known is not None:
-            told.setdefault(one.incident_id, []).append(known)
+    states = view.delivery_states({row.delivery_id for row in rows})
+    response: dict[int, list[LastNotification]] = {}
+    for row in rows:
+        state = states.get(row.delivery_id)
+        lost = state is DeliveryState.DEAD or (state is DeliveryState.WAITING and row.channel in disabled)
+        last_notification = believed(row) if lost else row
+        if last_notification is not None:
+            response.setdefault(row.incident_id, []).append(last_notification)
     used = [channel for channel in config.alerts.channels if channel not in disabled]
     waiting = {
         number: [channel for channel in used if not was_dropped(news.decision, channel)]
         for number, news in view.last_transitions(incident_ids).items()
         if news.settled_at is None
     }
-    return Audience(told, waiting)
+    return Audience(response, waiting)

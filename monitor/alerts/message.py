@@ -63,7 +63,7 @@ class MessageComposer:
     def incidents(
         self, parcel: Batch, channel: str, circumstances: Circumstances, *, full_until: datetime | None = None
     ) -> Mapping[str, Any]:
-        """Give the payload (`tablewatch.alert/1`) that tells a channel of incidents.
+        """Return the payload (`tablewatch.alert/1`) that tells a channel of incidents.
 
         `full_until`: with this message the channel has had all it may get until then.
         """
@@ -95,7 +95,7 @@ class MessageComposer:
         )
 
     def payload(self, schema: str, channel: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give what is stored and sent: the content with its envelope and its text, without secrets.
+        """Return what is stored and sent: the content with its envelope and its text, without secrets.
 
         `content` has a `title`, `blocks` (each a `headline` and `facts`, pairs of a label and what is said) and
         `lines`.
@@ -118,7 +118,7 @@ class MessageComposer:
         return masked
 
     def voice(self, channel: str) -> Localizer:
-        """Give the voice in which a channel is spoken to."""
+        """Return the voice in which a channel is spoken to."""
         known = self._project.config.alerts.channels.get(channel)
         locale = (known.locale if known is not None else None) or self._project.config.locale
         if locale not in self._voices:
@@ -127,8 +127,8 @@ class MessageComposer:
 
     def _block(self, item: BatchItem, figures: FiguresOf, muted: MutedBy, voice: Localizer) -> Mapping[str, Any]:
         one = item.incident.id
-        told = facts(self._project, item, figures[one], muted=muted[one], now=self._now)
-        return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in told]}
+        current_facts = facts(self._project, item, figures[one], muted=muted[one], now=self._now)
+        return {"headline": alert_headline(item, voice), "facts": [list(fact.say(voice)) for fact in current_facts]}
 
     def _as_json(self, item: BatchItem, figures: FiguresOf, muted: MutedBy) -> Mapping[str, Any]:
         incident = item.incident
@@ -149,7 +149,7 @@ class MessageComposer:
 
 
 def compose(payload: Mapping[str, Any]) -> ComposedMessage:
-    """Give a stored payload as people get it."""
+    """Return a stored payload as people get it."""
     page = payload.get("html")
     if page is None:
         template = _environment(payload["locale"]).get_template("alerts/message.html.j2")

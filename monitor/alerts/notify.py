@@ -79,29 +79,33 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
     total = NotifyResult()
     while True:
         with store.reading() as view:
-            told = view.told_open() if remind else ()
-            lost = backfill(project.config, view, told, limit=AT_ONCE) if remind else ()
-            if not (lost or _to_remind(told, project, view.disabled_channels(), now) or _is_ready(project, view, now)):
+            last_notifications = view.told_open() if remind else ()
+            lost = backfill(project.config, view, last_notifications, limit=AT_ONCE) if remind else ()
+            if not (
+                lost
+                or _to_remind(last_notifications, project, view.disabled_channels(), now)
+                or _is_ready(project, view, now)
+            ):
                 return total
         if lost:
             with store.writing() as book:
                 book.wake(lost, now)
         with store.reading() as view:
-            seen = _Pass(project, view, now)
-            seen.decide(remind=remind)
-        done = _tell(project, store, now, seen, sorted(seen.telling))
-        done += _note(store, now, seen.decisions(among=seen.silent))
+            current_pass = _Pass(project, view, now)
+            current_pass.decide(remind=remind)
+        done = _tell(project, store, now, current_pass, sorted(current_pass.telling))
+        done += _note(store, now, current_pass.decisions(among=current_pass.silent))
         total += done
         if done.settled + done.held < AT_ONCE:
             return total
 
 
-def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling: Sequence[int]) -> NotifyResult:
-    """Tell of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
+def _tell(project: Project, store: Store, now: datetime, current_pass: "_Pass", telling: Sequence[int]) -> NotifyResult:
+    """Return of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
     if not telling:
         return NotifyResult()
     done = run_guarded(
-        lambda: _tell_together(project, store, now, remind=seen.reminds, telling=telling),
+        lambda: _tell_together(project, store, now, remind=current_pass.reminds, telling=telling),
         passes_on=(StoreError, KeyboardInterrupt),
     )
     if not isinstance(done, Outcome):
@@ -109,9 +113,10 @@ def _tell(project: Project, store: Store, now: datetime, seen: "_Pass", telling:
     if len(telling) > 1:
         half = len(telling) // 2
         return sum(
-            (_tell(project, store, now, seen, part) for part in (telling[:half], telling[half:])), NotifyResult()
+            (_tell(project, store, now, current_pass, part) for part in (telling[:half], telling[half:])),
+            NotifyResult(),
         )
-    put_off = seen.put_off(telling, done.message.render(PlainEnglish()))
+    put_off = current_pass.put_off(telling, done.message.render(PlainEnglish()))
     return replace(_note(store, now, put_off), stumbled=len(telling))
 
 
@@ -136,9 +141,9 @@ def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> NotifyR
     """
     done = NotifyResult()
     parts = [
-        replace(one, ids=one.ids[at : at + NOTED_AT_ONCE])
-        for one in decisions
-        for at in range(0, len(one.ids), NOTED_AT_ONCE)
+        replace(decision, ids=decision.ids[at : at + NOTED_AT_ONCE])
+        for decision in decisions
+        for at in range(0, len(decision.ids), NOTED_AT_ONCE)
     ]
     while parts:
         batch, size = list[_Alike](), 0
@@ -151,13 +156,13 @@ def _note(store: Store, now: datetime, decisions: Sequence["_Alike"]) -> NotifyR
 
 
 def _write_down(book: Book, now: datetime, decisions: Iterable["_Alike"]) -> NotifyResult:
-    settled = held = 0
-    for one in decisions:
-        if one.until is None:
-            settled += len(book.settle(one.ids, now, one.decision))
+    settled = count = 0
+    for decision in decisions:
+        if decision.until is None:
+            settled += len(book.settle(decision.ids, now, decision.decision))
         else:
-            held += len(book.postpone(one.ids, one.until, one.decision))
-    return NotifyResult(settled=settled, held=held)
+            count += len(book.postpone(decision.ids, decision.until, decision.decision))
+    return NotifyResult(settled=settled, held=count)
 
 
 def decide_again(store: Store, now: datetime) -> int:
@@ -167,7 +172,7 @@ def decide_again(store: Store, now: datetime) -> int:
     """
     with store.writing() as book:
         waiting = book.waiting_transitions(_EVERYTHING)
-        return len(book.postpone([one.id for one in waiting], now))
+        return len(book.postpone([transition.id for transition in waiting], now))
 
 
 def _is_ready(project: Project, view: View, now: datetime) -> bool:
@@ -176,16 +181,20 @@ def _is_ready(project: Project, view: View, now: datetime) -> bool:
 
 
 def _to_remind(
-    told: Iterable[LastNotification], project: Project, disabled: Mapping[str, Disabled], now: datetime
+    last_notifications: Iterable[LastNotification], project: Project, disabled: Mapping[str, Disabled], now: datetime
 ) -> set[int]:
-    """Give the incidents of which a channel that is used may be reminded."""
+    """Return the incidents of which a channel that is used may be reminded."""
     used = project.config.alerts.channels.keys() - disabled.keys()
-    return {one.incident_id for one in told if one.channel in used and _may_be_reminded(one, project, now)}
+    return {
+        last_notification.incident_id
+        for last_notification in last_notifications
+        if last_notification.channel in used and _may_be_reminded(last_notification, project, now)
+    }
 
 
-def _may_be_reminded(told: LastNotification, project: Project, now: datetime) -> bool:
+def _may_be_reminded(last_notification: LastNotification, project: Project, now: datetime) -> bool:
     soonest = min(project.config.alerts.remind_every, FLAPPING_NOTICE)
-    return told.reason != NotificationReason.RESOLVED and now - told.told_at >= soonest
+    return last_notification.reason != NotificationReason.RESOLVED and now - last_notification.told_at >= soonest
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +255,9 @@ class _Pass:
         return {case.incident.id for case in self._cases} - self.telling
 
     def put_off(self, among: Collection[int], why: str) -> Sequence[_Alike]:
-        """Give what is decided on what changed of incidents that we stumbled over: what it was, and why not now."""
+        """Return what is decided on what changed of incidents that we stumbled over: what it was, and why not now."""
         until = self._now + LOOK_AGAIN
-        changed = [one for case in self._cases if case.incident.id in among for one in case.transitions]
+        changed = [transition for case in self._cases if case.incident.id in among for transition in case.transitions]
         return [
             _Alike(until, {**as_decision({}, None), **(one.decision or {}), "why": why}, [one.id]) for one in changed
         ]
@@ -258,13 +267,13 @@ class _Pass:
         return [*self._cases, *self._reminders]
 
     def decisions(self, *, among: Collection[int] | None = None) -> Sequence[_Alike]:
-        """Give what was decided on what changed, of all or these incidents; in a storm most are alike."""
+        """Return what was decided on what changed, of all or these incidents; in a storm most are alike."""
         alike: dict[tuple[datetime | None, str], tuple[Mapping[str, object], list[int]]] = {}
         for case in self._cases:
             if among is None or case.incident.id in among:
-                for one in case.transitions:
-                    until, decision = case.conclude(one, self._now)
-                    alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(one.id)
+                for transition in case.transitions:
+                    until, decision = case.conclude(transition, self._now)
+                    alike.setdefault((until, json.dumps(decision)), (decision, []))[1].append(transition.id)
         return [_Alike(until, decision, ids) for (until, _), (decision, ids) in alike.items()]
 
     # --- what there is to decide on -----------------------------------------------------------------------------------
@@ -272,20 +281,20 @@ class _Pass:
     def _changed(self) -> dict[int, list[Transition]]:
         waiting = self._view.transitions(self._now, AT_ONCE)
         groups = ready(waiting, group_wait=self._config.alerts.group_wait, now=self._now)
-        found: dict[int, list[Transition]] = {}
+        results: dict[int, list[Transition]] = {}
         for group in groups.values():
-            for one in group:
-                found.setdefault(one.incident_id, []).append(one)
-        return found
+            for transition in group:
+                results.setdefault(transition.incident_id, []).append(transition)
+        return results
 
     def _recall(self, incident_ids: Iterable[int]) -> None:
         """Look what channels know; what reached them late they know since then, so that no reminder follows at once."""
         rows = self._view.told(incident_ids)
-        messages = {one.delivery_id for one in rows}
+        messages = {row.delivery_id for row in rows}
         sent = self._view.sent_at(messages)
-        for one in rows:
-            heard_at = max(one.told_at, sent.get(one.delivery_id, one.told_at))
-            self._told.setdefault(one.incident_id, {})[one.channel] = replace(one, told_at=heard_at)
+        for row in rows:
+            heard_at = max(row.told_at, sent.get(row.delivery_id, row.told_at))
+            self._told.setdefault(row.incident_id, {})[row.channel] = replace(row, told_at=heard_at)
         self._states = self._view.delivery_states(messages)
 
     # --- deciding -----------------------------------------------------------------------------------------------------
@@ -297,7 +306,7 @@ class _Pass:
             case.why = "no route leads to a channel, and the owner has none"
 
     def _remind(self, case: IncidentNotification, scales: NotificationPolicy) -> None:
-        """Tell again what lasts. What is held back now is no loss: it is asked again, and again."""
+        """Report again what lasts. What is held back now is no loss: it is asked again, and again."""
         for channel, ear in self._ears(case).items():
             told = self._told[case.incident.id].get(channel)
             if told is None or not _may_be_reminded(told, self._project, self._now):
@@ -308,18 +317,18 @@ class _Pass:
                 case.records[channel] = record
 
     def _ears(self, case: IncidentNotification) -> Mapping[str, ChannelState]:
-        """Give the channels that are concerned: those of the routes, and those that know of the incident."""
+        """Return the channels that are concerned: those of the routes, and those that know of the incident."""
         incident = case.incident
         routing = channels_for(incident.table, self._config, severity=incident.severity, kind=incident.kind)
         told = self._told.get(incident.id, {})
-        found = {}
+        results = {}
         for channel in (*routing.channels, *(one for one in told if one not in routing.channels)):
             if channel not in self._config.alerts.channels:
                 continue
             known = told.get(channel)
             state = None if known is None else self._states.get(known.delivery_id)
             disabled = self._disabled.get(channel)
-            found[channel] = ChannelState(
+            results[channel] = ChannelState(
                 reached=routing.channels.get(channel) or any_way(channel, self._config),
                 routed=channel in routing.channels,
                 told=believed(known) if known is not None and state is DeliveryState.DEAD else known,
@@ -329,7 +338,7 @@ class _Pass:
                 owed=case.owes(channel),
                 since=case.since,
             )
-        return found
+        return results
 
     def _keep_back(self, channel: str) -> None:
         """Hold what there is to tell a channel that has had all it may get."""
@@ -352,11 +361,11 @@ class _Pass:
             telling = {case.incident.id: case for case in self._all if case.tells(channel)}
             if not telling:
                 continue
-            given = book.delivered_since(channel, self._now - HOUR)
-            free = rate_limit(given, self._config.alerts.hourly_cap, self._now)
+            moments = book.delivered_since(channel, self._now - HOUR)
+            free = rate_limit(moments, self._config.alerts.hourly_cap, self._now)
             items = [BatchItem(case.incident, case.records[channel].reason, case.since) for case in telling.values()]
             filled = batches(items, free.free)
-            after = rate_limit([*given, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
+            after = rate_limit([*moments, *[self._now] * len(filled)], self._config.alerts.hourly_cap, self._now)
             for number, parcel in enumerate(filled, start=1):
                 full_until = after.until if number == len(filled) else None
                 payload = writer.incidents(parcel, channel, self._circumstances, full_until=full_until)

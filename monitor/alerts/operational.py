@@ -74,7 +74,7 @@ class OperationalEvent:
 
     @property
     def is_news_after(self) -> timedelta:
-        """Give how long operators do not hear the same again, unless they heard something else about it meanwhile.
+        """Return how long operators do not hear the same again, unless they heard something else about it meanwhile.
 
         A budget that is spent stays so, and a statistic may be due every minute.
         """
@@ -82,27 +82,29 @@ class OperationalEvent:
 
 
 def operations(
-    project: Project, happened: OperationalEvent, *, now: datetime, said: Sequence[Delivery] = ()
+    project: Project, happened: OperationalEvent, *, now: datetime, deliveries: Sequence[Delivery] = ()
 ) -> Sequence[Delivery]:
-    """Give the messages that tell the operators: one for each of their channels; none if nobody is named.
+    """Return the messages that tell the operators: one for each of their channels; none if nobody is named.
 
-    Several daemons notice the same thing. `said` are the messages of as long as this is no news (`is_news_after`),
+    Several daemons notice the same thing. `deliveries` are the messages of as long as this is no news (`is_news_after`),
     newest first: a channel whose newest one about this source, check, statistic or the configuration says the same gets
     none. Whoever finds the same messages gives his own the same ids, so two who write at the same moment do not both
     succeed.
     """
     writer = MessageComposer(project, now)
-    found = []
+    results = []
     for channel in operators(project.config):
         message = enqueue(channel, MessageSubject.OPERATIONS, _operation(writer, channel, happened), now=now)
-        before = next((one for one in said if one.channel == channel and _is_about(one, happened)), None)
+        before = next(
+            (delivery for delivery in deliveries if delivery.channel == channel and _is_about(delivery, happened)), None
+        )
         if before is None or _fact(before.payload) != _fact(message.payload):
-            found.append(replace(message, id=_id_after(before, project, message)))
-    return found
+            results.append(replace(message, id=_id_after(before, project, message)))
+    return results
 
 
 def _is_about(message: Delivery, happened: OperationalEvent) -> bool:
-    """Say whether a message is about the same source or check, or the configuration too."""
+    """Check whether a message is about the same source or check, or the configuration too."""
     if message.subject is not MessageSubject.OPERATIONS or message.payload.get("name") != happened.name:
         return False
     return _family(str(message.payload.get("operation"))) == _family(happened.operation)
@@ -113,7 +115,7 @@ def _family(operation: str) -> str:
 
 
 def _fact(payload: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Give what a message says, without the times: each daemon noticed at another."""
+    """Return what a message says, without the times: each daemon noticed at another."""
     return str(payload.get("operation")), str(payload.get("name")), str(payload.get("why"))
 
 
@@ -124,7 +126,7 @@ def _id_after(before: Delivery | None, project: Project, message: Delivery) -> s
 
 
 def weekly(project: Project, report: "WeeklyReport", channel: str, *, now: datetime) -> Delivery:
-    """Give the message that brings the report of a week to a channel, in the channel's language.
+    """Return the message that brings the report of a week to a channel, in the channel's language.
 
     People get the figures as text, a page for mail, and the report as a file; a webhook gets it as JSON (`parts_of`).
     """
@@ -186,17 +188,20 @@ def _weekly_blocks(report: "WeeklyReport", voice: Localizer) -> Iterator[Mapping
     if report.tables:
         most = Message("Most costly tables") if report.by_cost else Message("Tables with the most downtime")
         rows = [
-            (Message("{name}", {"name": plain(one.name or "")}), _loss(one.downtime_us, one.cost, report.currency))
-            for one in report.tables[:_ROWS]
+            (
+                Message("{name}", {"name": plain(table.name or "")}),
+                _loss(table.downtime_us, table.cost, report.currency),
+            )
+            for table in report.tables[:_ROWS]
         ]
         yield {"headline": most.render(voice), "facts": _said(rows, voice)}
     if report.incidents.rows:
         rows = [
             (
-                Message("#{id} {table}", {"id": one.id, "table": plain(one.table)}),
-                Message("{title}", {"title": plain(say_title(one.title, voice))}),
+                Message("#{id} {table}", {"id": row.id, "table": plain(row.table)}),
+                Message("{title}", {"title": plain(say_title(row.title, voice))}),
             )
-            for one in report.incidents.rows[:_ROWS]
+            for row in report.incidents.rows[:_ROWS]
         ]
         yield {"headline": Message("Incidents").render(voice), "facts": _said(rows, voice)}
 
@@ -230,7 +235,7 @@ def _said(facts: Sequence[tuple[Message, Message]], voice: Localizer) -> list[li
 def enqueue(
     channel: str, subject: MessageSubject, payload: Mapping[str, Any], *, now: datetime, about: str | None = None
 ) -> Delivery:
-    """Give a new message, to be sent at once, under an id that is never given again; `about` names its one table."""
+    """Return a new message, to be sent at once, under an id that is never given again; `about` names its one table."""
     return Delivery(
         id=f"msg_{secrets.token_hex(12)}",
         channel=channel,

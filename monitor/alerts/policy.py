@@ -49,7 +49,7 @@ class NotificationPolicy:
         self._quiet: dict[tuple[str, datetime], datetime | None] = {}
 
     def weigh(self, incident: Incident, ear: ChannelState) -> DecisionRecord:
-        """Give what is to be told, held back or left.
+        """Return what is to be told, held back or left.
 
         The end of a problem that the channel knows of passes everything but quiet hours.
         """
@@ -92,9 +92,9 @@ class NotificationPolicy:
         return record.held(Hold(HoldReason.QUIET_HOURS, f"quiet hours {names}", until))
 
     def _drops(self, ear: ChannelState) -> bool:
-        """Say whether quiet hours drop what is new: what began before them waits for their end."""
+        """Check whether quiet hours drop what is new: what began before them waits for their end."""
         hours = [self._config.alerts.quiet_hours[name] for name in ear.reached.quiet]
-        if any(one.afterwards != "drop" for one in hours):
+        if any(hour.afterwards != "drop" for hour in hours):
             return False
         return any(self._ends(name, ear.since) == self._ends(name, self._now) for name in ear.reached.quiet)
 
@@ -105,15 +105,15 @@ class NotificationPolicy:
         return self._quiet[name, moment]
 
     def _quiet_until(self, incident: Incident, reached: RoutedChannel) -> datetime | None:
-        """Give when the first of the ways to a channel opens; None if one is open."""
+        """Return when the first of the ways to a channel opens; None if one is open."""
         ends = []
         for name in reached.quiet:
             quiet = self._config.alerts.quiet_hours[name]
             if lets_through(quiet, incident.severity):
                 return None
             ends.append(self._ends(name, self._now))
-        known = [end for end in ends if end is not None]
-        return min(known) if known and len(known) == len(ends) else None
+        entries = [end for end in ends if end is not None]
+        return min(entries) if entries and len(entries) == len(ends) else None
 
 
 def _replace(record: DecisionRecord, action: DecisionAction, why: str) -> DecisionRecord:

@@ -17,7 +17,7 @@ _AHEAD: Final = timedelta(days=8)
 
 
 def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: str) -> datetime | None:
-    """Give when the quiet hours end that hold an alert of a severity back; None if nothing holds it.
+    """Return when the quiet hours end that hold an alert of a severity back; None if nothing holds it.
 
     `zone` is the project's, for quiet hours without one of their own. What is at least as severe as one of
     `let_through` is let through.
@@ -26,12 +26,12 @@ def held_until(quiet: QuietHours, severity: Severity, now: datetime, *, zone: st
 
 
 def lets_through(quiet: QuietHours, severity: Severity) -> bool:
-    """Say whether alerts of a severity pass quiet hours."""
+    """Check whether alerts of a severity pass quiet hours."""
     return any(severity.rank >= loud.rank for loud in quiet.let_through)
 
 
 def quiet_until(quiet: QuietHours, now: datetime, *, zone: str) -> datetime | None:
-    """Give when the stretch of quiet hours ends that a moment lies in, in UTC; None if it lies in none."""
+    """Return when the stretch of quiet hours ends that a moment lies in, in UTC; None if it lies in none."""
     hours = BusinessHours(frozenset(quiet.days), quiet.start, quiet.end, Decimal(0), quiet.timezone or zone)
     stretches = hours.between(to_us(now), to_us(now + _AHEAD))
     if stretches.starts.size == 0 or int(stretches.starts[0]) > to_us(now):

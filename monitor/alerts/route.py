@@ -44,7 +44,7 @@ class Routing:
 
 
 def channels_for(table: str, config: Config, *, severity: Severity, kind: Kind) -> Routing:
-    """Give the channels that hear of an incident on a table."""
+    """Return the channels that hear of an incident on a table."""
     ways: dict[str, list[tuple[str, str | None]]] = {}
     steps = []
     known = config.table(table)
@@ -61,11 +61,11 @@ def channels_for(table: str, config: Config, *, severity: Severity, kind: Kind) 
     steps.append(_owner_step(known, config, matched=bool(ways)))
     if steps[-1].applies:
         ways = {channel: [(OWNER, None)] for channel in steps[-1].to}
-    return Routing({channel: _reached(found) for channel, found in ways.items()}, tuple(steps))
+    return Routing({channel: _reached(results) for channel, results in ways.items()}, tuple(steps))
 
 
 def any_way(channel: str, config: Config) -> RoutedChannel:
-    """Give how a channel is reached at all, for what it must hear although no route leads there any more."""
+    """Return how a channel is reached at all, for what it must hear although no route leads there any more."""
     ways = [
         (f"route {number}", route.quiet_hours)
         for number, route in enumerate(config.alerts.routes, start=1)
@@ -75,7 +75,7 @@ def any_way(channel: str, config: Config) -> RoutedChannel:
 
 
 def operators(config: Config) -> tuple[str, ...]:
-    """Give the channels that hear of Tablewatch itself: those named, else those of the routes without a match."""
+    """Return the channels that hear of Tablewatch itself: those named, else those of the routes without a match."""
     if config.alerts.operators:
         return config.alerts.operators
     everything = [channel for route in config.alerts.routes if route.match == Match() for channel in route.to]
@@ -96,11 +96,11 @@ def _facts(name: str, table: Table | None, config: Config) -> Mapping[str, str |
 
 
 def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity, kind: Kind) -> Iterator[str]:
-    """Say in which of its keys a route does not fit."""
+    """Describe in which of its keys a route does not fit."""
     for key in ("table", "domain", "owner", "tier", "source"):
-        wanted, seen = getattr(match, key), facts.get(key)
-        if wanted is not None and wanted != seen:
-            yield f"it is about {key} {wanted}, not {'none' if seen is None else seen}"
+        wanted, text = getattr(match, key), facts.get(key)
+        if wanted is not None and wanted != text:
+            yield f"it is about {key} {wanted}, not {'none' if text is None else text}"
     if match.severity is not None and severity.rank < match.severity.rank:
         yield f"it is about severity {match.severity} and above, not {severity}"
     if match.kind is not None and kind is not match.kind:
@@ -108,8 +108,8 @@ def _misses(match: Match, facts: Mapping[str, str | None], *, severity: Severity
 
 
 def _say_match(match: Match) -> str:
-    said = [f"{key} {value}" for key, value in match.model_dump(exclude_none=True, mode="json").items()]
-    return f"it matches: {', '.join(said)}" if said else "it has no match, so it is about everything"
+    parts = [f"{key} {value}" for key, value in match.model_dump(exclude_none=True, mode="json").items()]
+    return f"it matches: {', '.join(parts)}" if parts else "it has no match, so it is about everything"
 
 
 def _owner_step(table: Table | None, config: Config, *, matched: bool) -> Step:

@@ -34,7 +34,7 @@ class TrialMessageKind(StrEnum):
 def trial_message(
     project: Project, channel: str, like: TrialMessageKind, *, now: datetime, report: "WeeklyReport | None" = None
 ) -> Delivery:
-    """Give a message of subject `test`; it is about the first table that is configured, and holds made up figures.
+    """Return a message of subject `test`; it is about the first table that is configured, and holds made up figures.
 
     Args:
         project: whose channel it is.

@@ -45,19 +45,22 @@ _PLACES: Final = Message("{tables:count} tables")
 
 
 def plain(text: str, most: int = LONGEST) -> str:
-    r"""Give what somebody wrote as harmless text: one line, `\x1b` for control characters, no `<!channel>`, no link."""
+    r"""Return what somebody wrote as harmless text.
+
+    One line, `\x1b` for control characters, no `<!channel>`, no link.
+    """
     line = " ".join(visible(text).split()).replace("](", "] (")
     line = _MENTION.sub("@\N{WORD JOINER}", _COMMAND.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", line))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def is_over(item: BatchItem) -> bool:
-    """Say whether what is told has passed."""
+    """Check whether what is told has passed."""
     return item.incident.state is State.RESOLVED and item.reason is not NotificationReason.FLAPPING
 
 
 def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
-    """Say one incident in one line."""
+    """Format one incident in one line."""
     incident = item.incident
     form = _LASTING.get(item.reason, _OVER)
     if is_over(item):
@@ -69,7 +72,7 @@ def alert_headline(item: BatchItem, voice: MessageFormatter) -> str:
 
 
 def title_of(items: Sequence[BatchItem], voice: MessageFormatter) -> str:
-    """Say one or more incidents, the worst first, in one line."""
+    """Format one or more incidents, the worst first, in one line."""
     if len(items) == 1:
         return alert_headline(items[0], voice)
     tables = {item.incident.table for item in items}
@@ -91,14 +94,14 @@ class Fact:
     said: Message
 
     def say(self, voice: MessageFormatter) -> tuple[str, str]:
-        """Say it in the voice's language."""
+        """Format it in the voice's language."""
         return self.label.render(voice), self.said.render(voice)
 
 
 def facts(
     project: Project, item: BatchItem, figures: IncidentFigures, *, muted: Sequence[Incident], now: datetime
 ) -> Iterator[Fact]:
-    """Give what a person who must act on an incident has to know, the most important first.
+    """Yield what a person who must act on an incident has to know, the most important first.
 
     `muted` are the incidents downstream that nobody is told about because of this one.
     """
@@ -118,7 +121,7 @@ def facts(
     if incident.root is not None:
         yield Fact(Message("Caused by"), Message("#{id}", {"id": incident.root}))
     if muted:
-        tables = tuple(dict.fromkeys(plain(one.table) for one in muted))
+        tables = tuple(dict.fromkeys(plain(current_incident.table) for current_incident in muted))
         yield Fact(Message("Also affected"), Message("{tables}; muted", {"tables": some(tables)}))
     if not over and check is not None and check.runbook:
         yield Fact(Message("Runbook"), _given(check.runbook))
@@ -127,10 +130,10 @@ def facts(
 
 
 def check_of(project: Project, incident: Incident) -> Any:
-    """Give the check that found an incident, as it is configured now; None if none did or it is gone."""
+    """Return the check that found an incident, as it is configured now; None if none did or it is gone."""
     table = project.config.table(incident.table)
     checks = () if table is None else table.checks
-    return next((one for one in checks if table is not None and table.check_id(one) == incident.check_id), None)
+    return next((check for check in checks if table is not None and table.check_id(check) == incident.check_id), None)
 
 
 _OF_EPISODE: Final = Message("{label} (this episode)")
@@ -206,5 +209,5 @@ def _people(project: Project, incident: Incident) -> Iterator[Fact]:
 
 
 def _given(text: str) -> Message:
-    """Give what somebody wrote as something to say; braces in it are no places."""
+    """Return what somebody wrote as something to say; braces in it are no places."""
     return Message("{text}", {"text": plain(text)})

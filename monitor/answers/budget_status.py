@@ -46,44 +46,50 @@ class ProtectedPeople:
         for table, budget in config.budgets.items():
             if budget.people is not None:
                 units.setdefault(budget.people, {})[table] = budget.unit_name
-        kept = ledger.standings() if units else ()
+        standings = ledger.standings() if units else ()
         return [
-            cls(name, [one for one in kept if tables.get(one.budget.data_set) == one.budget.unit])
+            cls(
+                name,
+                [standing for standing in standings if tables.get(standing.budget.data_set) == standing.budget.unit],
+            )
             for name, tables in units.items()
         ]
 
     @property
     def tables(self) -> Sequence[str]:
         """The tables, in the order in which their budgets were created."""
-        return [one.budget.data_set for one in self.standings]
+        return [standing.budget.data_set for standing in self.standings]
 
     def holds(self, standing: Standing) -> bool:
         """Return whether a budget is one of these."""
         names = standing.budget.data_set, standing.budget.unit
-        return names in {(one.budget.data_set, one.budget.unit) for one in self.standings}
+        return names in {(standing.budget.data_set, standing.budget.unit) for standing in self.standings}
 
     @property
     def adjacency(self) -> Adjacency:
         """Which change of one person's records the total bounds."""
-        all_alike = {one.budget.adjacency for one in self.standings} == {Adjacency.ADD_REMOVE}
+        all_alike = {standing.budget.adjacency for standing in self.standings} == {Adjacency.ADD_REMOVE}
         return Adjacency.ADD_REMOVE if all_alike else Adjacency.SUBSTITUTE
 
     @property
     def delta(self) -> Fraction | None:
         """The smallest delta of those budgets that were charged in rho."""
-        return min((one.budget.delta for one in self.standings if one.budget.delta and one.spent), default=None)
+        return min(
+            (standing.budget.delta for standing in self.standings if standing.budget.delta and standing.spent),
+            default=None,
+        )
 
     @property
     def epsilon(self) -> int:
         """What was spent of all of them: epsilons add up, and so do rhos before they are read as an epsilon."""
         doubled = self.adjacency is Adjacency.SUBSTITUTE
         pure = rho = 0
-        for one in self.standings:
-            twice = doubled and one.budget.adjacency is Adjacency.ADD_REMOVE
-            if one.budget.accounting is Accounting.PURE:
-                pure += one.spent * (2 if twice else 1)
+        for standing in self.standings:
+            twice = doubled and standing.budget.adjacency is Adjacency.ADD_REMOVE
+            if standing.budget.accounting is Accounting.PURE:
+                pure += standing.spent * (2 if twice else 1)
             else:
-                rho += one.spent * (4 if twice else 1)
+                rho += standing.spent * (4 if twice else 1)
         return pure + (0 if self.delta is None else epsilon_of_rho(rho, self.delta))
 
     @property

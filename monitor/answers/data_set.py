@@ -31,8 +31,8 @@ class DataSet:
         """
         budgets = project.config.budgets
         if table not in budgets:
-            known = f"; declared: {', '.join(sorted(budgets))}" if budgets else ""
-            message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or known}"
+            text = f"; declared: {', '.join(sorted(budgets))}" if budgets else ""
+            message = f"no budget of '{table}' is declared{did_you_mean(table, budgets) or text}"
             hint = "declare under 'budgets' what can be asked of it and what that may cost"
             raise Stop(ExitCode.USAGE, Problem("budget.not_declared", message, hint=hint))
         if same := project.same_tables(table, budgets, connect=False):
@@ -49,12 +49,12 @@ class DataSet:
 
     @property
     def terms(self) -> Terms:
-        """Give the terms under which it is asked."""
+        """Return the terms under which it is asked."""
         return self.declared.terms
 
     @property
     def budget(self) -> LedgerBudget:
-        """Give its budget as the ledger keeps it."""
+        """Return its budget as the ledger keeps it."""
         return self.declared.in_ledger(self.table)
 
 

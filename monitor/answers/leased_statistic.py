@@ -46,7 +46,7 @@ class LeasedStatistic(LeasedTable):
 
     @property
     def apart(self) -> bool:
-        """Say that it goes by itself: its source may be opened in another way than for checks."""
+        """Return that it goes by itself: its source may be opened in another way than for checks."""
         return True
 
 
@@ -61,7 +61,7 @@ class Request:
 
 
 def rests(tries: Tries, period: timedelta, now: datetime) -> bool:
-    """Say whether so many charges brought nothing lately that it is too early for another one.
+    """Check whether so many charges brought nothing lately that it is too early for another one.
 
     After two it is asked in the next slot, after three one slot is left out, then three, seven, ...
     """
@@ -72,7 +72,7 @@ def rests(tries: Tries, period: timedelta, now: datetime) -> bool:
 
 
 def spent(charge: Charge, total: int) -> str:
-    """Say that a budget does not cover a charge any more; the same words as long as the total is the same."""
+    """Describe that a budget does not cover a charge any more; the same words as long as the total is the same."""
     return (
         f"of the budget of {charge.data_set} ({text_of(total)} in all) less is left than the {text_of(charge.nano)} "
         "that an answer costs"

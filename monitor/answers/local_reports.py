@@ -45,7 +45,7 @@ class Respondents:
 
     @classmethod
     def of(cls, declared: "Range | Sequence[object]", other: str | None = None) -> "Respondents":
-        """Give a declared domain; `other`: the value that all others are taken for.
+        """Return a declared domain; `other`: the value that all others are taken for.
 
         Raises:
             Misfit: it does not have that value.
@@ -55,15 +55,15 @@ class Respondents:
         return cls(domain.size, domain)
 
     def codes(self, texts: Iterable[str | None]) -> "Codes":
-        """Give the place of each value in the domain; -1 where it has none."""
+        """Return the place of each value in the domain; -1 where it has none."""
         return np.fromiter((self._code(text) for text in texts), dtype=np.int64)
 
     def label(self, code: int) -> Any:
-        """Give the value at a place."""
+        """Return the value at a place."""
         return code if self.domain is None else self.domain.declared[code]
 
     def oracle(self, name: str | None, epsilon: Loss) -> Oracle:
-        """Give the oracle of that name, or the one that varies least.
+        """Return the oracle of that name, or the one that varies least.
 
         Raises:
             Misfit: there is none of that name, or the domain or epsilon makes no sense.
@@ -76,7 +76,7 @@ class Respondents:
         return oracles[name.upper()](self.size, epsilon)
 
     def perturb(self, oracle: Oracle, texts: Sequence[str]) -> list[Any]:
-        """Give a report for each value, as plain data.
+        """Return a report for each value, as plain data.
 
         Raises:
             Misfit: some are outside the domain (counted, never shown).
@@ -106,10 +106,10 @@ def written(reports: Sequence[Any], end: str) -> str:
     if end == ".csv":
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        originals({one for one in reports if isinstance(one, str)}, column=_NAME)
-        rows.writerows(one if isinstance(one, list) else [_cell(one)] for one in reports)
+        originals({report for report in reports if isinstance(report, str)}, column=_NAME)
+        rows.writerows(report if isinstance(report, list) else [_cell(report)] for report in reports)
         return text.getvalue()
-    return "".join(f"{json_text(one, indent=None)}\n" for one in reports)
+    return "".join(f"{json_text(report, indent=None)}\n" for report in reports)
 
 
 def _cell(report: Any) -> Any:
@@ -142,7 +142,7 @@ def _escaped(domain: Domain) -> Mapping[str | None, str]:
 
 
 def end_of(path: Path) -> str:
-    """Tell the form of a file of reports by its end.
+    """Return the form of a file of reports by its end.
 
     Raises:
         Misfit: it has another one.
@@ -153,15 +153,15 @@ def end_of(path: Path) -> str:
 
 
 def _lines(text: str) -> list[Any]:
-    found = []
+    results = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            found.append(json.loads(line))
+            results.append(json.loads(line))
         except (ValueError, RecursionError):
             raise Misfit(f"line {number} is no JSON; expected one report on each line") from None
-    return found
+    return results
 
 
 def _fields(text: str, oracle: Oracle) -> list[Any]:
@@ -177,7 +177,7 @@ def _fields(text: str, oracle: Oracle) -> list[Any]:
 
 
 def compared(people: Respondents, epsilon: Loss, users: int) -> list[dict[str, Any]]:
-    """Say of each oracle how much it varies and what a report is, the best one first.
+    """Format of each oracle how much it varies and what a report is, the best one first.
 
     `variance`: of the count of a rare value, for each person who reports. `standard_error`: of that count.
 

@@ -29,7 +29,7 @@ class PrivateQuestion:
 
     @classmethod
     def of(cls, data_set: "DataSet", statistic: "Statistic", *, charged: bool = False) -> Self:
-        """Give what is asked of a data set."""
+        """Return what is asked of a data set."""
         from remedies.differential_privacy.answers import Declared, Terms
 
         declared = data_set.declared
@@ -37,7 +37,7 @@ class PrivateQuestion:
         return cls(data_set.relation, statistic, Terms(plain, declared.accounting), data_set.key, charged)
 
     def put_to(self, source: "Source") -> Mapping[str, Json]:
-        """Give the noisy answer; nothing where it is not charged.
+        """Return the noisy answer; nothing where it is not charged.
 
         Raises:
             SourceError, Misfit: it cannot be asked. Where it is charged, an error of any class, and which one it is may

@@ -92,18 +92,18 @@ class ScheduledQueries:
         self._held_back = {series: why for series, why in self._held_back.items() if series not in gone}
 
     def __len__(self) -> int:
-        """Give how many are declared."""
+        """Return how many are declared."""
         return len(self._series)
 
     @property
     def by_source(self) -> dict[str, str]:
-        """Give the names of their slots with those of their sources."""
+        """Return the names of their slots with those of their sources."""
         tables = {table.name: table.source for table in self._project.config.tables}
         return {name: tables[series.table] for name, series in self._series.items()}
 
     @property
     def has_answers(self) -> bool:
-        """Say whether answers wait to be stored."""
+        """Check whether answers wait to be stored."""
         return any(asked.granted is not None and asked.heard for asked in self._waiting)
 
     def hold(self, lease: Lease) -> LeasedStatistic | None:
@@ -113,20 +113,20 @@ class ScheduledQueries:
             return None
         (target,) = self._project.targets([series.table])
         subject = Subject(lease.table, target.subject.relation, ())
-        asked = LeasedStatistic(lease, Target(subject, target.source), series=series)
-        self._waiting.append(asked)
-        return asked
+        leased_statistic = LeasedStatistic(lease, Target(subject, target.source), series=series)
+        self._waiting.append(leased_statistic)
+        return leased_statistic
 
-    def drop(self, held: LeasedTable) -> None:
+    def drop(self, leased_table: LeasedTable) -> None:
         """Forget one that another daemon took over."""
-        self._waiting = [asked for asked in self._waiting if asked is not held]
-        if isinstance(held, LeasedStatistic):
-            held.release()
+        self._waiting = [asked for asked in self._waiting if asked is not leased_table]
+        if isinstance(leased_table, LeasedStatistic):
+            leased_table.release()
 
-    def hear(self, asked: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
+    def hear(self, leased_statistic: LeasedStatistic, told: Mapping[str, Json] | Outcome | None) -> None:
         """Take what a worker said."""
-        asked.heard, asked.told = True, told
-        self._waiting.append(asked)
+        leased_statistic.heard, leased_statistic.told = True, told
+        self._waiting.append(leased_statistic)
 
     def step(self, *, stopping: bool = False) -> Sequence[LeasedStatistic]:
         """Go on with those that can; give those whose slot has ended. When stopping, answers are stored, no more.
@@ -140,72 +140,76 @@ class ScheduledQueries:
             ready = [asked for asked in ready if asked.granted is not None and asked.heard]
         return [asked for asked in ready if self._goes_to_its_end(asked)]
 
-    def _goes_to_its_end(self, asked: LeasedStatistic) -> bool:
+    def _goes_to_its_end(self, leased_statistic: LeasedStatistic) -> bool:
         """Do what comes next, or let it wait while the store takes nothing; says whether its slot has ended."""
-        self._waiting.remove(asked)
+        self._waiting.remove(leased_statistic)
         try:
-            if asked.ends is None:
-                self._go_on(asked)
-            if asked.ends is not None:
-                asked.release()
-                self._claims.end(asked.lease, asked.ends)
+            if leased_statistic.ends is None:
+                self._go_on(leased_statistic)
+            if leased_statistic.ends is not None:
+                leased_statistic.release()
+                self._claims.end(leased_statistic.lease, leased_statistic.ends)
         except (StoreBusy, StoreUnavailable) as error:
             if self._problem is None:
                 LOG.error("statistics wait: %s", error)
             self._problem = str(error)
-            return self._waits_for_the_store(asked)
+            return self._waits_for_the_store(leased_statistic)
         self._problem = None
-        return asked.ends is not None
+        return leased_statistic.ends is not None
 
-    def _waits_for_the_store(self, asked: LeasedStatistic) -> bool:
+    def _waits_for_the_store(self, leased_statistic: LeasedStatistic) -> bool:
         """Try again later what the store did not take; with `--once` the slot is left to the next run, as it is."""
         if self._once:
-            asked.release()
+            leased_statistic.release()
             self.unanswered += 1
         else:
-            self._wait(asked, timedelta(seconds=_BUSY_S))
+            self._wait(leased_statistic, timedelta(seconds=_BUSY_S))
         return self._once
 
-    def _go_on(self, asked: LeasedStatistic) -> None:
+    def _go_on(self, leased_statistic: LeasedStatistic) -> None:
         """Do what comes next; what we stumble over is given up, and holds up nobody."""
-        attempted = run_guarded(lambda: self._do_next(asked), passes_on=(StoreError, KeyboardInterrupt))
+        attempted = run_guarded(lambda: self._do_next(leased_statistic), passes_on=(StoreError, KeyboardInterrupt))
         if isinstance(attempted, Outcome):
-            self._hold_back(asked, str(attempted.message))
+            self._hold_back(leased_statistic, str(attempted.message))
 
-    def _do_next(self, asked: LeasedStatistic) -> None:
+    def _do_next(self, leased_statistic: LeasedStatistic) -> None:
         try:
-            request = self._asked_now(asked)
+            request = self._asked_now(leased_statistic)
             if request is None:
-                asked.ends = SlotState.GIVEN_UP
-            elif not asked.heard:
-                self._begin(asked, request)
-            elif asked.granted is None:
-                self._charge(asked, request)
+                leased_statistic.ends = SlotState.GIVEN_UP
+            elif not leased_statistic.heard:
+                self._begin(leased_statistic, request)
+            elif leased_statistic.granted is None:
+                self._charge(leased_statistic, request)
             else:
-                self._keep(asked, asked.granted, request)
+                self._keep(leased_statistic, leased_statistic.granted, request)
         except NotRecorded as error:
-            how = f" with 'tablewatch budget create {asked.series.table}'" if asked.granted is None else ""
-            self._hold_back(asked, f"{error}{how}")
+            how = (
+                f" with 'tablewatch budget create {leased_statistic.series.table}'"
+                if leased_statistic.granted is None
+                else ""
+            )
+            self._hold_back(leased_statistic, f"{error}{how}")
         except (LedgerBroken, Misfit) as error:
-            self._hold_back(asked, str(error))
+            self._hold_back(leased_statistic, str(error))
 
-    def _asked_now(self, asked: LeasedStatistic) -> Request | None:
-        """Give what is asked; None where it left the configuration, or was changed, before it was charged."""
-        if asked.granted is not None:
-            return asked.request
-        if asked.series.slot_name not in self._series:
+    def _asked_now(self, leased_statistic: LeasedStatistic) -> Request | None:
+        """Return what is asked; None where it left the configuration, or was changed, before it was charged."""
+        if leased_statistic.granted is not None:
+            return leased_statistic.request
+        if leased_statistic.series.slot_name not in self._series:
             return None
-        declared = self._project.config.budgets[asked.series.table].statistics[asked.series.name]
-        data_set = self._data_set(asked.series.table)
-        charge = charge_of(data_set, declared.ask, asked.series.request_id(asked.lease.slot))
-        if asked.request is not None and asked.request.charge != charge:
+        declared = self._project.config.budgets[leased_statistic.series.table].statistics[leased_statistic.series.name]
+        data_set = self._data_set(leased_statistic.series.table)
+        charge = charge_of(data_set, declared.ask, leased_statistic.series.request_id(leased_statistic.lease.slot))
+        if leased_statistic.request is not None and leased_statistic.request.charge != charge:
             return None
         question, period = PrivateQuestion.of(data_set, declared.ask), declared.schedule.longest_period()
-        asked.request = Request(question, data_set.source, charge, period)
-        return asked.request
+        leased_statistic.request = Request(question, data_set.source, charge, period)
+        return leased_statistic.request
 
     def _data_set(self, table: str) -> DataSet:
-        """Give a data set.
+        """Return a data set.
 
         Raises:
             Misfit: rows of a unit have to be put in order, and there is no key for that; or another budget is of the
@@ -216,100 +220,109 @@ class ScheduledQueries:
         except StoreError as error:
             raise Misfit(str(error)) from None
         except Stop as stop:
-            raise Misfit("; ".join(one.message for one in stop.problems)) from None
+            raise Misfit("; ".join(problem.message for problem in stop.problems)) from None
 
     # --- one slot -----------------------------------------------------------------------------------------------------
 
-    def _begin(self, asked: LeasedStatistic, request: Request) -> None:
+    def _begin(self, leased_statistic: LeasedStatistic, request: Request) -> None:
         """Ask a worker whether the table can be asked, unless it is plain already that nothing may be charged."""
         charge = request.charge
-        tries = self._ledger.tries(asked.series.prefix, charge.request_id)
+        tries = self._ledger.tries(leased_statistic.series.prefix, charge.request_id)
         standing = self._ledger.standing(charge.data_set, charge.unit)
         if tries.answered:
-            self._is_answered(asked, "was stored before")
+            self._is_answered(leased_statistic, "was stored before")
         elif standing.left < charge.nano:
-            self._hold_back(asked, spent(charge, standing.budget.total), spent=True)
+            self._hold_back(leased_statistic, spent(charge, standing.budget.total), spent=True)
         elif tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
-            self._hold_back(asked, _LOST)
+            self._hold_back(leased_statistic, _LOST)
         else:
-            self._send(asked, request, request.question)
+            self._send(leased_statistic, request, request.question)
 
-    def _charge(self, asked: LeasedStatistic, request: Request) -> None:
+    def _charge(self, leased_statistic: LeasedStatistic, request: Request) -> None:
         """Charge what can be asked, and ask it."""
-        if not isinstance(asked.told, Mapping):
-            self._try_again_for_free(asked, request.period)
+        if not isinstance(leased_statistic.told, Mapping):
+            self._try_again_for_free(leased_statistic, request.period)
             return
         charge = request.charge
-        if asked.claim is None:
-            asked.claim = self._ledger.claim(charge.request_id)
-        if asked.claim is None:
-            self._wait_for_the_other(asked)
+        if leased_statistic.claim is None:
+            leased_statistic.claim = self._ledger.claim(charge.request_id)
+        if leased_statistic.claim is None:
+            self._wait_for_the_other(leased_statistic)
             return
-        asked.heard = False  # where it is not known whether a charge was made, all begins anew: it counts as one
+        leased_statistic.heard = (
+            False  # where it is not known whether a charge was made, all begins anew: it counts as one
+        )
         found = self._ledger.reserve(charge, actor=_ACTOR, now=self._clock.now())
         match found:
             case Granted():
-                asked.granted = found
-                self._send(asked, request, replace(request.question, charged=True))
+                leased_statistic.granted = found
+                self._send(leased_statistic, request, replace(request.question, charged=True))
             case Answered():
-                self._is_answered(asked, "was stored before")
+                self._is_answered(leased_statistic, "was stored before")
             case Refusal(RefusalReason.SPENT):
                 total = self._ledger.standing(charge.data_set, charge.unit).budget.total
-                self._hold_back(asked, spent(charge, total), spent=True)
+                self._hold_back(leased_statistic, spent(charge, total), spent=True)
             case Refusal(RefusalReason.OTHER_CONTENT):
-                self._hold_back(asked, _CHANGED)
+                self._hold_back(leased_statistic, _CHANGED)
 
-    def _keep(self, asked: LeasedStatistic, granted: Granted, request: Request) -> None:
+    def _keep(self, leased_statistic: LeasedStatistic, granted: Granted, request: Request) -> None:
         """Store the answer; where there is none, charge once more in a while."""
-        if isinstance(asked.told, Mapping):
-            self._ledger.store_answer(granted, asked.told, actor=_ACTOR, now=self._clock.now())
-            self._is_answered(asked, f"{text_of(granted.charge.nano)} charged")
+        if isinstance(leased_statistic.told, Mapping):
+            self._ledger.store_answer(granted, leased_statistic.told, actor=_ACTOR, now=self._clock.now())
+            self._is_answered(leased_statistic, f"{text_of(granted.charge.nano)} charged")
             return
-        tries = self._ledger.tries(asked.series.prefix, request.charge.request_id)
+        tries = self._ledger.tries(leased_statistic.series.prefix, request.charge.request_id)
         if self._once or tries.charged >= MOST_CHARGES or rests(tries, request.period, self._clock.now()):
-            self._hold_back(asked, _LOST)
+            self._hold_back(leased_statistic, _LOST)
         else:
-            asked.granted, asked.heard = None, False
-            asked.release()
-            self._wait(asked, PAUSE)
+            leased_statistic.granted, leased_statistic.heard = None, False
+            leased_statistic.release()
+            self._wait(leased_statistic, PAUSE)
 
-    def _wait_for_the_other(self, asked: LeasedStatistic) -> None:
+    def _wait_for_the_other(self, leased_statistic: LeasedStatistic) -> None:
         """Look again later whether another process has stored the answer; nothing is charged while it is at it."""
         if self._once:
-            self._hold_back(asked, _IN_PROGRESS)
+            self._hold_back(leased_statistic, _IN_PROGRESS)
         else:
-            asked.heard = False
-            self._wait(asked, PAUSE)
+            leased_statistic.heard = False
+            self._wait(leased_statistic, PAUSE)
 
-    def _try_again_for_free(self, asked: LeasedStatistic, period: timedelta) -> None:
-        why = str(asked.told.message) if isinstance(asked.told, Outcome) else _NO_WORKER
-        if self._once or asked.free_tries >= MOST_FREE_TRIES:
-            self._hold_back(asked, f"{why}; nothing was charged")
+    def _try_again_for_free(self, leased_statistic: LeasedStatistic, period: timedelta) -> None:
+        why = str(leased_statistic.told.message) if isinstance(leased_statistic.told, Outcome) else _NO_WORKER
+        if self._once or leased_statistic.free_tries >= MOST_FREE_TRIES:
+            self._hold_back(leased_statistic, f"{why}; nothing was charged")
         else:
-            asked.heard = False
-            self._wait(asked, min(PAUSE * 2**asked.free_tries, period))
-            asked.free_tries += 1
+            leased_statistic.heard = False
+            self._wait(leased_statistic, min(PAUSE * 2**leased_statistic.free_tries, period))
+            leased_statistic.free_tries += 1
 
-    def _send(self, asked: LeasedStatistic, request: Request, question: PrivateQuestion) -> None:
-        asked.heard, asked.told = False, None
-        asked.target = replace(asked.target, source=request.source, question=question)
-        self._jobs.wait(asked, first=question.charged)
+    def _send(self, leased_statistic: LeasedStatistic, request: Request, question: PrivateQuestion) -> None:
+        leased_statistic.heard, leased_statistic.told = False, None
+        leased_statistic.target = replace(leased_statistic.target, source=request.source, question=question)
+        self._jobs.wait(leased_statistic, first=question.charged)
 
-    def _wait(self, asked: LeasedStatistic, pause: timedelta) -> None:
-        asked.at = self._clock.monotonic() + pause.total_seconds()
-        self._waiting.append(asked)
+    def _wait(self, leased_statistic: LeasedStatistic, pause: timedelta) -> None:
+        leased_statistic.at = self._clock.monotonic() + pause.total_seconds()
+        self._waiting.append(leased_statistic)
 
     # --- what is said -------------------------------------------------------------------------------------------------
 
-    def _is_answered(self, asked: LeasedStatistic, how: str) -> None:
-        asked.ends = SlotState.DONE
+    def _is_answered(self, leased_statistic: LeasedStatistic, how: str) -> None:
+        leased_statistic.ends = SlotState.DONE
         self.answered += 1
-        LOG.info("statistic %s answered for %s: %s", asked.series, f"{asked.lease.slot:%Y-%m-%d %H:%MZ}", how)
-        if self._was_held_back(asked.series):
-            self._tell(OperationalEvent(Operation.STATISTIC_ANSWERED, str(asked.series), until=self._clock.now()))
+        LOG.info(
+            "statistic %s answered for %s: %s",
+            leased_statistic.series,
+            f"{leased_statistic.lease.slot:%Y-%m-%d %H:%MZ}",
+            how,
+        )
+        if self._was_held_back(leased_statistic.series):
+            self._tell(
+                OperationalEvent(Operation.STATISTIC_ANSWERED, str(leased_statistic.series), until=self._clock.now())
+            )
 
     def _was_held_back(self, series: AnswerSeries) -> bool:
-        """Say whether the slot before was not answered, as this daemon knows, or the store from before its start."""
+        """Check whether the slot before was not answered, as this daemon knows, or the store from before its start."""
         if self._held_back.pop(series, None) is not None:
             return True
         if series in self._answered_before:
@@ -319,12 +332,14 @@ class ScheduledQueries:
         self._answered_before.add(series)
         return before is not None and before.state is SlotState.GIVEN_UP
 
-    def _hold_back(self, asked: LeasedStatistic, why: str, *, spent: bool = False) -> None:
+    def _hold_back(self, leased_statistic: LeasedStatistic, why: str, *, spent: bool = False) -> None:
         """End a slot without an answer; say why, unless that was said."""
-        asked.ends = SlotState.GIVEN_UP
+        leased_statistic.ends = SlotState.GIVEN_UP
         self.unanswered += not spent
-        if self._held_back.get(asked.series) == why:
+        if self._held_back.get(leased_statistic.series) == why:
             return
-        self._held_back[asked.series] = why
-        LOG.warning("statistic %s is not answered: %s", asked.series, why)
-        self._tell(OperationalEvent(Operation.STATISTIC_HELD, str(asked.series), why=why, since=self._clock.now()))
+        self._held_back[leased_statistic.series] = why
+        LOG.warning("statistic %s is not answered: %s", leased_statistic.series, why)
+        self._tell(
+            OperationalEvent(Operation.STATISTIC_HELD, str(leased_statistic.series), why=why, since=self._clock.now())
+        )

@@ -29,20 +29,20 @@ class AnswerSeries:
 
     @property
     def slot_name(self) -> str:
-        """Give the name of its row in the schedule."""
+        """Return the name of its row in the schedule."""
         return f"{_SLOTS}{self}"
 
     @property
     def prefix(self) -> str:
-        """Give what the ids of all its requests begin with."""
+        """Return what the ids of all its requests begin with."""
         return f"{self}/"
 
     def request_id(self, slot: datetime) -> str:
-        """Give the id of the request of a slot."""
+        """Return the id of the request of a slot."""
         return f"{self}/{slot.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     @classmethod
     def configured(cls, config: "Config") -> Mapping[str, Self]:
-        """Give all that a configuration declares, by `slot_name`."""
-        found = [cls(table, name) for table, budget in config.budgets.items() for name in budget.statistics]
-        return {series.slot_name: series for series in found}
+        """Return all that a configuration declares, by `slot_name`."""
+        results = [cls(table, name) for table, budget in config.budgets.items() for name in budget.statistics]
+        return {series.slot_name: series for series in results}

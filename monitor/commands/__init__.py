@@ -63,7 +63,7 @@ class Summary:
 
 @cache
 def command_files() -> Mapping[str, str]:
-    """Give the module of every command by the command's name, in the order of the alphabet."""
+    """Return the module of every command by the command's name, in the order of the alphabet."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
     return {module.rstrip("_"): f"{__name__}.{module}" for module in modules}
 

@@ -29,7 +29,7 @@ class Counter:
     actor: str
 
     def note_what_is_lost(self, invocation: Invocation) -> None:
-        """Say beside what was spent that it may be more, where the ledger does not fit its anchor."""
+        """Report beside what was spent that it may be more, where the ledger does not fit its anchor."""
         problem = self.ledger.problem()
         if problem is not None:
             invocation.note(f"{problem}; more may be spent than is shown; see 'tablewatch budget verify'")

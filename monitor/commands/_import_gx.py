@@ -99,7 +99,10 @@ def _number(text: str) -> Any:
 
 
 def _say_unknown(table: str, invocation: Invocation) -> None:
-    """Say that the table is not in the configuration: legitimate for one that is still to be written, else a typo."""
+    """Report that the table is not in the configuration.
+
+    Legitimate for one that is still to be written, else a typo.
+    """
     from monitor.triage.create import unknown_table
 
     try:

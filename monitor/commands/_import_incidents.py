@@ -157,11 +157,11 @@ def import_incidents(
     invocation.emit(result, lambda console: _draw(console, result, taken, update=update, zone=times.zone))
 
 
-def _zone(project: "Project", named: str | None) -> str:
+def _zone(project: "Project", name: str | None) -> str:
     from checks._scalars import known_zone
 
     try:
-        return project.config.timezone if named is None else known_zone(named)
+        return project.config.timezone if name is None else known_zone(name)
     except ValueError as error:
         raise Stop(ExitCode.USAGE, Problem("usage", f"--timezone: expected {error}")) from None
 
@@ -180,12 +180,12 @@ def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> 
     if still := assumed["open"]:
         have = "has no end and counts" if still == 1 else "have no end and count"
         invocation.note(f"note: {count(still, 'row')} {have} as open until now; --open-as-unknown leaves out such rows")
-    said = {
+    texts = {
         "timezone": ("time", f"without an offset, so read in {zone}", ""),
         "fixed": ("row", "resolved without a word on how, so taken as 'fixed'", ""),
         "person": ("row", "without a word on who noticed, so taken as a person", "; --set found_by=check if not"),
     }
-    for name, (thing, what, remedy) in said.items():
+    for name, (thing, what, remedy) in texts.items():
         if assumed[name]:
             invocation.note(f"note: {what}: {count(assumed[name], thing)}{remedy}")
 
@@ -193,24 +193,24 @@ def _say_assumed(invocation: Invocation, assumed: dict[str, int], zone: str) -> 
 def _problems(tickets: "Tickets", file: Path) -> "list[Problem]":
     message = f"{len(tickets.bad):,} of {tickets.rows:,} rows cannot be imported; nothing was written"
     hint = "--partial imports the good rows"
-    rows = [Problem("import.bad_row", one.reason, file=str(file), line=one.line) for one in tickets.bad]
+    rows = [Problem("import.bad_row", refusal.reason, file=str(file), line=refusal.line) for refusal in tickets.bad]
     return [Problem("import.bad_rows", message, hint=hint), *rows]
 
 
-def _difference_as_json(found: "TicketComparison") -> dict[str, Any]:
+def _difference_as_json(ticket_comparison: "TicketComparison") -> dict[str, Any]:
     return {
-        "line": found.line,
-        "id": found.incident.id,
+        "line": ticket_comparison.line,
+        "id": ticket_comparison.incident.id,
         "fields": [
             {
-                "field": one.field,
-                "recorded": _plain(one.recorded),
-                "told": _plain(one.told),
-                "stays": one.stays,
-                "new": one.is_new,
-                "replaces": one.replaces,
+                "field": difference.field,
+                "recorded": _plain(difference.recorded),
+                "told": _plain(difference.told),
+                "stays": difference.stays,
+                "new": difference.is_new,
+                "replaces": difference.replaces,
             }
-            for one in found.differences
+            for difference in ticket_comparison.differences
         ],
     }
 
@@ -219,46 +219,52 @@ def _plain(value: "datetime | str | None") -> str | None:
     return value if value is None or isinstance(value, str) else value.isoformat()
 
 
-def _draw(console: "Console", result: dict[str, Any], taken: "ImportCounts", *, update: bool, zone: str) -> None:
+def _draw(
+    console: "Console", result: dict[str, Any], import_counts: "ImportCounts", *, update: bool, zone: str
+) -> None:
     would = "would be imported" if result["dry_run"] else "imported"
     span = "" if result["first_id"] is None else f", #{result['first_id']} to #{result['last_id']}"
-    known = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
-    console.print(f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {known}")
-    news = [one for one in taken.differ if one.is_new]
+    text = f"{result['known']:,} {'was' if result['known'] == 1 else 'were'} there already"
+    console.print(f"{count(result['rows'], 'row')}: {result['imported']:,} {would}{span}; {text}")
+    news = [ticket_comparison for ticket_comparison in import_counts.differ if ticket_comparison.is_new]
     if news:
-        console.print(_sum_up(len(news), taken.applicable, update=update, dry_run=result["dry_run"]))
-        _list(console, [_say_difference(one, zone) for one in news], "that differ")
-    if before := len(taken.differ) - len(news):
-        said = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
-        console.print(f"{said}; what is recorded stays; --format json lists {'it' if before == 1 else 'them'}")
+        console.print(_sum_up(len(news), import_counts.applicable, update=update, dry_run=result["dry_run"]))
+        _list(console, [_say_difference(ticket_comparison, zone) for ticket_comparison in news], "that differ")
+    if before := len(import_counts.differ) - len(news):
+        current_text = f"{before:,} {'differs' if before == 1 else 'differ'} as before"
+        console.print(f"{current_text}; what is recorded stays; --format json lists {'it' if before == 1 else 'them'}")
     if endless := result["unknown_end"]:
         lines = ", ".join(f"{line:,}" for line in endless[:_SHOWN]) + (" ..." if len(endless) > _SHOWN else "")
         console.print(f"{count(len(endless), 'row')} without an end left out: line{'s'[: len(endless) > 1]} {lines}")
     refused = result["refused"]
-    _list(console, [f"line {one['line']}: {one['reason']}" for one in refused], "bad rows")
+    _list(
+        console,
+        [f"line {ticket_comparison['line']}: {ticket_comparison['reason']}" for ticket_comparison in refused],
+        "bad rows",
+    )
 
 
 def _sum_up(differ: int, applicable: int, *, update: bool, dry_run: bool) -> str:
-    said = f"{differ:,} {'differs' if differ == 1 else 'differ'}"
+    text = f"{differ:,} {'differs' if differ == 1 else 'differ'}"
     if not applicable:
-        return f"{said}; what is recorded stays"
+        return f"{text}; what is recorded stays"
     which = "them" if applicable == differ > 1 else "it" if differ == 1 else f"what can be changed in {applicable:,}"
     if not update:
-        return f"{said}; --update applies {which}"
-    return f"{said}; {applicable:,} {'would be updated' if dry_run else 'updated'}"
+        return f"{text}; --update applies {which}"
+    return f"{text}; {applicable:,} {'would be updated' if dry_run else 'updated'}"
 
 
-def _say_difference(found: "TicketComparison", zone: str) -> str:
-    said = []
-    for one in found.differences:
-        if not one.is_new:
+def _say_difference(ticket_comparison: "TicketComparison", zone: str) -> str:
+    parts = []
+    for difference in ticket_comparison.differences:
+        if not difference.is_new:
             continue
-        shown = one.recorded is not None or one.told is not None
-        change = f" {_say(one.recorded, zone)} -> {_say(one.told, zone)}" if shown else ""
-        stays = f" stays: {one.stays}" if one.stays else ""
-        replaces = f", in place of what {one.replaces} put right here" if one.replaces else ""
-        said.append(f"{one.field}{change}{stays}{replaces}")
-    return f"line {found.line}, #{found.incident.id}: {'; '.join(said)}"
+        shown = difference.recorded is not None or difference.told is not None
+        change = f" {_say(difference.recorded, zone)} -> {_say(difference.told, zone)}" if shown else ""
+        stays = f" stays: {difference.stays}" if difference.stays else ""
+        replaces = f", in place of what {difference.replaces} put right here" if difference.replaces else ""
+        parts.append(f"{difference.field}{change}{stays}{replaces}")
+    return f"line {ticket_comparison.line}, #{ticket_comparison.incident.id}: {'; '.join(parts)}"
 
 
 def _say(value: "datetime | str | None", zone: str) -> str:

@@ -127,7 +127,7 @@ def resolve(
 def reopen(
     ctx: typer.Context, incident_id: Number, occurred: Occurred = None, detected: Detected = None, by: By = None
 ) -> None:
-    """Say that it is bad again: a new episode of the same incident. The time between is healthy and not counted.
+    """Report that it is bad again: a new episode of the same incident. The time between is healthy and not counted.
 
     Example: tablewatch incident reopen 41 --occurred 2026-11-12T09:00+09:00
     """
@@ -196,7 +196,7 @@ def merge(
     ] = False,
     by: By = None,
 ) -> None:
-    """Say that an incident is the same thing as another of its table: it ends as a duplicate, the other goes on.
+    """Report that an incident is the same thing as another of its table: it ends as a duplicate, the other goes on.
 
     Example: tablewatch incident merge 42 41
     """
@@ -235,7 +235,7 @@ def root(
 
 @contextmanager
 def desk(project: "Project", by: str | None) -> "Iterator[IncidentDesk]":
-    """Give the desk at which somebody changes incidents; what it refuses leaves the command."""
+    """Return the desk at which somebody changes incidents; what it refuses leaves the command."""
     from monitor.triage.desk import IncidentDesk
     from monitor.triage.errors import explained
 
@@ -283,7 +283,7 @@ def _work(ctx: typer.Context, by: str | None, work: "Callable[[IncidentDesk, Typ
 def _told(text: str, problem: str) -> str:
     from monitor.triage.create import tidy
 
-    said = tidy(text)
-    if not said:
+    current_text = tidy(text)
+    if not current_text:
         raise Stop(ExitCode.USAGE, Problem("usage", problem))
-    return said
+    return current_text

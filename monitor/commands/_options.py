@@ -48,12 +48,12 @@ class LocaleWord(StrEnum):
     JA = "ja"
 
 
-def who(given: str | None) -> str:
-    """Give who does something: whoever was named, else the name under which this machine knows its user."""
-    if given is not None:
-        if not given.strip():
+def who(text: str | None) -> str:
+    """Return who does something: whoever was named, else the name under which this machine knows its user."""
+    if text is not None:
+        if not text.strip():
             raise Stop(ExitCode.USAGE, Problem("usage", "--by is empty; write who does this"))
-        return " ".join(given.split())
+        return " ".join(text.split())
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
@@ -61,7 +61,7 @@ def who(given: str | None) -> str:
 
 
 def not_read(code: str, path: Path, error: OSError) -> Problem:
-    """Say that a file that was named cannot be read, and why."""
+    """Return that a file that was named cannot be read, and why."""
     missing = isinstance(error, FileNotFoundError)
     reason = "does not exist" if missing else f"cannot be read ({(error.strerror or 'no reason is known').lower()})"
     return Problem(code, f"{path} {reason}")

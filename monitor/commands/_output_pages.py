@@ -20,8 +20,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exi
 F = TypeVar("F", bound=StrEnum)
 
 
-def format_for(asked: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
-    """Give the format that was asked for, else the one that the file's name asks for, else the default.
+def format_for(current_f: F | None, out: Path | None, by_suffix: Mapping[str, F], *, default: F, code: str) -> F:
+    """Return the format that was asked for, else the one that the file's name asks for, else the default.
 
     `code`: of the problem.
 
@@ -30,14 +30,14 @@ def format_for(asked: F | None, out: Path | None, by_suffix: Mapping[str, F], *,
     """
     ending = "" if out is None else out.suffix.lower()
     named = by_suffix.get(ending)
-    if asked is None and ending and named is None:
-        known = ", ".join(by_suffix)
-        said = f"{out} ends in '{ending}', which is none of {known}; choose one of these, or give --format"
-        raise Stop(ExitCode.USAGE, Problem(code, f"{said} (a page is made a PDF by printing it)"))
-    if asked is not None and named not in {None, asked}:
-        said = f"{out} is named as {named}, but --format is {asked}; change one of them"
-        raise Stop(ExitCode.USAGE, Problem(code, said))
-    return asked or named or default
+    if current_f is None and ending and named is None:
+        text = ", ".join(by_suffix)
+        current_text = f"{out} ends in '{ending}', which is none of {text}; choose one of these, or give --format"
+        raise Stop(ExitCode.USAGE, Problem(code, f"{current_text} (a page is made a PDF by printing it)"))
+    if current_f is not None and named not in {None, current_f}:
+        current_text = f"{out} is named as {named}, but --format is {current_f}; change one of them"
+        raise Stop(ExitCode.USAGE, Problem(code, current_text))
+    return current_f or named or default
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,9 +94,9 @@ def generalise(
     files = (word.partition("=")[2].partition(":")[0] for word in hierarchy or ())
     named = [file for file in files if file.endswith(HIERARCHY_FILES)]
     protected = protected_files(invocation).reading(hierarchies, analysis, *named)
-    check_place(out, given=given, force=force, protected=protected)
+    check_place(out, text=given, force=force, protected=protected)
     read = None if analysis is None else Analysis(analysis)
-    said = GeneralisationOptions(
+    generalisation_options = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -110,14 +110,14 @@ def generalise(
     )
     fixed = None if levels is None else _fixed(levels)
     words = {"suppress": suppress, "search": search, "by": by, "levels": fixed, "budget": budget}
-    question, meant = ask(said, words, invocation)
+    question, meant = ask(generalisation_options, words, invocation)
     compared = None if read is None else read.compared(question.place)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     work: dict[str, Any] = {"clock": SystemClock(), "look": compared}
     leaving = OutputColumns(out, meant.drop, order_of(kept=keep_order))
     bill = told("generalise", lambda tell: generalise_table(question, leaving, progress=tell, **work))
     result = {
-        **result_of(given, out, bill, named=meant.named, dropped=meant.drop),
+        **result_of(given, out, bill, names=meant.named, dropped=meant.drop),
         "levels": _levels(bill),
         "warnings": doubts,
         "analysis": None if compared is None else compared.as_json(),
@@ -126,21 +126,21 @@ def generalise(
 
     def draw(console: "Console") -> None:
         draw_doubts(console, doubts)
-        draw_generalisation(console, bill, out, named=meant.named, compared=compared)
+        draw_generalisation(console, bill, out, names=meant.named, compared=compared)
 
     invocation.emit(result, draw)
 
 
 def _fixed(levels: str) -> dict[str, Any]:
     """Read `age=2,zip=1`."""
-    pairs = (pair for one in names_in(levels) for pair in pairs_in(one).items())
+    pairs = (pair for name in names_in(levels) for pair in pairs_in(name).items())
     return {name: number_in(level) for name, level in each_once(pairs).items()}
 
 
 def _levels(bill: "UtilityReport") -> dict[str, int] | None:
-    """Give the level of each column, as `--levels` takes them."""
+    """Return the level of each column, as `--levels` takes them."""
     levels: Any = bill.figures["levels"]
-    return None if levels is None else {name: one["level"] for name, one in levels.items()}
+    return None if levels is None else {name: level["level"] for name, level in levels.items()}
 
 
 def add_lattice(app: typer.Typer) -> None:
@@ -174,7 +174,7 @@ def lattice(
     from monitor.reporting.terminal_views.generalisation import draw_doubts, draw_lattice
 
     invocation: Invocation = ctx.obj
-    said = GeneralisationOptions(
+    generalisation_options = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -184,7 +184,7 @@ def lattice(
         diversity=l,
         closeness=t,
     )
-    question, _ = ask(said, {"suppress": suppress, "by": by, "budget": budget}, invocation)
+    question, _ = ask(generalisation_options, {"suppress": suppress, "by": by, "budget": budget}, invocation)
     doubts = doubts_in(cast("Generalise", question.remedy), question.counts)
     choices = told("lattice", lambda tell: _look(question, every=every, tell=tell))
     result = {
@@ -250,8 +250,8 @@ def suppress(
     from remedies.suppress import Suppress
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force, protected=protected_files(invocation))
-    said = GeneralisationOptions(
+    check_place(out, text=given, force=force, protected=protected_files(invocation))
+    generalisation_options = GeneralisationOptions(
         given,
         quasi_identifiers,
         release,
@@ -261,13 +261,20 @@ def suppress(
         drop=drop,
         drop_identifiers=drop_identifiers,
     )
-    meant = parse_request(said, invocation)
+    generalisation_request = parse_request(generalisation_options, invocation)
     with limits_in_words(""):
-        worth = each_once(pair for one in names_in(weights) for pair in pairs_in(one).items())
-        remedy = Suppress.model_validate({"columns": meant.columns, **meant.limits, "cells": cells, "weights": worth})
-    question = RecodingRequest.of(meant.place, remedy, meant.every)
-    clock, leaving = SystemClock(), OutputColumns(out, meant.drop, order_of(kept=keep_order))
+        worth = each_once(pair for name in names_in(weights) for pair in pairs_in(name).items())
+        remedy = Suppress.model_validate(
+            {
+                "columns": generalisation_request.columns,
+                **generalisation_request.limits,
+                "cells": cells,
+                "weights": worth,
+            }
+        )
+    question = RecodingRequest.of(generalisation_request.place, remedy, generalisation_request.every)
+    clock, leaving = SystemClock(), OutputColumns(out, generalisation_request.drop, order_of(kept=keep_order))
     bill = told("suppress", lambda tell: generalise_table(question, leaving, clock=clock, progress=tell))
-    result = result_of(given, out, bill, named=meant.named, dropped=meant.drop)
-    result = with_uniqueness(result, out, meant.every, invocation)
-    invocation.emit(result, lambda console: draw_suppression(console, bill, out, named=meant.named))
+    result = result_of(given, out, bill, names=generalisation_request.named, dropped=generalisation_request.drop)
+    result = with_uniqueness(result, out, generalisation_request.every, invocation)
+    invocation.emit(result, lambda console: draw_suppression(console, bill, out, names=generalisation_request.named))

@@ -85,7 +85,7 @@ def microaggregate(
     """
     from remedies.microaggregate import Microaggregate
 
-    said: dict[str, Any] = {
+    texts: dict[str, Any] = {
         "columns": names_in(columns),
         "k": k,
         "method": method,
@@ -100,11 +100,11 @@ def microaggregate(
         "gamma": gamma,
     }
     asked = _Asked(given, out, memory, drop, drop_identifiers, force, order_of(kept=keep_order))
-    _treat(ctx.obj, asked, Microaggregate, said)
+    _treat(ctx.obj, asked, Microaggregate, texts)
 
 
-def _levels(said: str) -> tuple[str, Sequence[str]]:
-    name, _, levels = said.partition("=")
+def _levels(text: str) -> tuple[str, Sequence[str]]:
+    name, _, levels = text.partition("=")
     return name, levels.split("<") if levels else ()
 
 
@@ -121,16 +121,18 @@ class _Asked:
     order: "RowOrder"
 
     def dropped(self, place: "TableRef", every: Sequence[str]) -> Sequence[str]:
-        """Give the columns that are left out."""
+        """Return the columns that are left out."""
         from checks import ColumnClass
         from monitor.releases.treatment.table_reader import columns_in
 
         there = columns_in(place)
-        named = [name for name in place.classified(ColumnClass.DIRECT_IDENTIFIER) if name in there]
-        return dropped(self.drop, identifiers=self.drop_identifiers, named=named, there=there, needed=every)
+        names = [name for name in place.classified(ColumnClass.DIRECT_IDENTIFIER) if name in there]
+        return dropped(self.drop, identifiers=self.drop_identifiers, names=names, there=there, needed=every)
 
 
-def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]", said: dict[str, Any]) -> None:
+def _treat(
+    invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]", current_texts: dict[str, Any]
+) -> None:
     """Treat a table, write it, read it again, and print what it cost."""
     from checks import ColumnClass
     from monitor.clock import SystemClock
@@ -142,24 +144,24 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     from monitor.reporting.terminal_views.treatment import draw_bill
     from remedies.generalisation._recoding import one_zero
 
-    given, out = asked.given, asked.out
-    check_place(out, given=given, force=asked.force, protected=protected_files(invocation))
-    place = table_ref_of(given, invocation)
+    text, out = asked.given, asked.out
+    check_place(out, text=text, force=asked.force, protected=protected_files(invocation))
+    place = table_ref_of(text, invocation)
     check_not_read(out, place)
-    known = place.classified(ColumnClass.QUASI_IDENTIFIER)
-    said["columns"] = said["columns"] or known
-    if not said["columns"]:
+    names = place.classified(ColumnClass.QUASI_IDENTIFIER)
+    current_texts["columns"] = current_texts["columns"] or names
+    if not current_texts["columns"]:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     with limits_in_words(together=""):
-        chosen = remedy.model_validate({name: value for name, value in said.items() if value is not None})
-    every = tuple(dict.fromkeys((*chosen.columns, *known)))
+        chosen = remedy.model_validate({name: value for name, value in current_texts.items() if value is not None})
+    every = tuple(dict.fromkeys((*chosen.columns, *names)))
     left_out = asked.dropped(place, every)
     note_compiling(invocation, [chosen])
     if asked.memory is None:
         frame = read(place, [name for name in columns_in(place) if name not in left_out])
         treated = told(chosen.name, lambda tell: chosen.apply(frame, progress=tell))
         bill = replace(treated.bill, row_order=asked.order)
-        safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in known})
+        safe = treated.frame.assign(**{name: one_zero(treated.frame[name]) for name in names})
         written = WrittenFile(texts=texts_in(safe)).exactly(every)
         prove = verify_k(every, k=chosen.k, clock=SystemClock(), written=written)
         reached = write_verified(safe, out, prove, order=asked.order)
@@ -169,7 +171,7 @@ def _treat(invocation: Invocation, asked: _Asked, remedy: "type[Microaggregate]"
     result = {
         "schema": "tablewatch.remedy/1",
         "ok": True,
-        "input": given,
+        "input": text,
         "output": str(out),
         "quasi_identifiers": list(every),
         "dropped": list(left_out),
@@ -238,39 +240,39 @@ def code(
     from remedies.code import Code
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force, protected=protected_files(invocation))
+    check_place(out, text=given, force=force, protected=protected_files(invocation))
     with limits_in_words(""):
         remedy = Code.model_validate({"top": _bounds(top), "bottom": _bounds(bottom), "as": form})
     place = table_ref_of(given, invocation)
     there = columns_in(place)
-    named = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
-    gone = dropped(drop, identifiers=drop_identifiers, named=named, there=there, needed=remedy.columns)
+    names = [name for name in place.classified(ColumnClass("direct-identifier")) if name in there]
+    gone = dropped(drop, identifiers=drop_identifiers, names=names, there=there, needed=remedy.columns)
     leaving = OutputColumns(out, gone, order_of(kept=keep_order))
     bill = told("code", lambda tell: code_extremes(remedy, place, leaving, progress=tell))
-    named = [name for name in named if name not in gone]
+    names = [name for name in names if name not in gone]
     result = {
         "schema": "tablewatch.remedy/1",
         "ok": True,
         "input": given,
         "output": str(out),
         "columns": list(remedy.columns),
-        "direct_identifiers": named,
+        "direct_identifiers": names,
         "dropped": list(gone),
         "seconds": bill.figures["seconds"],
         "bill": bill.as_json(),
     }
     result = with_uniqueness(result, out, remedy.columns, invocation)
-    invocation.emit(result, lambda console: draw_coding(console, bill, out, named=named))
+    invocation.emit(result, lambda console: draw_coding(console, bill, out, names=names))
 
 
-def _bounds(said: list[str] | None) -> dict[str, str]:
+def _bounds(parts: list[str] | None) -> dict[str, str]:
     """Read `a=80,b=5`."""
-    return each_once(_bound(pair) for words in said or () for pair in names_in(words))
+    return each_once(_bound(pair) for words in parts or () for pair in names_in(words))
 
 
-def _bound(said: str) -> tuple[str, str]:
-    name, sign, bound = said.partition("=")
+def _bound(text: str) -> tuple[str, str]:
+    name, sign, bound = text.partition("=")
     if not (name and sign and bound):
-        message = f"'{said}' is no bound of a column; expected a column, '=' and a number"
+        message = f"'{text}' is no bound of a column; expected a column, '=' and a number"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
     return name.strip(), bound.strip()

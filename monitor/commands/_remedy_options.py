@@ -100,25 +100,25 @@ def order_of(*, kept: bool) -> "RowOrder":
 
 
 def note_compiling(invocation: Invocation, remedies: "Iterable[Remedy]") -> None:
-    """Say why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
-    if any(one.compiles_first() for one in remedies):
+    """Report why the first run on a machine takes longer, where one of the remedies has yet to be compiled."""
+    if any(remedy.compiles_first() for remedy in remedies):
         invocation.note("first the search is compiled for this machine: about a minute, once")
 
 
 def result_of(
-    given: str, out: Path, bill: "UtilityReport", *, named: Sequence[str], dropped: Sequence[str] = ()
+    text: str, out: Path, bill: "UtilityReport", *, names: Sequence[str], dropped: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Give the published shape of what a recoding came to.
+    """Return the published shape of what a recoding came to.
 
-    `named`: direct identifiers that are still in it; `dropped`: columns that are not.
+    `names`: direct identifiers that are still in it; `dropped`: columns that are not.
     """
     return {
         "schema": "tablewatch.remedy/1",
         "ok": True,
-        "input": given,
+        "input": text,
         "output": str(out),
         "quasi_identifiers": list(bill.guarantee.columns),
-        "direct_identifiers": list(named),
+        "direct_identifiers": list(names),
         "dropped": list(dropped),
         "seconds": bill.figures["seconds"],
         "k": bill.guarantee.reached["k"],
@@ -141,15 +141,15 @@ def with_uniqueness(
     from monitor.terminal.text_cleaning import visible
 
     place = WrittenFile().place(out)
-    found = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
+    uniqueness = find_uniqueness(place, [name for name in columns_in(place) if name not in treated])
     if not invocation.as_json:
-        for said in found.warnings():
-            invocation.note(f"warning: {visible(said)}")
-    return {**result, "uniqueness": found.as_json()}
+        for text in uniqueness.warnings():
+            invocation.note(f"warning: {visible(text)}")
+    return {**result, "uniqueness": uniqueness.as_json()}
 
 
 def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "Release | None":
-    """Give the release that is named, else the only one of the table, if there is one.
+    """Return the release that is named, else the only one of the table, if there is one.
 
     Raises:
         Stop: there is none of that name, or it is of another table.
@@ -159,17 +159,19 @@ def release_of(place: "TableRef", name: str | None, invocation: Invocation) -> "
 
     project = project_of(invocation)
     releases: Mapping[str, Release] = {} if project is None else project.config.releases
-    mine = {known: release for known, release in releases.items() if release.table == place.name}
+    current_releases = {known: release for known, release in releases.items() if release.table == place.name}
     if name is None:
-        return next(iter(mine.values())) if len(mine) == 1 else None
-    if name not in mine:
-        seen = "there is no such release" if name not in releases else f"it is of table '{releases[name].table}'"
-        raise Stop(ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {seen}{did_you_mean(name, mine)}"))
-    return mine[name]
+        return next(iter(current_releases.values())) if len(current_releases) == 1 else None
+    if name not in current_releases:
+        text = "there is no such release" if name not in releases else f"it is of table '{releases[name].table}'"
+        raise Stop(
+            ExitCode.USAGE, Problem("remedy.no_release", f"'{name}': {text}{did_you_mean(name, current_releases)}")
+        )
+    return current_releases[name]
 
 
 def columns_of(place: "TableRef", release: "Release | None", word: str) -> tuple[str, ...]:
-    """Give the columns that the release, else the table's configuration, classifies so."""
+    """Return the columns that the release, else the table's configuration, classifies so."""
     from checks import ColumnClass
 
     kind = ColumnClass(word)
@@ -186,7 +188,7 @@ def limits_said(
     diversity: Iterable[str] | None,
     closeness: Iterable[str] | None,
 ) -> dict[str, Any]:
-    """Give the limits as a remedy takes them: what was said, else those of the release."""
+    """Return the limits as a remedy takes them: what was said, else those of the release."""
     limits = None if release is None else release.limits
     secrets = columns_of(place, release, "sensitive") if limits is not None else ()
     default_l = {name: limits.l for name in secrets if limits is not None and limits.l is not None}
@@ -198,41 +200,41 @@ def limits_said(
     }
 
 
-def each_once(said: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
+def each_once(parts: "Iterable[tuple[str, Done]]") -> dict[str, Done]:
     """Gather what is said of columns.
 
     Raises:
         Stop: two things are said of one.
     """
-    found: dict[str, Done] = {}
-    for name, one in said:
-        if name in found:
+    dones: dict[str, Done] = {}
+    for name, one in parts:
+        if name in dones:
             raise Stop(ExitCode.USAGE, Problem("remedy.limit", f"'{name}' is named twice; expected each column once"))
-        found[name] = one
-    return found
+        dones[name] = one
+    return dones
 
 
-def _each(said: Iterable[str]) -> Sequence[str]:
-    return [one for words in said for one in names_in(words)]
+def _each(parts: Iterable[str]) -> Sequence[str]:
+    return [name for words in parts for name in names_in(words)]
 
 
-def _closeness(said: str) -> tuple[str, Mapping[str, Any]]:
+def _closeness(text: str) -> tuple[str, Mapping[str, Any]]:
     """Read `a=0.2`, `a=0.2:ordered` or `a=0.2:a.csv` as a limit on column a."""
     from monitor.releases.treatment.declared_hierarchies import hierarchy_in
 
-    limit, _, distance = said.partition(":")
+    limit, _, distance = text.partition(":")
     if not distance.strip().endswith(HIERARCHY_FILES):
-        return _limit(said, ("t", "distance"))
+        return _limit(text, ("t", "distance"))
     name, words = _limit(limit, ("t",))
     return name, {**words, "hierarchy": hierarchy_in(distance.strip())}
 
 
-def _limit(said: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+def _limit(text: str, words: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
     """Read `a=3:recursive:2` as a limit on column a."""
-    name, _, limit = said.partition("=")
+    name, _, limit = text.partition("=")
     parts = [part.strip() for part in limit.split(":")]
     if not limit or len(parts) > len(words):
-        message = f"'{said}' is no limit on a column; expected a column, '=' and a number"
+        message = f"'{text}' is no limit on a column; expected a column, '=' and a number"
         raise Stop(ExitCode.USAGE, Problem("remedy.limit", message))
     return name.strip(), {word: number_in(part) for word, part in zip(words, parts, strict=False)}
 
@@ -248,14 +250,14 @@ _NONE: Final = Problem(
 
 
 def dropped(
-    said: str | None, *, identifiers: bool, named: Sequence[str], there: Sequence[str], needed: Collection[str]
+    text: str | None, *, identifiers: bool, names: Sequence[str], there: Sequence[str], needed: Collection[str]
 ) -> tuple[str, ...]:
-    """Give the columns that are to be left out, in the order of the table.
+    """Return the columns that are to be left out, in the order of the table.
 
     Args:
-        said: names with commas in between.
+        text: names with commas in between.
         identifiers: whether direct identifiers are to be left out too.
-        named: the direct identifiers of the table.
+        names: the direct identifiers of the table.
         there: all of its columns.
         needed: those that are treated, or have a limit.
 
@@ -264,8 +266,8 @@ def dropped(
     """
     from checks import did_you_mean
 
-    wanted = {*names_in(said), *(named if identifiers else ())}
-    if identifiers and not named:
+    wanted = {*names_in(text), *(names if identifiers else ())}
+    if identifiers and not names:
         raise Stop(ExitCode.USAGE, _NONE)
     problems = [
         Problem("remedy.drop", f"--drop: column '{name}' not found{did_you_mean(name, there)}")

@@ -96,10 +96,10 @@ def randomise(
     from monitor.reporting.terminal_views.randomisation import draw_randomisation
 
     invocation: Invocation = ctx.obj
-    check_place(out, given=given, force=force, protected=protected_files(invocation))
+    check_place(out, text=given, force=force, protected=protected_files(invocation))
     place = table_ref_of(given, invocation)
     check_not_read(out, place)
-    found = release_of(place, release, invocation)
+    current_release = release_of(place, release, invocation)
     words = {
         "epsilon": epsilon,
         "pk": pk,
@@ -107,8 +107,10 @@ def randomise(
         "joint": joint or None,
         "rows_per_unit": rows_per_unit,
     }
-    remedy = _remedy(place, names_in(columns), domain, other, release=found, words=words, invocation=invocation)
-    asked = _asked(place, remedy, found, drop=names_in(drop), drop_rest=drop_rest)
+    remedy = _remedy(
+        place, names_in(columns), domain, other, release=current_release, words=words, invocation=invocation
+    )
+    asked = _asked(place, remedy, current_release, drop=names_in(drop), drop_rest=drop_rest)
     asked = replace(asked, order=order_of(kept=keep_order))
     bill = told("randomise", lambda tell: randomise_into(asked, out, tell))
     result = with_uniqueness(_result(given, out, bill), out, remedy.columns, invocation)
@@ -155,8 +157,8 @@ def _remedy(
     with limits_in_words(""):
         return Randomise.model_validate(
             {
-                "domains": {name: one if isinstance(one, Range) else labels_of(one) for name, one in cells.items()},
-                "others": {name: one.other for name, one in cells.items() if one.other is not None},
+                "domains": {name: cell if isinstance(cell, Range) else labels_of(cell) for name, cell in cells.items()},
+                "others": {name: cell.other for name, cell in cells.items() if cell.other is not None},
                 **{name: said for name, said in words.items() if said is not None},
             }
         )
@@ -173,27 +175,27 @@ def _asked(
         drop_rest = recipe.drop == "rest"
         drop = () if drop_rest else recipe.drop
     source = blind(place)
-    kept = kept_columns(source, remedy.columns, drop=drop, drop_rest=drop_rest)
-    return RandomiseRequest(source, remedy, kept, None if release is None else release.limits.epsilon)
+    texts = kept_columns(source, remedy.columns, drop=drop, drop_rest=drop_rest)
+    return RandomiseRequest(source, remedy, texts, None if release is None else release.limits.epsilon)
 
 
-def _retention(said: str | None) -> Any:
+def _retention(text: str | None) -> Any:
     """Read `0.13`, or `a=0.5,b=0.1`."""
-    if said is None or "=" not in said:
-        return said
-    pairs = (one.partition("=") for one in names_in(said))
+    if text is None or "=" not in text:
+        return text
+    pairs = (name.partition("=") for name in names_in(text))
     return each_once((name.strip(), number_in(kept.strip())) for name, _, kept in pairs)
 
 
-def _result(given: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
-    """Give the published shape: of the bill only what does not come from the table that was given."""
+def _result(text: str, out: Path, bill: "UtilityReport") -> dict[str, Any]:
+    """Return the published shape: of the bill only what does not come from the table that was given."""
     from monitor.releases.treatment.randomise_table import ASIDE
 
     figures = bill.figures
     return {
         "schema": "tablewatch.remedy/1",
         "ok": True,
-        "input": given,
+        "input": text,
         "output": str(out),
         "columns": list(bill.guarantee.columns),
         "unchanged": figures["unchanged"],

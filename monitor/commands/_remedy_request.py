@@ -82,7 +82,7 @@ class GeneralisationRequest:
     drop: tuple[str, ...]
 
 
-def parse_request(said: GeneralisationOptions, invocation: Invocation) -> GeneralisationRequest:
+def parse_request(generalisation_options: GeneralisationOptions, invocation: Invocation) -> GeneralisationRequest:
     """Find the table, its release and its columns.
 
     Raises:
@@ -93,10 +93,10 @@ def parse_request(said: GeneralisationOptions, invocation: Invocation) -> Genera
     from monitor.releases.disclosure.table_ref import table_ref_of
     from monitor.releases.treatment.table_reader import columns_in
 
-    place = table_ref_of(said.given, invocation)
-    release = release_of(place, said.release, invocation)
+    place = table_ref_of(generalisation_options.given, invocation)
+    release = release_of(place, generalisation_options.release, invocation)
     known = columns_of(place, release, "quasi-identifier")
-    columns = tuple(names_in(said.columns)) or known
+    columns = tuple(names_in(generalisation_options.columns)) or known
     if not columns:
         raise Stop(ExitCode.USAGE, _NO_COLUMNS)
     there = columns_in(place)
@@ -104,24 +104,36 @@ def parse_request(said: GeneralisationOptions, invocation: Invocation) -> Genera
         if name not in there:
             message = f"column '{name}' not found{did_you_mean(name, there)}"
             raise Stop(ExitCode.USAGE, Problem("remedy.misfit", message))
-    named = [name for name in columns_of(place, release, "direct-identifier") if name in there]
-    limits = limits_said(place, release, k=said.k, diversity=said.diversity, closeness=said.closeness)
+    names = [name for name in columns_of(place, release, "direct-identifier") if name in there]
+    limits = limits_said(
+        place,
+        release,
+        k=generalisation_options.k,
+        diversity=generalisation_options.diversity,
+        closeness=generalisation_options.closeness,
+    )
     needed = {*columns, *limits["l"], *limits["t"]}
-    drop = dropped(said.drop, identifiers=said.drop_identifiers, named=named, there=there, needed=needed)
+    drop = dropped(
+        generalisation_options.drop,
+        identifiers=generalisation_options.drop_identifiers,
+        names=names,
+        there=there,
+        needed=needed,
+    )
     return GeneralisationRequest(
         place=place,
         release=release,
         columns=columns,
         every=tuple(name for name in dict.fromkeys((*columns, *known)) if name not in drop),
         there=there,
-        named=[name for name in named if name not in drop],
+        named=[name for name in names if name not in drop],
         limits=limits,
         drop=drop,
     )
 
 
 def ask(
-    said: GeneralisationOptions, words: Mapping[str, Any], invocation: Invocation
+    generalisation_options: GeneralisationOptions, words: Mapping[str, Any], invocation: Invocation
 ) -> "tuple[RecodingRequest, GeneralisationRequest]":
     """Find the table and the hierarchies, and count the combinations. `words`: what else the remedy takes.
 
@@ -132,18 +144,25 @@ def ask(
     from monitor.releases.treatment.generalise_table import RecodingRequest
     from remedies.generalise import Generalise
 
-    meant = parse_request(said, invocation)
+    generalisation_request = parse_request(generalisation_options, invocation)
     declared = hierarchies_for(
-        meant.columns,
-        inline=said.inline,
-        folder=said.folder,
-        declared={} if meant.release is None else meant.release.hierarchies,
-        others=meant.there,
+        generalisation_request.columns,
+        inline=generalisation_options.inline,
+        folder=generalisation_options.folder,
+        declared={} if generalisation_request.release is None else generalisation_request.release.hierarchies,
+        others=generalisation_request.there,
     )
     given = {name: value for name, value in words.items() if value is not None}
     with limits_in_words(""):
-        remedy = Generalise.model_validate({"columns": meant.columns, "hierarchies": declared, **meant.limits, **given})
-    question = RecodingRequest.of(meant.place, remedy, meant.every)
+        remedy = Generalise.model_validate(
+            {
+                "columns": generalisation_request.columns,
+                "hierarchies": declared,
+                **generalisation_request.limits,
+                **given,
+            }
+        )
+    question = RecodingRequest.of(generalisation_request.place, remedy, generalisation_request.every)
     told(remedy.name, lambda _: question.check_size())
     told(remedy.name, lambda _: check_hierarchies(remedy, question.counts))
-    return question, meant
+    return question, generalisation_request

@@ -33,43 +33,45 @@ def ask(place: "TableRef", kind: str, given: dict[str, Any]) -> "CheckResult":
 
 
 def conclude(
-    invocation: Invocation, found: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
+    invocation: Invocation, check_result: "CheckResult", schema: str, draw: "Callable[[Console, CheckResult], None]"
 ) -> None:
     """Show what one check found, and leave with its exit code."""
     from checks import Status
 
-    code = _code(found.outcome)
-    if found.outcome.status is Status.UNKNOWN:
-        unasked = _could_not_be_asked(found)
-        hint = f"'tablewatch risk suggest {found.table}' lists the columns of the table" if unasked else None
-        raise Stop(code, Problem("risk.unknown", str(found.outcome.message), hint=hint))
-    result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": found.table}
-    invocation.emit({**result, **_as_json(found)}, lambda console: draw(console, found))
+    code = _code(check_result.outcome)
+    if check_result.outcome.status is Status.UNKNOWN:
+        unasked = _could_not_be_asked(check_result)
+        hint = f"'tablewatch risk suggest {check_result.table}' lists the columns of the table" if unasked else None
+        raise Stop(code, Problem("risk.unknown", str(check_result.outcome.message), hint=hint))
+    result = {"schema": schema, "ok": code is ExitCode.OK, "exit_code": int(code), "table": check_result.table}
+    invocation.emit({**result, **_as_json(check_result)}, lambda console: draw(console, check_result))
     raise Stop(code)
 
 
-def conclude_assessment(invocation: Invocation, found: "RiskAssessment") -> None:
+def conclude_assessment(invocation: Invocation, risk_assessment: "RiskAssessment") -> None:
     """Show what several checks found, and leave with the exit code of the worst."""
     from monitor.reporting.terminal_views.risk import draw_assessment
 
-    code = _code(found.results[0].outcome)
-    unfit = dict.fromkeys(str(one.outcome.message) for one in found.results if _could_not_be_asked(one))
+    code = _code(risk_assessment.results[0].outcome)
+    unfit = dict.fromkeys(
+        str(result.outcome.message) for result in risk_assessment.results if _could_not_be_asked(result)
+    )
     if not unfit and code is ExitCode.USAGE:
-        unfit = {str(found.results[0].outcome.message): None}
+        unfit = {str(risk_assessment.results[0].outcome.message): None}
     if unfit:
-        hint = f"'tablewatch risk suggest {found.name}' lists the columns of the table"
+        hint = f"'tablewatch risk suggest {risk_assessment.name}' lists the columns of the table"
         raise Stop(ExitCode.USAGE, *(Problem("risk.misconfigured", one, hint=hint) for one in unfit))
     result = {
         "schema": "tablewatch.risk/1",
         "ok": code is ExitCode.OK,
         "exit_code": int(code),
-        "table": found.name,
-        "quasi_identifiers": list(found.question.quasi_identifiers),
-        "sensitive": list(found.question.sensitive),
-        "verdict": found.status.value,
-        "results": [_as_json(one) for one in found.results],
+        "table": risk_assessment.name,
+        "quasi_identifiers": list(risk_assessment.question.quasi_identifiers),
+        "sensitive": list(risk_assessment.question.sensitive),
+        "verdict": risk_assessment.status.value,
+        "results": [_as_json(result) for result in risk_assessment.results],
     }
-    invocation.emit(result, lambda console: draw_assessment(console, found))
+    invocation.emit(result, lambda console: draw_assessment(console, risk_assessment))
     raise Stop(code)
 
 
@@ -108,29 +110,29 @@ def _said(message: str) -> str:
     return text[:1].lower() + text[1:]  # what follows may name a column
 
 
-def names_in(said: str | None) -> Sequence[str]:
+def names_in(text: str | None) -> Sequence[str]:
     """Read `a,b`."""
-    return [part.strip() for part in (said or "").split(",") if part.strip()]
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def pairs_in(said: str | None) -> dict[str, str]:
+def pairs_in(text: str | None) -> dict[str, str]:
     """Read `a,b=c` as {a: a, b: c}."""
-    pairs = (part.partition("=") for part in names_in(said))
+    pairs = (part.partition("=") for part in names_in(text))
     return {name.strip(): (other or name).strip() for name, _, other in pairs}
 
 
-def number_in(said: str) -> int | float | str:
+def number_in(text: str) -> int | float | str:
     """Read a number; give what is none, such as `3d`, as it is."""
     for kind in (int, float):
         try:
-            return kind(said)
+            return kind(text)
         except ValueError:
             continue
-    return said
+    return text
 
 
 def _code(outcome: "Outcome") -> ExitCode:
-    """Give the exit code; a question that does not fit the table is wrong usage."""
+    """Return the exit code; a question that does not fit the table is wrong usage."""
     from checks import Status, UnknownReason
 
     if outcome.reason is UnknownReason.MISCONFIGURED:
@@ -138,12 +140,12 @@ def _code(outcome: "Outcome") -> ExitCode:
     return {Status.FAIL: ExitCode.FAILED, Status.UNKNOWN: ExitCode.NOT_EVALUATED}.get(outcome.status, ExitCode.OK)
 
 
-def _as_json(one: "CheckResult") -> dict[str, Any]:
+def _as_json(check_result: "CheckResult") -> dict[str, Any]:
     return {
-        "type": one.check.type,
-        "status": one.outcome.status.value,
-        "message": str(one.outcome.message),
-        "reason": one.outcome.reason.value if one.outcome.reason else None,
-        "observed": dict(one.outcome.observed),
-        "expected": dict(one.outcome.expected),
+        "type": check_result.check.type,
+        "status": check_result.outcome.status.value,
+        "message": str(check_result.outcome.message),
+        "reason": check_result.outcome.reason.value if check_result.outcome.reason else None,
+        "observed": dict(check_result.outcome.observed),
+        "expected": dict(check_result.outcome.expected),
     }

@@ -41,7 +41,7 @@ def route(
     severity: Annotated[SeverityWord, typer.Option(help="How much it matters.")] = SeverityWord.ERROR,
     kind: Annotated[str, typer.Option(help="quality or disclosure.")] = "quality",
 ) -> None:
-    """Say which channels would hear of an incident on a table, and why: route by route.
+    """Report which channels would hear of an incident on a table, and why: route by route.
 
     Example: tablewatch alert route --table sales.orders --severity error
     """
@@ -58,8 +58,8 @@ def route(
     if stranger is not None:
         raise Stop(ExitCode.USAGE, stranger)
     if kind not in set(Kind):
-        said = f"--kind: '{kind}' is none of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
-        raise Stop(ExitCode.USAGE, Problem("usage", said))
+        text = f"--kind: '{kind}' is none of {', '.join(Kind)}{did_you_mean(kind, list(Kind))}"
+        raise Stop(ExitCode.USAGE, Problem("usage", text))
     routing = channels_for(table, config, severity=Severity(severity), kind=Kind(kind))
     now = project.clock.now()
     quiet: dict[str, str | None] = {}
@@ -68,7 +68,7 @@ def route(
             held_until(config.alerts.quiet_hours[name], Severity(severity), now, zone=config.timezone)
             for name in reached.quiet
         ]
-        until = min((one for one in ends if one is not None), default=None) if None not in ends else None
+        until = min((end for end in ends if end is not None), default=None) if None not in ends else None
         quiet[channel] = None if until is None else until.isoformat()
     result = {
         "schema": "tablewatch.alert-route/1",
@@ -76,8 +76,8 @@ def route(
         "severity": severity.value,
         "kind": kind,
         "channels": [
-            {"channel": name, "by": list(one.by), "quiet_hours": list(one.quiet), "quiet_until": quiet[name]}
-            for name, one in routing.channels.items()
+            {"channel": name, "by": list(channel.by), "quiet_hours": list(channel.quiet), "quiet_until": quiet[name]}
+            for name, channel in routing.channels.items()
         ],
         "steps": [
             {"name": step.name, "applies": step.applies, "why": step.why, "to": list(step.to)} for step in routing.steps
@@ -117,7 +117,7 @@ def log(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most so many, newest first.")] = 50,
 ) -> None:
-    """Say who was told of each change of an incident, who was not and why, and what became of the messages.
+    """Report who was told of each change of an incident, who was not and why, and what became of the messages.
 
     Without --since: the last day.
 
@@ -133,7 +133,11 @@ def log(
     times = TypedTimes(TimeReader(project.config.timezone, now), invocation.note)
     begin = times.bound("--since", since) or now - timedelta(days=1)
     with project.open_store() as store, explained(), store.reading() as view:
-        waiting = [one for one in view.waiting_transitions(limit + 1) if one.decision is None]
+        waiting = [
+            waiting_transition
+            for waiting_transition in view.waiting_transitions(limit + 1)
+            if waiting_transition.decision is None
+        ]
         decided = [*waiting, *view.decisions(begin, limit + 1)]
         deliveries = view.deliveries(begin, limit + 1)
         disabled = view.disabled_channels()
@@ -142,7 +146,7 @@ def log(
         "schema": "tablewatch.alert-log/1",
         "since": begin.isoformat(),
         "decisions": [_decision_as_json(one) for one in decided[:limit]],
-        "deliveries": [_delivery_as_json(one) for one in deliveries[:limit]],
+        "deliveries": [_delivery_as_json(delivery) for delivery in deliveries[:limit]],
         "disabled": [{"channel": name, "why": one.why, "at": one.at.isoformat()} for name, one in disabled.items()],
         "more": len(decided) > limit or len(deliveries) > limit,
     }
@@ -154,31 +158,31 @@ def log(
         invocation.note(f"note: there is more than {limit} of it; see --limit")
 
 
-def _decision_as_json(one: "Transition") -> dict[str, Any]:
-    decision = one.decision or {"why": None, "channels": {}}
+def _decision_as_json(transition: "Transition") -> dict[str, Any]:
+    decision = transition.decision or {"why": None, "channels": {}}
     return {
-        "incident": one.incident_id,
-        "table": one.table,
-        "change": one.change.value,
-        "at": one.recorded_at.isoformat(),
-        "settled_at": None if one.settled_at is None else one.settled_at.isoformat(),
+        "incident": transition.incident_id,
+        "table": transition.table,
+        "change": transition.change.value,
+        "at": transition.recorded_at.isoformat(),
+        "settled_at": None if transition.settled_at is None else transition.settled_at.isoformat(),
         "why": decision["why"],
         "channels": [{"channel": name, **record} for name, record in decision["channels"].items()],
     }
 
 
-def _delivery_as_json(one: "Delivery") -> dict[str, Any]:
+def _delivery_as_json(delivery: "Delivery") -> dict[str, Any]:
     return {
-        "id": one.id,
-        "channel": one.channel,
-        "subject": one.subject.value,
-        "title": one.payload.get("title"),
-        "at": one.created_at.isoformat(),
-        "state": one.state.value,
-        "attempts": one.attempts,
-        "next_try_at": one.next_try_at.isoformat() if one.state.value == "waiting" else None,
-        "sent_at": None if one.sent_at is None else one.sent_at.isoformat(),
-        "error": one.error,
+        "id": delivery.id,
+        "channel": delivery.channel,
+        "subject": delivery.subject.value,
+        "title": delivery.payload.get("title"),
+        "at": delivery.created_at.isoformat(),
+        "state": delivery.state.value,
+        "attempts": delivery.attempts,
+        "next_try_at": delivery.next_try_at.isoformat() if delivery.state.value == "waiting" else None,
+        "sent_at": None if delivery.sent_at is None else delivery.sent_at.isoformat(),
+        "error": delivery.error,
     }
 
 
@@ -193,29 +197,34 @@ def _draw_log(
         console.print("nothing changed, and nothing was sent")
         return
     if decided:
-        rows = [row for one in decided for row in _decision_rows(one, zone)]
+        rows = [row for transition in decided for row in _decision_rows(transition, zone)]
         draw_table(console, ("when", ">#", "~table", "change", "~channel", "done", "~why"), rows)
         console.print()
     rows = [
         (
-            format_time(one.created_at, zone)[4:],
-            one.channel,
-            one.state.value,
-            one.payload.get("title"),
-            one.id,
-            one.error,
+            format_time(delivery.created_at, zone)[4:],
+            delivery.channel,
+            delivery.state.value,
+            delivery.payload.get("title"),
+            delivery.id,
+            delivery.error,
         )
-        for one in deliveries
+        for delivery in deliveries
     ]
     if rows:
         draw_table(console, ("when", "channel", "state", "~message", "id", "~error"), rows)
 
 
-def _decision_rows(one: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
+def _decision_rows(transition: "Transition", zone: str) -> "Iterator[tuple[str | None, ...]]":
     from monitor.triage.time_parsing import format_time
 
-    head = (format_time(one.recorded_at, zone)[4:], str(one.incident_id), one.table, one.change.value)
-    decision = one.decision
+    head = (
+        format_time(transition.recorded_at, zone)[4:],
+        str(transition.incident_id),
+        transition.table,
+        transition.change.value,
+    )
+    decision = transition.decision
     if decision is None:
         yield (*head, None, "waits", "for more of its table (alerts.group_wait)")
     elif not decision["channels"]:
@@ -277,8 +286,8 @@ def try_out(
     message = trial_message(project, channel, TrialMessageKind(like), now=now, report=report)
     attempt = send(project, message)
     if isinstance(attempt, DeliveryFailed):
-        said = f"channel '{channel}' did not get the message: {attempt.why}"
-        raise Stop(ExitCode.FAILED, Problem("alert.not_sent", said))
+        text = f"channel '{channel}' did not get the message: {attempt.why}"
+        raise Stop(ExitCode.FAILED, Problem("alert.not_sent", text))
     result = {"schema": "tablewatch.alert-test/1", "ok": True, "channel": channel, "id": message.id, "as": str(like)}
     invocation.emit(result, lambda console: console.print(f"sent to {channel}: {message.payload['title']}"))
 
@@ -348,11 +357,11 @@ def enable(
         decide_again(store, now)
     was = before.get(channel)
     result = {"schema": "tablewatch.alert-enable/1", "ok": True, "channel": channel, "was_disabled": was is not None}
-    said = f"{channel} is used again" if was is not None else f"{channel} was not disabled"
-    invocation.emit(result, lambda console: console.print(said))
+    text = f"{channel} is used again" if was is not None else f"{channel} was not disabled"
+    invocation.emit(result, lambda console: console.print(text))
 
 
-def _require(channel: str, known: "Iterable[str]") -> None:
+def _require(channel: str, current_names: "Iterable[str]") -> None:
     """Leave if a channel is not known.
 
     Raises:
@@ -360,11 +369,11 @@ def _require(channel: str, known: "Iterable[str]") -> None:
     """
     from checks import did_you_mean
 
-    names = list(known)
+    names = list(current_names)
     if channel not in names:
         hint = f"the channels are {', '.join(names)}" if names else "alerts.channels names none"
-        said = f"channel '{channel}' not found{did_you_mean(channel, names)}"
-        raise Stop(ExitCode.USAGE, Problem("alert.unknown_channel", said, hint=hint))
+        text = f"channel '{channel}' not found{did_you_mean(channel, names)}"
+        raise Stop(ExitCode.USAGE, Problem("alert.unknown_channel", text, hint=hint))
 
 
 add_decision_commands(app)

@@ -204,7 +204,7 @@ def _answer(
 
 
 def _plan(invocation: Invocation, at: "Counter", data_set: "DataSet", statistic: "Statistic") -> None:
-    """Say what a request would cost, and how large its noise would be: nothing of that depends on the table."""
+    """Report what a request would cost, and how large its noise would be: nothing of that depends on the table."""
     from monitor.answers.ask import charge_of
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_plan

@@ -66,14 +66,14 @@ def show(
     """
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
-        found = at.ledger.standings(table)
-        if table is not None and not found:
+        standings = at.ledger.standings(table)
+        if table is not None and not standings:
             hint = "tablewatch budget create TABLE"
             raise Stop(ExitCode.USAGE, Problem("budget.not_created", f"'{table}' has no privacy budget", hint=hint))
-        for note in _differences(at, found):
+        for note in _differences(at, standings):
             invocation.note(note)
         at.note_what_is_lost(invocation)
-        _present(invocation, at, found)
+        _present(invocation, at, standings)
 
 
 @app.command()
@@ -135,29 +135,36 @@ def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
     invocation: Invocation = ctx.obj
     with counter(invocation, by) as at:
         at.ledger.resume(reason=reason, actor=at.actor, now=at.project.clock.now())
-        found = at.ledger.standings()
-        _present(invocation, at, found)
+        standings = at.ledger.standings()
+        _present(invocation, at, standings)
 
 
-def _present(invocation: Invocation, at: "Counter", found: "Sequence[Standing]") -> None:
+def _present(invocation: Invocation, at: "Counter", standings: "Sequence[Standing]") -> None:
     from monitor.answers.budget_status import ProtectedPeople, budget_status_json
     from monitor.reporting.terminal_views.answers import draw_budgets
 
-    tables = {one.budget.data_set for one in found}
-    groups = [one for one in ProtectedPeople.configured(at.project.config, at.ledger) if tables & set(one.tables)]
-    budgets = [budget_status_json(one, next((group for group in groups if group.holds(one)), None)) for one in found]
+    tables = {standing.budget.data_set for standing in standings}
+    groups = [
+        standing
+        for standing in ProtectedPeople.configured(at.project.config, at.ledger)
+        if tables & set(standing.tables)
+    ]
+    budgets = [
+        budget_status_json(standing, next((group for group in groups if group.holds(standing)), None))
+        for standing in standings
+    ]
     result = {"schema": "tablewatch.budgets/1", "ok": True, "budgets": budgets}
-    invocation.emit(result, lambda console: draw_budgets(console, found, groups))
+    invocation.emit(result, lambda console: draw_budgets(console, standings, groups))
 
 
-def _differences(at: "Counter", found: "Sequence[Standing]") -> "Sequence[str]":
-    """Say where the configuration declares another budget than the ledger keeps: the ledger's holds."""
+def _differences(at: "Counter", standings: "Sequence[Standing]") -> "Sequence[str]":
+    """Describe where the configuration declares another budget than the ledger keeps: the ledger's holds."""
     declared = at.project.config.budgets
     notes = []
-    for standing in found:
+    for standing in standings:
         kept, table = standing.budget, standing.budget.data_set
-        said = declared[table].in_ledger(table) if table in declared else None
-        if said is not None and said.unit == kept.unit and said != kept:
+        ledger_budget = declared[table].in_ledger(table) if table in declared else None
+        if ledger_budget is not None and ledger_budget.unit == kept.unit and ledger_budget != kept:
             notes.append(
                 f"the configuration declares another budget of {table} than this one, which holds; write it so there: "
                 "the total is changed by 'tablewatch budget change', all else is for life"

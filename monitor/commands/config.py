@@ -24,7 +24,7 @@ def _group() -> None:
 
 @app.command()
 def check(ctx: typer.Context) -> None:
-    """Say everything that is wrong with the configuration, with file, line and column.
+    """Report everything that is wrong with the configuration, with file, line and column.
 
     Example: tablewatch config check -c tablewatch.yaml
     """

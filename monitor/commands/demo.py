@@ -41,7 +41,7 @@ def demo(
 
 
 def _program() -> str:
-    """Give the words by which this shell can call Tablewatch: by its name only where that leads here."""
+    """Return the words by which this shell can call Tablewatch: by its name only where that leads here."""
     called = Path(sys.argv[0])
     if called.stem != "tablewatch":
         return f"{shlex.quote(sys.executable)} -m monitor"

@@ -86,17 +86,17 @@ def compare(
     invocation.emit(_result(given, domains, found), lambda console: draw_comparison(console, found, domains))
 
 
-def _numbers(said: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     """Read `1,10,100`."""
-    names = names_in(said)
-    if not names or not all(one.isascii() and one.isdigit() and int(one) for one in names):
-        message = f"--queries '{said}': expected numbers of answers, each 1 or more, such as 1,10,100"
+    names = names_in(text)
+    if not names or not all(name.isascii() and name.isdigit() and int(name) for name in names):
+        message = f"--queries '{text}': expected numbers of answers, each 1 or more, such as 1,10,100"
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message))
     return tuple(map(int, names))
 
 
-def _result(given: str, domains: "Mapping[str, Cells]", found: "Comparison") -> dict[str, Any]:
+def _result(text: str, domains: "Mapping[str, Cells]", comparison: "Comparison") -> dict[str, Any]:
     from monitor.releases.disclosure.comparison_json import comparison_json
 
-    named = {"schema": "tablewatch.disclosure-comparison/1", "ok": True, "table": given}
-    return {**named, **comparison_json(found, domains)}
+    named = {"schema": "tablewatch.disclosure-comparison/1", "ok": True, "table": text}
+    return {**named, **comparison_json(comparison, domains)}

@@ -22,7 +22,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "magen
 
 @app.command()
 def doctor(ctx: typer.Context) -> None:
-    """Look whether the installation, the configuration, the store and the sources are in order.
+    """Check whether the installation, the configuration, the store and the sources are in order.
 
     Leaves with 1 when something is wrong, with 3 when something could not be told and nothing is wrong.
 
@@ -44,8 +44,8 @@ def doctor(ctx: typer.Context) -> None:
         "ok": code is ExitCode.OK,
         "exit_code": int(code),
         "findings": [
-            {"subject": one.subject, "verdict": one.verdict, "message": one.message, "hint": one.hint}
-            for one in findings
+            {"subject": finding.subject, "verdict": finding.verdict, "message": finding.message, "hint": finding.hint}
+            for finding in findings
         ],
     }
     invocation.emit(result, lambda console: _draw(console, findings))
@@ -55,9 +55,9 @@ def doctor(ctx: typer.Context) -> None:
 def _draw(console: "Console", findings: "Sequence[Finding]") -> None:
     from rich.text import Text
 
-    width = max(len(one.subject) for one in findings)
-    for one in findings:
-        word = Text(f"{one.verdict.upper():8}", _STYLES[one.verdict])
-        console.print(Text.assemble(word, f"{one.subject:{width}}  ", one.message))
-        if one.hint is not None:
-            console.print(" " * (width + 10) + one.hint)
+    width = max(len(finding.subject) for finding in findings)
+    for finding in findings:
+        word = Text(f"{finding.verdict.upper():8}", _STYLES[finding.verdict])
+        console.print(Text.assemble(word, f"{finding.subject:{width}}  ", finding.message))
+        if finding.hint is not None:
+            console.print(" " * (width + 10) + finding.hint)

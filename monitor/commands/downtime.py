@@ -78,12 +78,12 @@ def downtime(
     if window.start_us >= to_us(known_at):
         invocation.note("note: the window begins after the time of which something is known; it is empty yet")
     with project.open_store() as store, explained(), store.reading() as view:
-        found = measure_downtime(project, view, window=window, as_of_us=to_us(known_at), by=by)
-    if not found.ever_checked:
+        downtime_figures = measure_downtime(project, view, window=window, as_of_us=to_us(known_at), by=by)
+    if not downtime_figures.ever_checked:
         invocation.note(
             f"note: no check has run yet with the store {store.name}; 'tablewatch check' looks at the tables"
         )
-    invocation.emit(as_json(project, found), lambda console: draw(console, project, found))
+    invocation.emit(as_json(project, downtime_figures), lambda console: draw(console, project, downtime_figures))
 
 
 def _window(times: "TypedTimes", now: datetime, *, start: str | None, end: str | None) -> "Window":

@@ -51,8 +51,10 @@ def gx(
             hint="name one with --table, or a folder with --out",
         )
         raise Stop(ExitCode.USAGE, problem)
-    exported = {one.name: _export(loaded, one, invocation) for one in tables}
-    suites: dict[str, Any] = {name: invocation.redactor.value(one.suite) for name, one in exported.items()}
+    exported = {table.name: _export(loaded, table, invocation) for table in tables}
+    suites: dict[str, Any] = {
+        name: invocation.redactor.value(current_exported.suite) for name, current_exported in exported.items()
+    }
     if out is None:
         invocation.emit(next(iter(suites.values())))
         return
@@ -60,8 +62,8 @@ def gx(
     files = _write(suites, out, to_folder=table is None, force=force, protected=protected)
     left_out = [
         {"check_id": f"{name}.{note.name}", "text": note.text}
-        for name, one in exported.items()
-        for note in one.left_out
+        for name, current_exported in exported.items()
+        for note in current_exported.left_out
     ]
     result = {
         "schema": "tablewatch.written/1",
@@ -81,7 +83,7 @@ def _chosen(config: "Config", name: str | None) -> "Sequence[Table]":
         return config.tables
     found = config.table(name)
     if found is None:
-        hint = did_you_mean(name, (one.name for one in config.tables))
+        hint = did_you_mean(name, (table.name for table in config.tables))
         raise Stop(ExitCode.NOTHING_SELECTED, Problem("gx.no_table", f"table '{name}' is not configured{hint}"))
     return (found,)
 

@@ -54,10 +54,10 @@ def list_(
     invocation: Invocation = ctx.obj
     project = Project.of(invocation)
     words = {"state": state, "table": table, "severity": severity}
-    wanted = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
+    incident_filter = _filter(project, invocation, words=words, owner=owner, since=since, limit=limit + 1)
     with project.open_store() as store, explained(), store.reading() as view:
-        found = [] if wanted is None else view.incidents(wanted)
-    shown, more = found[:limit], len(found) > limit
+        results = [] if incident_filter is None else view.incidents(incident_filter)
+    shown, more = results[:limit], len(results) > limit
     figures = incident_figures(project, shown)
     result = {
         "schema": "tablewatch.incidents/1",
@@ -79,7 +79,7 @@ def _filter(
     since: str | None,
     limit: int,
 ) -> "IncidentFilter | None":
-    """Give the filter that the options ask for; None if it can fit nothing."""
+    """Return the filter that the options ask for; None if it can fit nothing."""
     from checks import Severity, did_you_mean
     from incidents import State
     from monitor.triage.time_parsing import TimeReader, TypedTimes
@@ -118,15 +118,15 @@ def _draw(
         return
     rows = [
         (
-            str(one.id),
-            one.table,
-            title_of(one),
-            one.severity.value,
-            (one.resolution or one.state).value,
-            format_time(one.episodes[0].detected_at, project.config.timezone)[4:],
-            format_hours(figures[one.id].downtime_us) if is_downtime(one) else "not counted",
+            str(incident.id),
+            incident.table,
+            title_of(incident),
+            incident.severity.value,
+            (incident.resolution or incident.state).value,
+            format_time(incident.episodes[0].detected_at, project.config.timezone)[4:],
+            format_hours(figures[incident.id].downtime_us) if is_downtime(incident) else "not counted",
         )
-        for one in incidents
+        for incident in incidents
     ]
     draw_table(console, (">#", "~table", "~what", "severity", "state", "detected", ">downtime"), rows)
 
@@ -227,7 +227,7 @@ class _Form:
     found_by: str
 
     def read(self, project: "Project", invocation: Invocation, *, any_table: bool) -> "ReportedIncident":
-        """Give what was meant, or leave with what is wrong."""
+        """Return what was meant, or leave with what is wrong."""
         from checks import Severity
         from incidents import FoundBy, Resolution
         from monitor.triage.create import ReportedIncident, tidy, unknown_table

@@ -69,15 +69,15 @@ def _refuse_overwriting(folder: Path, *, force: bool) -> None:
     from monitor.config import ConfigError, find
 
     try:
-        found = folder / find(folder)
+        path = folder / find(folder)
     except ConfigError as error:
         if error.problems[0].code == "config.not_found":
             return
         raise Stop(ExitCode.USAGE, *error.problems) from None
-    if found.name != "tablewatch.yaml":
-        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there; two configurations would be ambiguous"))
+    if path.name != "tablewatch.yaml":
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is there; two configurations would be ambiguous"))
     if not force:
-        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{found} is there already", hint="--force overwrites it"))
+        raise Stop(ExitCode.USAGE, Problem("init.exists", f"{path} is there already", hint="--force overwrites it"))
 
 
 def _places(source: str | None, folder: Path) -> "SourceLocations":
@@ -86,16 +86,16 @@ def _places(source: str | None, folder: Path) -> "SourceLocations":
     try:
         return source_locations(source, folder.resolve(), Path.cwd())
     except SourceNotFound:
-        seen = folder.resolve() if source is None else source
+        text = folder.resolve() if source is None else source
         hint = "name them: --source postgresql://..., --source sqlite:///shop.db, --source 'data/*.csv'"
-        problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {seen}", hint=hint)
+        problem = Problem("init.no_source", f"no CSV, Parquet, SQLite or DuckDB file in {text}", hint=hint)
         raise Stop(ExitCode.USAGE, problem) from None
 
 
 def _catalogues(
     places: "Sequence[SourceLocation]",
 ) -> "tuple[Sequence[tuple[SourceLocation, Sequence[TableEntry]]], Sequence[str]]":
-    """Give the tables of each source that has some that can be read, and what cannot be read and why."""
+    """Return the tables of each source that has some that can be read, and what cannot be read and why."""
     from monitor.suggest.catalogue import read_catalogue
     from sources import SourceError
 
@@ -107,20 +107,20 @@ def _catalogues(
             left_out.append(str(error))
             continue
         left_out += [table.problem for table in every if table.problem is not None]
-        if found := [table for table in every if table.problem is None]:
-            tables.append((place, found))
+        if table_entries := [table for table in every if table.problem is None]:
+            tables.append((place, table_entries))
         elif not every:
             left_out.append(f"source '{place.name}' holds no table")
     return tables, left_out
 
 
 def _nothing(places: "Sequence[SourceLocation]", left_out: "Sequence[str]") -> Stop:
-    """Say that there is nothing to watch: a source that cannot be read is not one that holds nothing."""
+    """Return that there is nothing to watch: a source that cannot be read is not one that holds nothing."""
     empty = {f"source '{place.name}' holds no table" for place in places}
-    unreadable = [Problem("source.unreachable", one) for one in left_out if one not in empty]
+    unreadable = [Problem("source.unreachable", name) for name in left_out if name not in empty]
     if unreadable:
         return Stop(ExitCode.NOT_EVALUATED, *unreadable)
-    return Stop(ExitCode.USAGE, *(Problem("init.no_tables", one) for one in left_out))
+    return Stop(ExitCode.USAGE, *(Problem("init.no_tables", name) for name in left_out))
 
 
 def _write(path: Path, text: str, schema: Path, *, force: bool) -> None:

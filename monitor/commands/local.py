@@ -106,9 +106,9 @@ def perturb(
     if out is None:
         invocation.emit(result, lambda console: console.print(written(reports, end), end=""))
     else:
-        said = f"{len(reports):,} reports by {chosen.name} at epsilon {epsilon}: {out}"
-        said += "\nNot protected: the order of the reports, which is that of the values" if keep_order else ""
-        invocation.emit(result, lambda console: console.print(said))
+        text = f"{len(reports):,} reports by {chosen.name} at epsilon {epsilon}: {out}"
+        text += "\nNot protected: the order of the reports, which is that of the values" if keep_order else ""
+        invocation.emit(result, lambda console: console.print(text))
 
 
 @app.command()
@@ -197,7 +197,7 @@ def _people(words: str | None, file: Path | None, size: int | None, other: str |
     from monitor.answers.local_reports import Respondents
     from monitor.releases.treatment.declared_domains import declared_words, reason
 
-    if sum(one is not None for one in (words, file, size)) != 1:
+    if sum(name is not None for name in (words, file, size)) != 1:
         message = "say once what a person can have: --domain A,B,C, --domain-file FILE or --domain-size D"
         raise Stop(ExitCode.USAGE, Problem("local.domain", message))
     if size is not None:
@@ -243,7 +243,7 @@ def _text(place: str) -> str:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Say in words what does not fit.
+    """Return in words what does not fit.
 
     Raises:
         Stop: something does not.

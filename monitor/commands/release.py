@@ -88,18 +88,18 @@ def record(
 
     invocation: Invocation = ctx.obj
     wanted = output_format or (RecordFormat.JSON if invocation.as_json else None)
-    written = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
+    current_f = format_for(wanted, out, _BY_SUFFIX, default=RecordFormat.HTML, code="release.out")
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "release.out")
     page.check()
     with project.open_store() as store, explained(), store.reading() as view:
-        found = record_of(project, view, name)
+        release_record = record_of(project, view, name)
     redact = invocation.redactor
-    if written is RecordFormat.JSON:
-        text = as_text(redact.value(found.to_json()))
+    if current_f is RecordFormat.JSON:
+        text = as_text(redact.value(release_record.to_json()))
     else:
         voice = Localizer(locale or project.config.locale, project.config.timezone)
-        text = record_html(found, voice, project=project.config.project, redact=redact)
+        text = record_html(release_record, voice, project=project.config.project, redact=redact)
     page.write(text, invocation)
 
 
@@ -133,14 +133,18 @@ def assess(ctx: typer.Context, name: Name) -> None:
 
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
-        found = assess_release(decisions)
+        assessed = assess_release(decisions)
     invocation.emit(
-        found.to_json(),
+        assessed.to_json(),
         lambda console: draw_verdict(
-            console, word=found.word, why=found.why, found=found.assessment, warnings=found.warnings
+            console,
+            word=assessed.word,
+            why=assessed.why,
+            risk_assessment=assessed.assessment,
+            warnings=assessed.warnings,
         ),
     )
-    raise Stop(found.exit_code)
+    raise Stop(assessed.exit_code)
 
 
 @app.command()
@@ -250,7 +254,7 @@ def export(
     invocation: Invocation = ctx.obj
     actor = who(by)
     with _decisions(invocation, name) as decisions:
-        check_place(out, given=name, force=force, protected=decisions.case.project.protected_files)
+        check_place(out, text=name, force=force, protected=decisions.case.project.protected_files)
         check_not_read(out, decisions.case.place)
         found = told("exporting", lambda tell: export_release(decisions, remedy, out, actor=actor, progress=tell))
     result = {
@@ -265,7 +269,11 @@ def export(
 
 
 def _write_comparison(
-    invocation: Invocation, case: "ReleaseColumns", found: "ReleaseComparison", page: Page, locale: LocaleWord | None
+    invocation: Invocation,
+    case: "ReleaseColumns",
+    release_comparison: "ReleaseComparison",
+    page: Page,
+    locale: LocaleWord | None,
 ) -> None:
     from monitor.reporting.release_comparison import comparison_html
     from monitor.terminal.localizer import Localizer
@@ -273,7 +281,7 @@ def _write_comparison(
     config = case.project.config
     text = comparison_html(
         case,
-        found,
+        release_comparison,
         Localizer(locale or config.locale, config.timezone),
         project=config.project,
         as_of=case.project.clock.now(),
@@ -294,19 +302,19 @@ def _decisions(invocation: Invocation, name: str) -> "Iterator[ReleaseDecisions]
         yield ReleaseDecisions(ReleaseColumns.of(project, name), store)
 
 
-def _present(invocation: Invocation, name: str, found: "ReleaseStanding") -> None:
+def _present(invocation: Invocation, name: str, release_standing: "ReleaseStanding") -> None:
     from rich.text import Text
 
     result: dict[str, Any] = {
         "schema": "tablewatch.release-decision/1",
         "ok": True,
         "release": name,
-        "decision": found.decision.value,
-        "remedy": found.remedy,
-        "until": None if found.until is None else found.until.isoformat(),
-        "said": found.said,
+        "decision": release_standing.decision.value,
+        "remedy": release_standing.remedy,
+        "until": None if release_standing.until is None else release_standing.until.isoformat(),
+        "said": release_standing.said,
     }
-    invocation.emit(result, lambda console: console.print(Text(f"{name}: {found.said}")))
+    invocation.emit(result, lambda console: console.print(Text(f"{name}: {release_standing.said}")))
 
 
 add_record_commands(app)

@@ -75,7 +75,7 @@ def weekly(
 
     invocation: Invocation = ctx.obj
     wanted = output_format or (ReportFormat.JSON if invocation.as_json else None)
-    written = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
+    current_f = format_for(wanted, out, _BY_SUFFIX, default=ReportFormat.HTML, code="report.out")
     project = Project.of(invocation)
     page = Page(out, force, project.protected_files, "report.out")
     page.check()
@@ -83,7 +83,7 @@ def weekly(
     chosen = _week(project, week, now)
     report = _build(project, chosen, now)
     voice = Localizer(locale or project.config.locale, project.config.timezone)
-    page.write(_said(report, voice, written, invocation), invocation)
+    page.write(_said(report, voice, current_f, invocation), invocation)
 
 
 def _week(project: "Project", name: str | None, now: "datetime") -> "Week":
@@ -110,12 +110,12 @@ def _build(project: "Project", week: "Week", now: "datetime") -> "WeeklyReport":
         return build_weekly(gather(project, view, week, now), week)
 
 
-def _said(report: "WeeklyReport", voice: "Localizer", written: ReportFormat, invocation: Invocation) -> str:
+def _said(report: "WeeklyReport", voice: "Localizer", report_format: ReportFormat, invocation: Invocation) -> str:
     from monitor.reporting import render
     from monitor.reporting import weekly_json as shape
 
     redact = invocation.redactor
-    match written:
+    match report_format:
         case ReportFormat.HTML:
             return render.as_html(report, voice, redact=redact)
         case ReportFormat.MARKDOWN:

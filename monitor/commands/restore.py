@@ -57,7 +57,7 @@ def restore(
 
 
 def _flaws(project: "Project") -> "Sequence[str]":
-    """Say how the ledger of privacy budgets that was brought back does not fit its anchor."""
+    """Describe how the ledger of privacy budgets that was brought back does not fit its anchor."""
     if not project.config.budgets and not project.ledger_anchor.exists():
         return []
     with project.open_store() as store:

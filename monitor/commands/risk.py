@@ -85,7 +85,7 @@ _NOTHING_SHARED: Final = Problem("risk.nothing_shared", "no shared column is nam
 
 @app.callback()
 def _group() -> None:
-    """Say how likely it is that records of a table or a file are found again. Nothing is remembered.
+    """Report how likely it is that records of a table or a file are found again. Nothing is remembered.
 
     `risk TABLE` is `risk table TABLE`.
     """
@@ -138,8 +138,8 @@ def table(
             population_columns=pairs_in(population_columns),
             max_presence=max_presence,
         )
-        found = assess_risk(place, question, SystemClock())
-    conclude_assessment(invocation, found)
+        risk_assessment = assess_risk(place, question, SystemClock())
+    conclude_assessment(invocation, risk_assessment)
 
 
 @app.command()
@@ -273,8 +273,8 @@ def remember(
     raise Stop(ExitCode.NOT_EVALUATED if left_out else ExitCode.OK)
 
 
-def _known(place: "TableRef", name: str, said: str | None) -> tuple[str, ...]:
-    """Give the quasi-identifiers that were named, else those that the configuration classifies so.
+def _known(place: "TableRef", name: str, text: str | None) -> tuple[str, ...]:
+    """Return the quasi-identifiers that were named, else those that the configuration classifies so.
 
     Raises:
         Stop: there is none.
@@ -282,8 +282,8 @@ def _known(place: "TableRef", name: str, said: str | None) -> tuple[str, ...]:
     from checks import ColumnClass
     from monitor.releases.disclosure.assessment import columns_meant
 
-    found = columns_meant(place, names_in(said), ColumnClass.QUASI_IDENTIFIER)
-    if not found:
+    names = columns_meant(place, names_in(text), ColumnClass.QUASI_IDENTIFIER)
+    if not names:
         raise Stop(
             ExitCode.USAGE,
             Problem(
@@ -292,4 +292,4 @@ def _known(place: "TableRef", name: str, said: str | None) -> tuple[str, ...]:
                 hint=f"--quasi-identifiers a,b,c; 'tablewatch risk suggest {name}' says which columns to think about",
             ),
         )
-    return found
+    return names

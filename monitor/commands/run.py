@@ -108,7 +108,7 @@ def open_patiently(project: "Project", wait: "Callable[[float], object]" = sleep
 def _conclude(
     invocation: Invocation, project: str, counted: "Counter[Status]", statistics: "Mapping[str, int]"
 ) -> None:
-    """Say what came out of one pass over what was due, and leave with its exit code."""
+    """Report what came out of one pass over what was due, and leave with its exit code."""
     from checks import Status
 
     failed, unknown = counted[Status.FAIL], counted[Status.UNKNOWN] + statistics["not_answered"]
@@ -122,8 +122,8 @@ def _conclude(
         "statistics": dict(statistics),
     }
     tally = "  ".join(f"{status.value.upper()} {counted[status]}" for status in Status)
-    said = f"{tally}  of {counted.total()} that were due"
+    text = f"{tally}  of {counted.total()} that were due"
     if any(statistics.values()):
-        said += f"; statistics: {statistics['answered']} answered, {statistics['not_answered']} not"
-    invocation.emit(result, lambda console: console.print(said))
+        text += f"; statistics: {statistics['answered']} answered, {statistics['not_answered']} not"
+    invocation.emit(result, lambda console: console.print(text))
     raise Stop(code)

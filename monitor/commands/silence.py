@@ -123,7 +123,7 @@ def end(
 def _scope(
     project: "Project", table: str | None, domain: str | None, *, everything: bool
 ) -> "tuple[Scope, str | None]":
-    """Give what is to be silent.
+    """Return what is to be silent.
 
     Raises:
         Stop: nothing or several things were named, or one that is not configured.
@@ -140,11 +140,11 @@ def _scope(
             raise Stop(ExitCode.USAGE, stranger)
         return Scope.TABLE, table
     if domain is not None:
-        known = list(project.config.domains)
-        if domain not in known:
-            hint = did_you_mean(domain, known).removeprefix("; ") or "see 'domains' in the configuration"
-            said = f"domain '{domain}' is not in the configuration"
-            raise Stop(ExitCode.USAGE, Problem("domain.unknown", said, hint=hint))
+        entries = list(project.config.domains)
+        if domain not in entries:
+            hint = did_you_mean(domain, entries).removeprefix("; ") or "see 'domains' in the configuration"
+            text = f"domain '{domain}' is not in the configuration"
+            raise Stop(ExitCode.USAGE, Problem("domain.unknown", text, hint=hint))
         return Scope.DOMAIN, domain
     return Scope.ALL, None
 
@@ -182,14 +182,14 @@ def _draw(console: "Console", project: "Project", silences: "Sequence[Silence]",
     zone = project.config.timezone
     rows = [
         (
-            str(one.id),
-            one.scope.value if one.name is None else f"{one.scope.value} {one.name}",
-            format_time(one.starts_at, zone),
-            format_time(one.ended_at or one.until, zone),
-            "yes" if _is_active(one, now) else "over",
-            one.reason,
-            one.by,
+            str(silence.id),
+            silence.scope.value if silence.name is None else f"{silence.scope.value} {silence.name}",
+            format_time(silence.starts_at, zone),
+            format_time(silence.ended_at or silence.until, zone),
+            "yes" if _is_active(silence, now) else "over",
+            silence.reason,
+            silence.by,
         )
-        for one in silences
+        for silence in silences
     ]
     draw_table(console, (">#", "~of", "from", "until", "active", "~why", "~by"), rows)

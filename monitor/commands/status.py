@@ -101,8 +101,8 @@ def _without_configuration(invocation: Invocation, stop: Stop) -> None:
             return
         with open_store(url) as store, store.reading() as view:
             name, watchfulness = store.name, Watchfulness.of(view, now, lock_holder(url))
-            running = [one for one in watchfulness.daemons if watchfulness.word(one) == "running"]
-            loaded_at = max((one.config_loaded_at for one in running), default=None)
+            running = [daemon for daemon in watchfulness.daemons if watchfulness.word(daemon) == "running"]
+            loaded_at = max((current_daemon.config_loaded_at for current_daemon in running), default=None)
             states = states_in_store(view, loaded_at)
     except StoreError:
         return
@@ -173,28 +173,34 @@ def _draw(console: "Console", project: "Project", states: "Sequence[TableState]"
     from monitor.terminal.tables import draw_table
 
     counted = Counter(state.health for state in states)
-    said = ", ".join(f"{counted[health]} {health.value}" for health in TableHealth if counted[health])
-    console.print(f"{project.config.project}  {count(len(states), 'table')}: {said or 'none'}", style="bold")
-    shown = [state for state in worst_first(states) if len(states) <= _ALL or state.health is not TableHealth.HEALTHY]
+    text = ", ".join(f"{counted[health]} {health.value}" for health in TableHealth if counted[health])
+    console.print(f"{project.config.project}  {count(len(states), 'table')}: {text or 'none'}", style="bold")
+    table_states = [
+        state for state in worst_first(states) if len(states) <= _ALL or state.health is not TableHealth.HEALTHY
+    ]
     rows = [
         (
             state.table.name,
             state.health.value,
-            ", ".join(f"{state.results[one]} {one.value}" for one in Status if state.results.get(one)),
+            ", ".join(
+                f"{state.results[not_evaluated]} {not_evaluated.value}"
+                for not_evaluated in Status
+                if state.results.get(not_evaluated)
+            ),
             None if state.last_run_at is None else f"{say_duration(now - state.last_run_at)} ago",
             ", ".join(f"#{incident.id}" for incident in state.incidents),
             state.owner,
         )
-        for state in shown
+        for state in table_states
     ]
     draw_table(console, ("~table", "health", "~checks", "last run", "~open incidents", "~owner"), rows)
-    if len(shown) < len(states):
-        console.print(f"and {len(states) - len(shown)} healthy tables; --format json has all")
-    silent = [one for state in shown for one in state.not_evaluated]
+    if len(table_states) < len(states):
+        console.print(f"and {len(states) - len(table_states)} healthy tables; --format json has all")
+    silent = [not_evaluated for state in table_states for not_evaluated in state.not_evaluated]
     if silent:
         console.print("\nnot evaluated", style="bold")
-    for one in silent:
-        console.print(f"  {one.check_id}  {one.reason}: {one.message}")
+    for not_evaluated in silent:
+        console.print(f"  {not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
 
 
 def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: "datetime") -> None:
@@ -205,13 +211,13 @@ def _draw_releases(console: "Console", releases: "Sequence[ReleaseState]", now: 
 
     rows = [
         (
-            one.name,
-            one.release.table,
-            one.word.value,
-            None if one.since is None else f"{say_duration(now - one.since)} ago",
-            one.said,
+            release.name,
+            release.release.table,
+            release.word.value,
+            None if release.since is None else f"{say_duration(now - release.since)} ago",
+            release.said,
         )
-        for one in releases
+        for release in releases
     ]
     console.print()
     draw_table(console, ("~release", "~table", "state", "since", "~held by"), rows)
@@ -226,13 +232,13 @@ def _draw_statistics(console: "Console", statistics: "Sequence[StatisticState]")
 
     rows = [
         (
-            str(one.series),
-            one.word.value,
-            None if one.slot is None else said(one.slot.slot),
-            said(one.next_slot),
-            None if one.left is None else f"{one.left:,}",
+            str(statistic.series),
+            statistic.word.value,
+            None if statistic.slot is None else said(statistic.slot.slot),
+            said(statistic.next_slot),
+            None if statistic.left is None else f"{statistic.left:,}",
         )
-        for one in statistics
+        for statistic in statistics
     ]
     console.print()
     draw_table(console, ("~statistic", "state", "last slot", "next slot", ">answers left"), rows)

@@ -27,7 +27,7 @@ def check_line(line: str) -> None:
     fields = line.split()
     if len(fields) != 5:
         raise ValueError(f"a cron line has five fields (minute hour day month weekday), not {len(fields)}: {line!r}")
-    if not all(_FIELD.fullmatch(one) for one in fields):
+    if not all(_FIELD.fullmatch(field) for field in fields):
         raise ValueError(f"a cron line of numbers, names, and * / , -, not {line!r}")
     try:
         triggers = _triggers(line)
@@ -38,14 +38,14 @@ def check_line(line: str) -> None:
 
 
 def next_slot(line: str, moment: datetime, zone: ZoneInfo) -> datetime:
-    """Give the first moment after another at which a line is due, both UTC; `zone` is whose wall clock it goes by."""
+    """Return the first moment after another at which a line is due, both UTC; `zone` is whose wall clock it goes by."""
     find = _next_by_elapsed_time if line.split()[1].startswith("*") else _next_by_the_wall
     return min(find(trigger, moment, zone) for trigger in _triggers(line))
 
 
 @cache
 def _triggers(line: str) -> tuple[CronTrigger, ...]:
-    """Give APScheduler's triggers for a line: two when the day of the month and the weekday are both limited.
+    """Return APScheduler's triggers for a line: two when the day of the month and the weekday are both limited.
 
     They run on a wall clock without changes, and what they find is put onto the real one here: on a real one,
     APScheduler passes over slots after the clocks went forward.
@@ -83,17 +83,17 @@ def _weekday(word: str) -> int:
 
 
 def _next_by_the_wall(trigger: CronTrigger, moment: datetime, zone: ZoneInfo) -> datetime:
-    """Give the next slot of a line with fixed hours: each wall time of it is due once."""
+    """Return the next slot of a line with fixed hours: each wall time of it is due once."""
     wall = moment.astimezone(zone).replace(tzinfo=UTC)
     while True:
         wall = _after(trigger, wall)
-        found = _instant(wall.replace(tzinfo=None), zone)
-        if found > moment:
-            return found
+        current_moment = _instant(wall.replace(tzinfo=None), zone)
+        if current_moment > moment:
+            return current_moment
 
 
 def _next_by_elapsed_time(trigger: CronTrigger, moment: datetime, zone: ZoneInfo) -> datetime:
-    """Give the next moment at which the wall clock fits a line of any hour; it is sought from change to change."""
+    """Return the next moment at which the wall clock fits a line of any hour; it is sought from change to change."""
     while True:
         shift = _offset(moment, zone)
         found = _after(trigger, moment + shift) - shift
@@ -109,12 +109,12 @@ def _next_by_elapsed_time(trigger: CronTrigger, moment: datetime, zone: ZoneInfo
 
 
 def _after(trigger: CronTrigger, wall: datetime) -> datetime:
-    found: datetime = trigger.get_next_fire_time(None, wall + timedelta(microseconds=1))
-    return found
+    moment: datetime = trigger.get_next_fire_time(None, wall + timedelta(microseconds=1))
+    return moment
 
 
 def _first_change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """Give when the clocks change between two moments that differ in their offset, to the second."""
+    """Return when the clocks change between two moments that differ in their offset, to the second."""
     while after - before > timedelta(seconds=1):
         middle = before + (after - before) / 2
         if _offset(middle, zone) == _offset(before, zone):
@@ -125,7 +125,7 @@ def _first_change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime
 
 
 def _instant(wall: datetime, zone: ZoneInfo) -> datetime:
-    """Give the first moment at which clocks show a wall time, or, when they skip it, the moment of the jump."""
+    """Return the first moment at which clocks show a wall time, or, when they skip it, the moment of the jump."""
     found = wall.replace(tzinfo=zone).astimezone(UTC)
     if found.astimezone(zone).replace(tzinfo=None) == wall:
         return found
@@ -137,11 +137,11 @@ def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
 
 
 def _days(triggers: tuple[CronTrigger, ...], days: int = _SCAN_DAYS) -> Iterator[datetime]:
-    """Give the first moment of each of the next days (by default eight years of them) on which a line is due."""
+    """Yield the first moment of each of the next days (by default eight years of them) on which a line is due."""
     day, end = _SCAN_FROM, _SCAN_FROM + timedelta(days=days)
     while True:
-        found = [trigger.get_next_fire_time(None, day) for trigger in triggers]
-        due = min((one for one in found if one is not None), default=end)
+        results = [trigger.get_next_fire_time(None, day) for trigger in triggers]
+        due = min((result for result in results if result is not None), default=end)
         if due >= end:
             return
         day = due.replace(hour=0, minute=0) + timedelta(days=1)
@@ -150,7 +150,7 @@ def _days(triggers: tuple[CronTrigger, ...], days: int = _SCAN_DAYS) -> Iterator
 
 @cache
 def longest_gap(line: str) -> timedelta:
-    """Give the longest time between two slots of a line in a row (clock changes apart)."""
+    """Return the longest time between two slots of a line in a row (clock changes apart)."""
     triggers = _triggers(line)
     _, _, day, month, _ = line.split()
     repeats_weekly = day == month == "*"

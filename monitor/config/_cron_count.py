@@ -32,7 +32,7 @@ def count_slots(line: str, after: datetime, until: datetime, zone: ZoneInfo) -> 
 
 
 def last_slots(line: str, after: datetime, until: datetime, zone: ZoneInfo, *, most: int) -> tuple[datetime, ...]:
-    """Give the last slots after a moment and not after another, up to so many, in order."""
+    """Return the last slots after a moment and not after another, up to so many, in order."""
     reach = _FIRST_REACH
     while True:
         begin = max(after, until - reach)
@@ -43,23 +43,23 @@ def last_slots(line: str, after: datetime, until: datetime, zone: ZoneInfo, *, m
 
 
 def _each(line: str, after: datetime, until: datetime, zone: ZoneInfo) -> list[datetime]:
-    found = []
+    results = []
     while (slot := next_slot(line, after, zone)) <= until:
-        found.append(slot)
+        results.append(slot)
         after = slot
-    return found
+    return results
 
 
 @cache
 def _slots_of_a_day(line: str) -> int:
-    """Give how often a line is due on a day on which it is due and the clocks do not change."""
+    """Return how often a line is due on a day on which it is due and the clocks do not change."""
     first = next_slot(line, datetime(2024, 1, 1, tzinfo=UTC) - _JUST_BEFORE, _UTC)
     start, end = _day_of(first, _UTC)
     return len(_each(line, start - _JUST_BEFORE, end - _JUST_BEFORE, _UTC))
 
 
 def _day_of(moment: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """Give when the day of a moment begins and ends on a wall clock, as far as that is plain."""
+    """Return when the day of a moment begins and ends on a wall clock, as far as that is plain."""
     date = moment.astimezone(zone).date()
     begins = (datetime.combine(one, time(), tzinfo=zone) for one in (date, date + _DAY))
     start, end = (begin.astimezone(UTC) for begin in begins)
@@ -67,6 +67,6 @@ def _day_of(moment: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 
 def _is_plain(start: datetime, end: datetime, zone: ZoneInfo) -> bool:
-    """Say whether the clocks stay as they are on a day, and on those beside it."""
+    """Check whether the clocks stay as they are on a day, and on those beside it."""
     moments = (start - _DAY, start, end, end + _DAY)
     return len({moment.astimezone(zone).utcoffset() for moment in moments}) == 1

@@ -26,18 +26,18 @@ _SUFFIXES = frozenset({".yaml", ".yml"})
 
 
 def find(folder: Path) -> Path:
-    """Give the configuration of a folder: `tablewatch.yaml`, `tablewatch.yml` or the folder `tablewatch/`.
+    """Return the configuration of a folder: `tablewatch.yaml`, `tablewatch.yml` or the folder `tablewatch/`.
 
     Raises:
         ConfigError: there is none, or more than one.
     """
-    found = [Path(name) for name in NAMES if (folder / name).is_file()]
+    results = [Path(name) for name in NAMES if (folder / name).is_file()]
     if (folder / FOLDER).is_dir() and next(_yaml_files(folder / FOLDER), None) is not None:
-        found.append(Path(FOLDER))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        message = f"more than one configuration in {folder}: {', '.join(map(str, found))}"
+        results.append(Path(FOLDER))
+    if len(results) == 1:
+        return results[0]
+    if results:
+        message = f"more than one configuration in {folder}: {', '.join(map(str, results))}"
         raise ConfigError([Problem("config.ambiguous", message, hint="say which with -c, or keep one")])
     looked = f"{', '.join(NAMES)} and {FOLDER}/"
     hint = "name one with -c FILE, write a first one with 'tablewatch init', or look at 'tablewatch demo'"
@@ -45,7 +45,7 @@ def find(folder: Path) -> Path:
 
 
 def files_of(path: Path) -> Sequence[Path]:
-    """Give the files that a configuration is read from, in order: those of a folder, or the file itself."""
+    """Return the files that a configuration is read from, in order: those of a folder, or the file itself."""
     return sorted(_yaml_files(path)) if _is_folder(path) else [path]
 
 
@@ -67,11 +67,11 @@ class Files:
         self._lines: dict[str, list[str]] = {}
 
     def read(self, path: Path, substitution: Substitution) -> Node | None:
-        """Give the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
+        """Return the merged tree of a file or folder, with substitutions filled in; None when no file can be read."""
         paths = files_of(path)
         if not paths:
             self.problems.append(Problem("config.not_found", f"no *.yaml file in {path}", str(path)))
-        trees = [tree for tree in (self._read_one(one, substitution) for one in paths) if tree is not None]
+        trees = [tree for tree in (self._read_one(path, substitution) for path in paths) if tree is not None]
         return self._merge(trees) if trees else None
 
     def _read_one(self, path: Path, substitution: Substitution) -> Node | None:
@@ -132,7 +132,7 @@ class Files:
         return first
 
     def quote(self, problem: Problem) -> Problem:
-        """Give a problem with the line it points at, as it is written."""
+        """Return a problem with the line it points at, as it is written."""
         if problem.file is None or problem.line is None:
             return problem
         if problem.file not in self._lines:

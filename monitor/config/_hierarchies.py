@@ -40,16 +40,16 @@ def build_hierarchies(tree: Node) -> Hierarchies:
     for release, node in entries(child(tree, "releases")).items():
         declared = child(node, "hierarchies")
         problems += _unknown_columns(tree, node, declared)
-        for column, one in entries(declared).items():
-            made = _build(one)
+        for column, entry in entries(declared).items():
+            made = _build(entry)
             if isinstance(made, list):
                 problems += made
                 continue
-            specs.setdefault(release, {})[column] = made.beside(Path(one.place.file).parent)
-            path = text(one, "path")
+            specs.setdefault(release, {})[column] = made.beside(Path(entry.place.file).parent)
+            path = text(entry, "path")
             if path is not None:
-                folders[f"{release}.{column}"] = str(Path(one.place.file).parent)
-                files.append(Path(one.place.file).parent / path)
+                folders[f"{release}.{column}"] = str(Path(entry.place.file).parent)
+                files.append(Path(entry.place.file).parent / path)
     return Hierarchies(specs, folders, tuple(files), tuple(problems))
 
 
@@ -61,15 +61,15 @@ def with_hierarchies(data: Any, hierarchies: Hierarchies) -> None:
 
 def _unknown_columns(tree: Node, release: Node, declared: Node | None) -> Iterator[Problem]:
     """Find columns that the release does not name, or its table, where it names none."""
-    known = entries(child(release, "columns"))
-    if not known:
+    nodes = entries(child(release, "columns"))
+    if not nodes:
         tables = items(child(tree, "tables"))
         mine = next((table for table in tables if text(table, "name") == text(release, "table")), None)
-        known = entries(child(mine, "columns"))
+        nodes = entries(child(mine, "columns"))
     for column in entries(declared):
-        if declared is not None and known and column not in known:
+        if declared is not None and nodes and column not in nodes:
             message = f"unknown column '{column}': a hierarchy is of a column that the release classifies"
-            yield problem_at(declared.keys[column], "config.unknown_reference", message, suggest(column, known))
+            yield problem_at(declared.keys[column], "config.unknown_reference", message, suggest(column, nodes))
 
 
 def _build(node: Node) -> HierarchySpec | list[Problem]:
@@ -83,8 +83,8 @@ def _build(node: Node) -> HierarchySpec | list[Problem]:
         code = "config.missing_key" if is_mapping else "config.value"
         return [problem_at(node.place, code, message, f"known: {', '.join(SPECS)}")]
     if not isinstance(kind.value, str) or kind.value not in SPECS:
-        meant = nearest(str(kind.value), SPECS).removeprefix("; ")
-        hint = f"{meant} known: {', '.join(SPECS)}".lstrip()
+        text = nearest(str(kind.value), SPECS).removeprefix("; ")
+        hint = f"{text} known: {', '.join(SPECS)}".lstrip()
         return [problem_at(kind.place, "config.value", f"unknown type of hierarchy '{kind.value}'", hint)]
     model = SPECS[kind.value]
     try:
@@ -96,11 +96,11 @@ def _build(node: Node) -> HierarchySpec | list[Problem]:
         return [problem_at(node.place, "config.value", str(error))]
 
 
-def _faults(made: HierarchySpec, node: Node) -> Iterator[Problem]:
-    """Give what is wrong with a declaration, each fault on its own. Of a file, only that it is not there."""
+def _faults(hierarchy_spec: HierarchySpec, node: Node) -> Iterator[Problem]:
+    """Yield what is wrong with a declaration, each fault on its own. Of a file, only that it is not there."""
     path = child(node, "path")
     if path is None:
-        for fault in made.faults():
+        for fault in hierarchy_spec.faults():
             if fault.fatal:
                 yield problem_at(node.place, "config.hierarchy", fault.message)
     elif not (Path(node.place.file).parent / str(path.value)).is_file():

@@ -65,32 +65,34 @@ def repeated_tables(tree: Node) -> Iterator[Problem]:
 def foreign_sources(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Find checks that refer to a table of another source: no engine can compare the two."""
     source_of = {text(table, "name"): text(table, "source") for table in items(child(tree, "tables"))}
-    for one in built:
-        mine = source_of.get(one.table)
-        for name in one.check.refers_to:
+    for built_checks in built:
+        mine = source_of.get(built_checks.table)
+        for name in built_checks.check.refers_to:
             other = source_of.get(name, mine)
             if other != mine:
-                at = _place_of_reference(one.node, name)
-                message = f"'{name}' lies in source '{other}', but '{one.table}' lies in source '{mine}'"
+                at = _place_of_reference(built_checks.node, name)
+                message = f"'{name}' lies in source '{other}', but '{built_checks.table}' lies in source '{mine}'"
                 yield problem_at(at.place, "config.foreign_source", message, "a check looks at tables of one source")
 
 
 def outside_references(tree: Node, built: Sequence[BuiltChecks]) -> Iterator[Problem]:
     """Find references to tables that are not configured; they may exist in the source, so they are no errors."""
     known = Names.of(tree).tables
-    for one in built:
-        for name in one.check.refers_to:
+    for built_checks in built:
+        for name in built_checks.check.refers_to:
             if name not in known:
-                at = _place_of_reference(one.node, name)
-                message = f"table '{name}' is not configured; it is looked for in the source of '{one.table}'"
+                at = _place_of_reference(built_checks.node, name)
+                message = f"table '{name}' is not configured; it is looked for in the source of '{built_checks.table}'"
                 yield problem_at(at.place, "config.outside_table", message, suggest(name, known, show=0))
 
 
 def _place_of_reference(node: Node, name: str) -> Node:
     for value in entries(node).values():
-        for one in (value, *items(value)):
-            if isinstance(one.value, str) and (one.value == name or one.value.startswith(f"{name}.")):
-                return one
+        for current_node in (value, *items(value)):
+            if isinstance(current_node.value, str) and (
+                current_node.value == name or current_node.value.startswith(f"{name}.")
+            ):
+                return current_node
     return node
 
 
@@ -180,17 +182,17 @@ def _maintenance(tree: Node, names: Names) -> Iterator[Problem]:
         yield from _known_each(child(window, "domains"), names.domains, "domain", "domains")
 
 
-def _known(node: Node | None, known: Collection[str], what: str, section: str) -> Iterator[Problem]:
-    if node is not None and isinstance(node.value, str) and node.value not in known:
-        message, hint = _unknown(what, node.masked or node.value, section, known)
+def _known(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
+    if node is not None and isinstance(node.value, str) and node.value not in names:
+        message, hint = _unknown(what, node.masked or node.value, section, names)
         yield problem_at(node.place, "config.unknown_reference", message, hint)
 
 
-def _known_each(node: Node | None, known: Collection[str], what: str, section: str) -> Iterator[Problem]:
-    for one in items(node):
-        yield from _known(one, known, what, section)
+def _known_each(node: Node | None, names: Collection[str], what: str, section: str) -> Iterator[Problem]:
+    for item in items(node):
+        yield from _known(item, names, what, section)
 
 
-def _unknown(what: str, name: str, section: str, known: Collection[str]) -> tuple[str, str | None]:
-    hint = suggest(name, known) or f"add it under '{section}'"
+def _unknown(what: str, name: str, section: str, names: Collection[str]) -> tuple[str, str | None]:
+    hint = suggest(name, names) or f"add it under '{section}'"
     return f"unknown {what} '{name}'", hint

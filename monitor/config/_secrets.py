@@ -20,13 +20,13 @@ def hide_secrets(tree: Node) -> set[str]:
 
 
 def _places(tree: Node) -> Iterator[tuple[Node, bool]]:
-    """Give the values that are secret, and whether each is an address."""
+    """Yield the values that are secret, and whether each is an address."""
     for channel in entries(child(child(tree, "alerts"), "channels")).values():
         hook = child(channel, "webhook")
         for place, key in ((channel, "apprise"), (hook, "url"), (hook, "secret")):
-            found = child(place, key)
-            if found is not None:
-                yield found, key != "secret"
+            node = child(place, key)
+            if node is not None:
+                yield node, key != "secret"
     heartbeat = child(child(tree, "daemon"), "heartbeat_url")
     if heartbeat is not None:
         yield heartbeat, True
@@ -46,12 +46,12 @@ def _hide(node: Node, *, address: bool) -> Iterator[str]:
         node.masked = MASK
         yield value
         return
-    shown = MASK
+    text = MASK
     if scheme in {"http", "https"}:  # its host is no secret, and says where a message goes
         host, slash, path = rest.rpartition("@")[2].partition("/")
-        shown = f"{host}{slash}{MASK if path else ''}"
+        text = f"{host}{slash}{MASK if path else ''}"
         if len(path) >= _TOKEN_LETTERS:
             yield path
-    node.masked = f"{scheme}://{shown}"
-    if shown != rest:
+    node.masked = f"{scheme}://{text}"
+    if text != rest:
         yield rest

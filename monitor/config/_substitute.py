@@ -58,7 +58,7 @@ class Substitution:
             self._fill_scalar(node, node.value, folder, in_glob=key == _GLOB_KEY)
 
     def _fill_scalar(self, node: Node, text: str, folder: Path, *, in_glob: bool) -> None:
-        said, shown, outside = [], [], False
+        parts, shown, outside = [], [], False
         end = 0
         for piece in _PIECE.finditer(text):
             literal = text[end : piece.start()]
@@ -68,18 +68,18 @@ class Substitution:
                 filled, secret = path_in_url(here) if in_url else glob.escape(here) if in_glob else here, False
             else:
                 filled, secret = self._piece(piece, node, folder)
-            said += [literal, filled]
+            parts += [literal, filled]
             shown += [literal, MASK if secret else filled]
             outside |= secret
             end = piece.end()
-        whole = "".join([*said, text[end:]])
-        alone = node.plain and len(said) == 2 and not said[0] and end == len(text) and text != "$$"
+        whole = "".join([*parts, text[end:]])
+        alone = node.plain and len(parts) == 2 and not parts[0] and end == len(text) and text != "$$"
         node.value = resolve(whole) if alone and whole else whole
         if outside:
             node.masked = "".join([*shown, text[end:]])
 
     def _piece(self, piece: re.Match[str], node: Node, folder: Path) -> tuple[str, bool]:
-        """Give what a piece stands for, and whether it came from outside."""
+        """Return what a piece stands for, and whether it came from outside."""
         body = piece["body"]
         if piece[0] == "$$":
             return "$", False

@@ -58,11 +58,11 @@ class Budget(Declared):
 
     @property
     def terms(self) -> Terms:
-        """Give the terms under which it is asked."""
+        """Return the terms under which it is asked."""
         return Terms(self, self.accounting)
 
     def in_ledger(self, table: str) -> LedgerBudget:
-        """Give the budget as the ledger keeps it."""
+        """Return the budget as the ledger keeps it."""
         total = nano(self.total, name="total")
         delta = None if self.delta is None else Fraction(self.delta)
         return LedgerBudget(table, self.unit_name, self.accounting, self.adjacency, total, delta)

@@ -43,31 +43,31 @@ def build_checks(tree: Node) -> CheckBuilder:
                 problems += made
             else:
                 here.append(BuiltChecks(text(table, "name") or "", made, node))
-        checks[index] = tuple(one.check for one in here)
+        checks[index] = tuple(built_checks.check for built_checks in here)
         problems += _collisions(here)
         built += here
     return CheckBuilder(checks, tuple(built), tuple(problems))
 
 
 def child(node: Node | None, key: str) -> Node | None:
-    """Give the value of a key, if the node is a mapping that has it."""
+    """Return the value of a key, if the node is a mapping that has it."""
     return node.value.get(key) if node is not None and isinstance(node.value, dict) else None
 
 
 def items(node: Node | None) -> Sequence[Node]:
-    """Give the entries of a list; nothing if it is none."""
+    """Return the entries of a list; nothing if it is none."""
     return node.value if node is not None and isinstance(node.value, list) else ()
 
 
 def entries(node: Node | None) -> Mapping[str, Node]:
-    """Give the entries of a mapping; nothing if it is none."""
+    """Return the entries of a mapping; nothing if it is none."""
     return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
 def text(node: Node | None, key: str) -> str | None:
-    """Give the text of a key, if there is one."""
-    found = child(node, key)
-    return found.value if found is not None and isinstance(found.value, str) else None
+    """Return the text of a key, if there is one."""
+    current_node = child(node, key)
+    return current_node.value if current_node is not None and isinstance(current_node.value, str) else None
 
 
 def _build(node: Node) -> Check | list[Problem]:
@@ -79,31 +79,33 @@ def _build(node: Node) -> Check | list[Problem]:
             code, message = "config.value", "a check is a mapping with a 'type'"
         return [problem_at(node.place, code, message, suggest("", catalogue, show=40))]
     if not isinstance(kind.value, str) or kind.value not in catalogue:
-        meant = nearest(str(kind.value), catalogue).removeprefix("; ")
-        hint = f"{meant} known: {', '.join(catalogue)}".lstrip()
+        text = nearest(str(kind.value), catalogue).removeprefix("; ")
+        hint = f"{text} known: {', '.join(catalogue)}".lstrip()
         return [problem_at(kind.place, "config.unknown_check", f"unknown check type '{kind.value}'", hint)]
     model: Any = catalogue[kind.value]
     try:
-        made: Check = model.model_validate(plain_data(node))
+        check: Check = model.model_validate(plain_data(node))
     except ValidationError as error:
         model_type: type[BaseModel] = model
         return list(word_errors(error.errors(include_url=False), node, model_type))
-    return made
+    return check
 
 
 def _collisions(here: Sequence[BuiltChecks]) -> Iterator[Problem]:
     first: dict[str, BuiltChecks] = {}
-    for one in here:
-        name = one.check.name
+    for built_checks in here:
+        name = built_checks.check.name
         if name not in first:
-            first[name] = one
+            first[name] = built_checks
             continue
-        at = one.node.keys.get("id", one.node.place)
+        at = built_checks.node.keys.get("id", built_checks.node.place)
         other = first[name].node.place
-        ids = " and ".join(f"id: {propose_id(which.check)}" for which in (first[name], one))
-        if propose_id(first[name].check) == propose_id(one.check):
-            ids = f"id: {propose_id(one.check)} and id: {propose_id(one.check)}-2"
-        message = f"two checks of table '{one.table}' are called '{name}'; the first stands in line {other.line}"
+        ids = " and ".join(f"id: {propose_id(which.check)}" for which in (first[name], built_checks))
+        if propose_id(first[name].check) == propose_id(built_checks.check):
+            ids = f"id: {propose_id(built_checks.check)} and id: {propose_id(built_checks.check)}-2"
+        message = (
+            f"two checks of table '{built_checks.table}' are called '{name}'; the first stands in line {other.line}"
+        )
         yield problem_at(at, "config.duplicate_check", message, f"give them ids of their own, such as {ids}")
 
 

@@ -56,22 +56,28 @@ class Loaded:
     texts: Files
 
     def place(self, *path: str | int) -> Place:
-        """Give where a value stands: `loaded.place("tables", 0, "name")`; of a missing one, where its parent stands."""
+        """Return where a value stands: `loaded.place("tables", 0, "name")`.
+
+        Of a missing one, where its parent stands.
+        """
         node, _ = find_node(self.tree, path)
         return node.place
 
     def problem(self, path: Sequence[str | int], code: str, message: str, hint: str | None = None) -> Problem:
-        """Give a problem of a value that was found later, with its place and the line it stands in."""
+        """Return a problem of a value that was found later, with its place and the line it stands in."""
         at = self.place(*path)
         problem = Problem(code, message, at.file, at.line, at.column, hint)
         return self.texts.quote(problem)
 
     def folder(self, source: str) -> Path:
-        """Give the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
+        """Return the folder that a source's `files` and file URLs are relative to: that of the file that names it."""
         return Path(self.place("sources", source).file).parent
 
     def values(self, *, redacted: bool = True) -> Any:
-        """Give the configuration as it was read, merged and filled in, as plain data; masked unless told not to be."""
+        """Return the configuration as it was read, merged and filled in, as plain data.
+
+        Masked unless told not to be.
+        """
         return as_json(_masked(self.tree, self.redactor) if redacted else plain_data(self.tree))
 
 
@@ -116,7 +122,7 @@ def _load(path: Path | str, environment: Mapping[str, str] | None) -> Loaded:
         read_beside=(*substitution.files, *hierarchies.files),
         redactor=redactor,
         digest=_digest(tree, hierarchies),
-        notes=tuple(files.quote(one) for one in notes),
+        notes=tuple(files.quote(note) for note in notes),
         tree=tree,
         texts=files,
     )
@@ -196,7 +202,7 @@ def _spot(problem: Problem) -> tuple[str | None, int | None, int | None]:
 
 
 def _published(tree: Node) -> set[str]:
-    """Give the names that identify results: of the project, of tables and of checks."""
+    """Return the names that identify results: of the project, of tables and of checks."""
     names = {text(tree, "project")}
     for table in items(child(tree, "tables")):
         names |= {text(table, "name"), *(text(check, "id") for check in items(child(table, "checks")))}
@@ -233,7 +239,7 @@ def _unpriced_tiers(config: Config) -> list[Problem]:
 
 def _unheard(config: Config) -> Iterator[Problem]:
     """Find owners who never hear of their tables: a route without a match applies to everything."""
-    everything = next((number for number, one in enumerate(config.alerts.routes, 1) if one.match == Match()), None)
+    everything = next((number for number, route in enumerate(config.alerts.routes, 1) if route.match == Match()), None)
     if everything is None:
         return
     reached = {channel for route in config.alerts.routes for channel in route.to}

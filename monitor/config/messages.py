@@ -62,7 +62,7 @@ _TAKES = ("a ", "an ", "at ", "one of ", "weekdays ", "exactly ")
 
 
 def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | int]]:
-    """Give the deepest node that a path leads to, and the steps that lead there."""
+    """Return the deepest node that a path leads to, and the steps that lead there."""
     node, taken = tree, []
     for step in path:
         if isinstance(node.value, dict) and step in node.value:
@@ -76,7 +76,7 @@ def find_node(tree: Node, path: Sequence[str | int]) -> tuple[Node, list[str | i
 
 
 def word_errors(errors: Iterable[ErrorDetails], tree: Node, model: type[BaseModel]) -> Iterator[Problem]:
-    """Give pydantic's errors about a tree as problems, one for each place."""
+    """Yield pydantic's errors about a tree as problems, one for each place."""
     by_node: dict[int, list[ErrorDetails]] = {}
     for error in errors:
         if error["type"] == "missing":
@@ -92,7 +92,7 @@ def word_errors(errors: Iterable[ErrorDetails], tree: Node, model: type[BaseMode
 
 
 def problem_at(place: Place, code: str, message: str, hint: str | None = None) -> Problem:
-    """Give a problem at a place."""
+    """Return a problem at a place."""
     return Problem(code, message, place.file, place.line, place.column, hint)
 
 
@@ -109,21 +109,21 @@ def limited_suggestions() -> Iterator[None]:
         _LEFT.reset(token)
 
 
-def nearest(seen: str, known: Iterable[str]) -> str:
+def nearest(text: str, current_names: Iterable[str]) -> str:
     """Return `; did you mean 'email'?`, as `checks.did_you_mean`, or an empty text where too many were compared."""
-    names = list(known)
+    names = list(current_names)
     left = _LEFT.get()
     if left is None:
-        return did_you_mean(seen, names)
-    left[0] -= len(names) * (1 + len(seen) // 20)
-    return did_you_mean(seen, names) if left[0] > 0 else ""
+        return did_you_mean(text, names)
+    left[0] -= len(names) * (1 + len(text) // 20)
+    return did_you_mean(text, names) if left[0] > 0 else ""
 
 
-def suggest(seen: str, known: Iterable[str], *, show: int = 12) -> str | None:
-    """Give `did you mean 'email'?`, else the known names if they are at most `show`."""
-    names = sorted(known)
+def suggest(text: str, current_names: Iterable[str], *, show: int = 12) -> str | None:
+    """Return `did you mean 'email'?`, else the known names if they are at most `show`."""
+    names = sorted(current_names)
     listed = f"known: {', '.join(names)}" if 0 < len(names) <= show else None
-    return nearest(seen, names).removeprefix("; ") or listed
+    return nearest(text, names).removeprefix("; ") or listed
 
 
 def _unknown_key(path: Sequence[str | int], tree: Node, model: type[BaseModel]) -> Problem:
@@ -152,7 +152,7 @@ def _descend(annotation: Any, step: str | int) -> Any:
 
 
 def _without_none(annotation: Any) -> Any:
-    """Give the X of `X | None` and of `Annotated[X, ...]`."""
+    """Return the X of `X | None` and of `Annotated[X, ...]`."""
     if get_origin(annotation) in {Union, UnionType}:
         return next((inner for inner in get_args(annotation) if inner is not type(None)), None)
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation

@@ -213,7 +213,7 @@ class Table(Section):
     checks: tuple[SerializeAsAny[Any], ...] = ()  # each a Check of the catalogue; `load` builds them beforehand
 
     def check_id(self, check: Check) -> str:
-        """Give the published id of one of its checks."""
+        """Return the published id of one of its checks."""
         return f"{self.name}.{check.name}"
 
 
@@ -235,7 +235,7 @@ class Maintenance(Section):
         return self
 
     def span(self, zone: str) -> tuple[datetime, datetime]:
-        """Give its beginning and end in UTC; `zone` is the project's."""
+        """Return its beginning and end in UTC; `zone` is the project's."""
         start, end = (
             moment if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(zone))
             for moment in (self.start, self.end)
@@ -302,11 +302,11 @@ class Config(Section):
     daemon: Daemon = Daemon()
 
     def table(self, name: str) -> Table | None:
-        """Give a table by name."""
+        """Return a table by name."""
         return self._named.get(name)
 
     def owner_of(self, table: Table) -> str | None:
-        """Give who owns a table: its own owner, else its domain's."""
+        """Return who owns a table: its own owner, else its domain's."""
         if table.owner is not None:
             return table.owner
         domain = self.domains.get(table.domain or "")

@@ -15,18 +15,18 @@ from monitor.config import Config, Rates
 
 
 def pricing_of(config: Config) -> Pricing:
-    """Give all rate cards and the tier of each table. Where nothing is configured, an hour costs nothing."""
+    """Return all rate cards and the tier of each table. Where nothing is configured, an hour costs nothing."""
     cards = [_card(rates, config.timezone) for rates in (config.cost, *config.cost.history)]
     return Pricing.of(cards, {table.name: table.tier for table in config.tables if table.tier is not None})
 
 
 def is_priced(config: Config) -> bool:
-    """Say whether any rate is configured: without one, downtime has no price, which is not a price of nothing."""
+    """Check whether any rate is configured: without one, downtime has no price, which is not a price of nothing."""
     return any(rates.tiers or rates.tables or rates.roles for rates in (config.cost, *config.cost.history))
 
 
 def maintenance_of(config: Config, names: Sequence[str]) -> Maintenance | None:
-    """Give the planned work on tables, for spans with these names; None where none is configured."""
+    """Return the planned work on tables, for spans with these names; None where none is configured."""
     if not config.maintenance:
         return None
     domains = {table.name: table.domain for table in config.tables}
@@ -54,7 +54,7 @@ def _card(rates: Rates, zone: str) -> RateCard:
 
 
 def midnight(day: date, zone: str) -> datetime:
-    """Give when a day begins in a zone, in UTC; where clocks skip midnight, the moment at which they do."""
+    """Return when a day begins in a zone, in UTC; where clocks skip midnight, the moment at which they do."""
     return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
 
 
@@ -67,20 +67,20 @@ class Currency:
 
     @classmethod
     def of(cls, code: str) -> Self:
-        """Give a currency by its code."""
+        """Return a currency by its code."""
         return cls(code, get_currency_precision(code))
 
     def round(self, amount: Fraction) -> Decimal:
-        """Give an exact amount as money, rounded this once, halves away from zero."""
+        """Return an exact amount as money, rounded this once, halves away from zero."""
         return money(amount, self.decimals)
 
     def number(self, amount: Fraction | None) -> int | float | None:
-        """Give an amount as JSON has it: a whole number where the currency has no decimals."""
+        """Return an amount as JSON has it: a whole number where the currency has no decimals."""
         if amount is None:
             return None
         rounded = self.round(amount)
         return int(rounded) if self.decimals == 0 else float(rounded)
 
     def text(self, amount: Fraction) -> str:
-        """Say an amount: `JPY 3,418,000`."""
+        """Format an amount: `JPY 3,418,000`."""
         return f"{self.code} {self.round(amount):,}"

@@ -43,32 +43,32 @@ class Project:
 
     @property
     def policy(self) -> Policy:
-        """Give how many runs it takes to open and to resolve."""
+        """Return how many runs it takes to open and to resolve."""
         return Policy(open_after=self.config.alerts.open_after, resolve_after=self.config.alerts.resolve_after)
 
     @cached_property
     def pricing(self) -> "Pricing":
-        """Give what an hour of data downtime costs, table by table."""
+        """Return what an hour of data downtime costs, table by table."""
         from monitor.config.prices import pricing_of
 
         return pricing_of(self.config)
 
     @property
     def priced(self) -> bool:
-        """Say whether any rate is configured; without one, a cost is unknown, not nothing."""
+        """Check whether any rate is configured; without one, a cost is unknown, not nothing."""
         from monitor.config.prices import is_priced
 
         return is_priced(self.config)
 
     @cached_property
     def currency(self) -> "Currency":
-        """Give the currency of all amounts."""
+        """Return the currency of all amounts."""
         from monitor.config.prices import Currency
 
         return Currency.of(self.config.cost.currency)
 
     def maintenance(self, names: Sequence[str]) -> "Maintenance | None":
-        """Give the planned work on tables, for spans with these names; None where none is configured."""
+        """Return the planned work on tables, for spans with these names; None where none is configured."""
         from monitor.config.prices import maintenance_of
 
         return maintenance_of(self.config, names)
@@ -90,7 +90,7 @@ class Project:
         return store
 
     def signature_key(self) -> bytes:
-        """Give the key of the store's signatures, making it where it is a file and missing.
+        """Return the key of the store's signatures, making it where it is a file and missing.
 
         Raises:
             StoreError: there is none, and none can be made.
@@ -99,12 +99,12 @@ class Project:
 
     @property
     def ledger_anchor(self) -> Path:
-        """Give the file that vouches for the ledger of privacy budgets."""
+        """Return the file that vouches for the ledger of privacy budgets."""
         place = self.config.storage.ledger_anchor
         return anchor_file(self.config.storage.url, None if place is None else Path(place))
 
     def ledger(self, store: Store) -> StoredLedger:
-        """Give the ledger of privacy budgets that is in a store."""
+        """Return the ledger of privacy budgets that is in a store."""
         return StoredLedger(store, self.ledger_anchor)
 
     @cached_property
@@ -141,7 +141,10 @@ class Project:
         return files
 
     def targets(self, chosen: Mapping[str, Collection[str]] | Iterable[str]) -> Sequence[Target]:
-        """Give what to look at, in the configuration's order: tables by name, with all their checks or those named."""
+        """Return what to look at, in the configuration's order.
+
+        Tables by name, with all their checks or those named.
+        """
         wanted: Mapping[str, Collection[str] | None] = chosen if isinstance(chosen, Mapping) else dict.fromkeys(chosen)
         return [self._target(table, wanted[table.name]) for table in self.config.tables if table.name in wanted]
 
@@ -156,21 +159,21 @@ class Project:
     def same_tables(self, table: str, among: Iterable[str], *, connect: bool = True) -> Sequence[str]:
         """Return which other configured names are of the same table as one, or share records with it."""
         marks = self.table_identity(table, connect=connect)
-        known = [one.name for one in self.config.tables if one.name in set(among) - {table}]
-        return [name for name in known if is_same_table(marks, self.table_identity(name, connect=connect))]
+        entries = [one.name for one in self.config.tables if one.name in set(among) - {table}]
+        return [name for name in entries if is_same_table(marks, self.table_identity(name, connect=connect))]
 
     def _target(self, table: Table, only: Collection[str] | None) -> Target:
         checks = [check for check in table.checks if only is None or check.name in only]
         source = self.config.sources[table.source]
-        known = self._relations[table.source]
-        referred = [name for check in checks for name in check.refers_to if name in known]
+        entries = self._relations[table.source]
+        referred = [name for check in checks for name in check.refers_to if name in entries]
         subject = Subject(
             name=table.name,
             relation=table.table or table.name,
             checks=tuple((table.check_id(check), check) for check in checks),
             zones=Zones(source.timezone, table.timezones, calendar=self.config.timezone),
             loaded_at=table.loaded_at,
-            relations={name: known[name] for name in referred},  # not of the whole source: it goes to the workers
+            relations={name: entries[name] for name in referred},  # not of the whole source: it goes to the workers
             frame_rows=source.expectation_rows,
             classified=table.columns,
         )
@@ -188,18 +191,18 @@ class Project:
 
     @cached_property
     def _relations(self) -> Mapping[str, Mapping[str, str]]:
-        """Give, per source, the tables' names in the configuration and in the source."""
-        found: dict[str, dict[str, str]] = {name: {} for name in self.config.sources}
+        """Return, per source, the tables' names in the configuration and in the source."""
+        results: dict[str, dict[str, str]] = {name: {} for name in self.config.sources}
         for table in self.config.tables:
-            found[table.source][table.name] = table.table or table.name
-        return found
+            results[table.source][table.name] = table.table or table.name
+        return results
 
     @cached_property
     def _specs(self) -> Mapping[str, SourceSpec]:
         return {name: self.source_spec(name) for name in self.config.sources}
 
     def source_spec(self, name: str) -> SourceSpec:
-        """Give a source as the sources room takes it."""
+        """Return a source as the sources room takes it."""
         source = self.config.sources[name]
         return SourceSpec(
             name=name,

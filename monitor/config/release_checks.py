@@ -23,20 +23,20 @@ _NEEDED: Final[Mapping[str, tuple[ColumnClass, ...]]] = {
 
 
 def with_columns(config: Config) -> Config:
-    """Give the configuration in which a release that classifies no column says what its table does.
+    """Return the configuration in which a release that classifies no column says what its table does.
 
     Whatever judges a release judges these: without them, none of its limits would be asked.
     """
     columns = {table.name: table.columns for table in config.tables}
     releases = {
-        name: one if one.columns else one.model_copy(update={"columns": columns.get(one.table, {})})
-        for name, one in config.releases.items()
+        name: release if release.columns else release.model_copy(update={"columns": columns.get(release.table, {})})
+        for name, release in config.releases.items()
     }
     return config.model_copy(update={"releases": releases}) if releases else config
 
 
 def with_release_checks(config: Config) -> Config:
-    """Give the configuration with the checks of each release among those of its table."""
+    """Return the configuration with the checks of each release among those of its table."""
     if not config.releases:
         return config
     tables = [
@@ -118,11 +118,11 @@ def conflicting_classes(tree: Node, config: Config) -> Iterator[Problem]:
     for name, release in config.releases.items():
         by_table.setdefault(places.get(release.table), {})[name] = release
     for releases in by_table.values():
-        for one in two_classes(releases):
-            node = nodes[one.release]
+        for two_class in two_classes(releases):
+            node = nodes[two_class.release]
             columns = child(node, "columns")
-            place = node.place if columns is None else columns.keys.get(one.column, columns.place)
-            yield problem_at(place, "config.two_classifications", one.message, ONE_CLASS_HINT)
+            place = node.place if columns is None else columns.keys.get(two_class.column, columns.place)
+            yield problem_at(place, "config.two_classifications", two_class.message, ONE_CLASS_HINT)
 
 
 def has_free_values(release: Release) -> bool:
@@ -145,7 +145,7 @@ def free_values(config: Config) -> Iterator[Problem]:
 
 
 def release_checks(name: str, release: Release) -> Sequence[Check]:
-    """Give the checks that a release asks of its table: that each column is classified, and each limit."""
+    """Return the checks that a release asks of its table: that each column is classified, and each limit."""
     if not release.columns:
         return ()
     quasi = release.classified(ColumnClass.QUASI_IDENTIFIER)
@@ -171,8 +171,8 @@ def _check(name: str, release: Release, kind: str, given: dict[str, Any], quasi:
     who = "" if release.audience is None else f" to {release.audience}"
     why = f"the release {name} gives this table{who}"
     model: Any = load_catalog()[kind]
-    made: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
-    return made
+    check: Check = model(id=f"{name}-{kind.replace('_', '-')}", why=why, **of, **given)
+    return check
 
 
 def _checks_on(config: Config, table: str) -> Iterator[Check]:

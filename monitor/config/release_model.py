@@ -47,7 +47,7 @@ class Limits(Section):
 
     @property
     def least_k(self) -> int | None:
-        """Give the smallest group that is allowed, by `k` and by the highest risk."""
+        """Return the smallest group that is allowed, by `k` and by the highest risk."""
         asked = [one for one in (self.k, None if self.max_risk is None else math.ceil(1 / self.max_risk)) if one]
         return max(asked, default=None)
 
@@ -71,12 +71,12 @@ class Recipe(BaseModel):
 
     @property
     def name(self) -> str:
-        """Give its name within the release."""
+        """Return its name within the release."""
         return self.id or self.remedy
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """Give what is said to the remedy."""
+        """Return what is said to the remedy."""
         return dict(self.model_extra or {})
 
 
@@ -117,13 +117,13 @@ class Release(Section):
         for one in remedies if isinstance(remedies, list | tuple) else ():
             word = one.get("remedy") if isinstance(one, Mapping) else getattr(one, "remedy", None)
             if word not in RECIPES:
-                seen = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
-                raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {seen}")
+                text = f"{word!r}{did_you_mean(str(word), RECIPES)}" if word is not None else "none"
+                raise ValueError(f"each of 'remedies' names its 'remedy', one of {', '.join(RECIPES)}; seen: {text}")
         return given
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
-        names = [one.name for one in self.remedies]
+        names = [remedy.name for remedy in self.remedies]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"'remedies' has two that are called '{twice[0]}'; give one of them an 'id'")
@@ -133,9 +133,9 @@ class Release(Section):
         return self
 
     def classified(self, *words: ColumnClass) -> tuple[str, ...]:
-        """Give the columns of these classes, in the order of the declaration."""
+        """Return the columns of these classes, in the order of the declaration."""
         return tuple(column for column, found in self.columns.items() if found in words)
 
     def recipe(self, name: str) -> Recipe | None:
-        """Give one of its remedies by name."""
-        return next((one for one in self.remedies if one.name == name), None)
+        """Return one of its remedies by name."""
+        return next((remedy for remedy in self.remedies if remedy.name == name), None)

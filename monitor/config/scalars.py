@@ -84,7 +84,7 @@ class Schedule:
         return self.text
 
     def next_after(self, moment: datetime, zone: str) -> datetime:
-        """Give the first slot after a moment, in UTC; `zone` is the IANA zone of a cron line's wall clock."""
+        """Return the first slot after a moment, in UTC; `zone` is the IANA zone of a cron line's wall clock."""
         moment = moment.astimezone(UTC)
         if self.every is not None:
             return moment + self.every - (moment - _EPOCH) % self.every
@@ -97,7 +97,7 @@ class Schedule:
         return count_slots(self._line, after.astimezone(UTC), until.astimezone(UTC), ZoneInfo(zone))
 
     def last_between(self, after: datetime, until: datetime, zone: str, *, most: int) -> tuple[datetime, ...]:
-        """Give the last slots after a moment and not after another, up to so many, in order."""
+        """Return the last slots after a moment and not after another, up to so many, in order."""
         if self.every is not None:
             count = min(most, self.count_between(after, until, zone))
             last = until - (until - _EPOCH) % self.every
@@ -105,7 +105,7 @@ class Schedule:
         return last_slots(self._line, after.astimezone(UTC), until.astimezone(UTC), ZoneInfo(zone), most=most)
 
     def longest_period(self) -> timedelta:
-        """Give the longest time between two slots in a row (clock changes apart)."""
+        """Return the longest time between two slots in a row (clock changes apart)."""
         return self.every if self.every is not None else longest_gap(self._line)
 
     @property

@@ -20,7 +20,7 @@ _NAMED_SCHEMAS = frozenset({"properties", "$defs"})
 
 
 def json_schema() -> dict[str, Any]:
-    """Give the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
+    """Return the schema of `tablewatch.yaml`: every check and hierarchy is a branch, told apart by `type`."""
     from remedies.generalisation._spec import SPECS
 
     models: dict[str, type[BaseModel]] = {"": Config}
@@ -53,7 +53,7 @@ def schema_text() -> str:
 
 
 def _one_of(branches: Mapping[str, str]) -> dict[str, Any]:
-    """Give the schema of a mapping that one of these models describes, by its `type`."""
+    """Return the schema of a mapping that one of these models describes, by its `type`."""
     return {
         "type": "object",
         "required": ["type"],
@@ -106,7 +106,7 @@ def _allow_substitution(schema: Any) -> Any:
 
 
 def _is_narrow(schema: dict[str, Any]) -> bool:
-    """Say whether `${VAR}` would not fit: no text fits, or not every text."""
+    """Check whether `${VAR}` would not fit: no text fits, or not every text."""
     kinds = schema.get("type", [])
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     return "pattern" in schema or "enum" in schema or (not kinds.isdisjoint(_LEAVES) and "string" not in kinds)

@@ -45,7 +45,7 @@ class _Word:
 
 
 def select(words: Sequence[str], config: Config) -> Selection:
-    """Give the tables and checks that words choose.
+    """Return the tables and checks that words choose.
 
     Raises:
         Stop: an unknown field (exit code 2); a word, or all of them together, that chooses nothing (exit code 5).
@@ -106,8 +106,8 @@ def _read(text: str) -> _Word:
     if not colon:
         return _Word(text, _NAME, word, excludes)
     if field not in FIELDS:
-        known = f"known: {', '.join(FIELDS)}{did_you_mean(field, FIELDS)}"
-        problem = Problem("selector.unknown_field", f"unknown field '{field}' in selector '{text}'", hint=known)
+        current_text = f"known: {', '.join(FIELDS)}{did_you_mean(field, FIELDS)}"
+        problem = Problem("selector.unknown_field", f"unknown field '{field}' in selector '{text}'", hint=current_text)
         raise Stop(ExitCode.USAGE, problem)
     return _Word(text, field, pattern, excludes)
 
@@ -124,8 +124,8 @@ def _chooses(words: Sequence[_Word], line: _Line) -> bool:
 
 
 def _nothing(word: _Word, lines: Iterable[_Line]) -> Problem:
-    known = {value for line in lines for value in line.values[word.field] if value is not None}
+    entries = {value for line in lines for value in line.values[word.field] if value is not None}
     what = "table or check" if word.field == _NAME else word.field
-    meant = did_you_mean(word.pattern, sorted(known)).removeprefix("; ")
-    hint = meant or f"see 'tablewatch table list' for every {what}"
+    text = did_you_mean(word.pattern, sorted(entries)).removeprefix("; ")
+    hint = text or f"see 'tablewatch table list' for every {what}"
     return Problem("selector.nothing", f"no {what} fits '{word.pattern}'", hint=hint)

@@ -71,7 +71,7 @@ class Unreadable(Exception):
 
 
 def resolve(text: str) -> Scalar:
-    """Give what a plain scalar means."""
+    """Return what a plain scalar means."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789" or len(text) > _LONGEST_NUMBER:
@@ -83,7 +83,7 @@ def resolve(text: str) -> Scalar:
 
 
 def plain_data(node: Node) -> Any:
-    """Give a node as dicts, lists and scalars."""
+    """Return a node as dicts, lists and scalars."""
     if isinstance(node.value, dict):
         return {key: plain_data(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -111,16 +111,16 @@ def read_yaml(text: str, file: str) -> tuple[Node, list[Problem]]:
 
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     mark = error.problem_mark or error.context_mark
-    said = (error.problem or "not YAML").removeprefix("found ")
+    text = (error.problem or "not YAML").removeprefix("found ")
     hint = None
-    if "tab" in said or "cannot start any token" in said:
+    if "tab" in text or "cannot start any token" in text:
         hint = "indent with spaces, not tabs; put a text that begins with one of @ ` % & * ! | > in quotes"
-    elif "mapping values are not allowed" in said:
+    elif "mapping values are not allowed" in text:
         hint = 'look at the indentation; put a text that contains ": " in quotes'
-    elif "expected ',' or" in said or "end of stream" in said:
+    elif "expected ',' or" in text or "end of stream" in text:
         hint = "a bracket or quote that was opened before is not closed, or a ${...} inside braces is not in quotes"
     line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-    return Problem("config.syntax", f"not valid YAML: {said}", file, line, column, hint)
+    return Problem("config.syntax", f"not valid YAML: {text}", file, line, column, hint)
 
 
 class _Open:
@@ -157,7 +157,7 @@ class _Open:
             self._key = None
 
     def close(self) -> Node:
-        """Give the finished collection; keys merged by `<<` stand behind its own."""
+        """Return the finished collection; keys merged by `<<` stand behind its own."""
         self.node.keys.pop("<<", None)
         for merged in self._merged:
             if isinstance(merged.value, dict) and isinstance(self.node.value, dict):

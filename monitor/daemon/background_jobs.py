@@ -75,7 +75,7 @@ class BackgroundJobs:
             return self._one_ended.wait_for(lambda: name not in self._at, max(seconds, 0.0))
 
     def failing_for(self, name: str) -> float:
-        """Give for how many seconds a chore has failed each time, or did not end; 0 while it does its work."""
+        """Return for how many seconds a chore has failed each time, or did not end; 0 while it does its work."""
         with self._one_ended:
             begun = self._at.get(name)
         with self._lock:
@@ -95,7 +95,7 @@ class BackgroundJobs:
                 self._one_ended.notify_all()
 
     def _hear(self, event: JobExecutionEvent) -> None:
-        """Say that a chore failed, and not again until it went well or fails otherwise. It is tried again in its time.
+        """Report that a chore failed, and not again until it went well or fails otherwise. It is tried again in its time.
 
         The text of a bug stays unsaid: it may hold values.
         """

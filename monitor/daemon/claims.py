@@ -80,7 +80,7 @@ class Claims:
             due = view.next_due()
             return due is not None and due <= view.clock(self._clock.now())
 
-    def take(self, room: int, held: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
+    def take(self, room: int, current_leases: Iterable[Lease], full: Collection[str] = ()) -> Claimed:
         """Take up to so many slots: what others left, then what waits longest. Renew those that are held.
 
         Nothing is taken of the tables in `full`, nor of tables that this daemon does not know: daemons that share a
@@ -93,19 +93,22 @@ class Claims:
             now = book.clock(self._clock.now())
             until = now + LEASE
             self._keep_time(book, now)
-            kept = book.renew(held, now=now, lease_until=until)
+            counts = book.renew(current_leases, now=now, lease_until=until)
             orphans = self._orphans(book, now, room)
             wanted = [name for name in self._timetables if name not in full] if full or not self._alone else None
             due = book.due(min(now, self.only_until or now), room - len(orphans), wanted)
             claims = [
-                self._timetables[one.table].claim(one, now, busy_until=self._busy_until.get(one.table)) for one in due
+                self._timetables[scheduled.table].claim(
+                    scheduled, now, busy_until=self._busy_until.get(scheduled.table)
+                )
+                for scheduled in due
             ]
             leases = [*orphans, *book.claim(claims, holder=self._holder, now=now, lease_until=until)]
         if leases:
             reached(FailPoint.AFTER_CLAIM)
         if room > len(orphans):
             self._left_by_anyone = False
-        return Claimed(leases, kept)
+        return Claimed(leases, counts)
 
     def _orphans(self, book: Book, now: datetime, room: int) -> Sequence[Lease]:
         """Take over what dead daemons left; of tables that nobody here knows only after long, to give them up."""
@@ -113,9 +116,9 @@ class Claims:
         if self._alone:
             anyone = self._left_by_anyone
             return book.take_over(now, holder=self._holder, lease_until=until, limit=room, anyone=anyone)
-        known = book.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
-        strange = book.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(known))
-        return [*known, *strange]
+        leases = book.take_over(now, holder=self._holder, lease_until=until, limit=room, among=self._timetables)
+        strange = book.take_over(now - _NOBODYS, holder=self._holder, lease_until=until, limit=room - len(leases))
+        return [*leases, *strange]
 
     def give_up(self, lease: Lease) -> None:
         """End the slot of a table that is no longer configured.
@@ -170,20 +173,20 @@ def _timetables(project: Project, *, at_once: bool) -> dict[str, Timetable]:
 def _of_statistics(
     project: Project, *, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
 ) -> dict[str, Timetable]:
-    """Give when standing statistics are due. Each answer is paid for: of those missed, the newest is enough."""
+    """Return when standing statistics are due. Each answer is paid for: of those missed, the newest is enough."""
     budgets, zone = project.config.budgets, project.config.timezone
-    found = {}
+    results = {}
     for name, series in AnswerSeries.configured(project.config).items():
         table = project.config.table(series.table)
         schedule = budgets[series.table].statistics[series.name].schedule
-        found[name] = Timetable.of_name(
+        results[name] = Timetable.of_name(
             name,
             schedule,
             zone=zone if table is None or table.schedule_timezone is None else table.schedule_timezone,
             jitter=jitter,
             catch_up="latest" if catch_up == "all" else catch_up,
         )
-    return found
+    return results
 
 
 def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> None:
@@ -194,12 +197,12 @@ def _plan_anew(book: Book, timetables: Iterable[Timetable], now: datetime) -> No
 
 def _decide_anew(book: Book, now: datetime) -> None:
     """Let what waits to be told be decided on again: its reasons may be gone, or lie in the future of another clock."""
-    book.postpone([one.id for one in book.waiting_transitions(_ALL)], now)
+    book.postpone([waiting_transition.id for waiting_transition in book.waiting_transitions(_ALL)], now)
 
 
 def _dropped(old: Sequence[Scheduled], new: Sequence[Scheduled], now: datetime) -> Sequence[Skip]:
-    """Give the slots that had come and are run no more, because their schedule was changed or taken away."""
+    """Return the slots that had come and are run no more, because their schedule was changed or taken away."""
     kept = {(row.table, row.schedule, row.zone) for row in new}
-    gone = [row for row in old if (row.table, row.schedule, row.zone) not in kept]
-    skips = [Timetable.of_row(row).dropped(row, now) for row in gone]
+    scheduleds = [row for row in old if (row.table, row.schedule, row.zone) not in kept]
+    skips = [Timetable.of_row(row).dropped(row, now) for row in scheduleds]
     return [skip for skip in skips if skip is not None]

@@ -38,7 +38,7 @@ class ConfigWatch:
         self._used = self._seen if self._is_as_read() else None
 
     def has_changed(self) -> bool:
-        """Say whether a file was written, added or taken away since the last yes, and nothing more since the last look.
+        """Check whether a file was written, added or taken away since the last yes, and nothing more since the last look.
 
         A file that is still being written is left alone: what it lacks yet would be taken out of the configuration,
         and the incidents of that be closed.
@@ -62,8 +62,8 @@ class ConfigWatch:
         except ConfigError as error:
             first = error.problems[0]
             place = ":".join(str(one) for one in (first.file, first.line, first.column) if one is not None)
-            said = sum_up(error.problems)
-            raise Refused(error.redactor(f"{place}: {said}" if place else said)) from None
+            text = sum_up(error.problems)
+            raise Refused(error.redactor(f"{place}: {text}" if place else text)) from None
         if loaded.digest == self.loaded.digest:
             return None
         old, new = self.loaded.config, loaded.config
@@ -82,7 +82,7 @@ class ConfigWatch:
         return tuple(sorted(mark for path in paths if (mark := _mark_of(path)) is not None))
 
     def _is_as_read(self) -> bool:
-        """Say whether the files are those that were read: a daemon needs a while to start."""
+        """Check whether the files are those that were read: a daemon needs a while to start."""
         try:
             now = {str(path): path.read_bytes() for path in files_of(self._path) if path.is_file()}
         except OSError:
@@ -118,7 +118,7 @@ class Reloader:
         self._to_reload, self._to_retire = False, True
 
     def begin(self) -> None:
-        """Say what is watched, and close the incidents of checks that are gone.
+        """Report what is watched, and close the incidents of checks that are gone.
 
         Raises:
             StoreError: the store cannot be used.
@@ -209,7 +209,7 @@ def check_ids(project: Project) -> Sequence[str]:
 
 
 def unwatched(project: Project) -> Sequence[str]:
-    """Say which tables with checks no daemon looks at, for want of a schedule."""
+    """Describe which tables with checks no daemon looks at, for want of a schedule."""
     checked = [table for table in project.config.tables if table.checks]
     idle = [table.name for table in checked if table.schedule is None]
     if not idle:

@@ -89,12 +89,12 @@ class Daemon:
 
     @property
     def project(self) -> Project:
-        """Give the configuration in use."""
+        """Return the configuration in use."""
         return self._configured.project
 
     @property
     def statistics(self) -> Mapping[str, int]:
-        """Give how many slots of standing statistics were answered since the start, and how many were not.
+        """Return how many slots of standing statistics were answered since the start, and how many were not.
 
         What a spent budget does not cover is not counted: that is no failure.
         """
@@ -103,7 +103,7 @@ class Daemon:
 
     @property
     def is_well(self) -> bool:
-        """Say whether the loop comes round, workers work, the store takes what they find, and alerts are decided on."""
+        """Check whether the loop comes round, workers work, the store takes what they find, and alerts are decided on."""
         steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
         speaks = self._besides is None or self._besides.failing_for("alerts") < _MUTE_S
         return steps and speaks and self._work.problem is None and self._pool.state.trouble is None
@@ -225,7 +225,7 @@ class Daemon:
             self._pool.wake()
 
     def _give_sign(self) -> None:
-        """Say that the loop is alive: to systemd, to the metrics, and now and then to the store.
+        """Report that the loop is alive: to systemd, to the metrics, and now and then to the store.
 
         Raises:
             StoreError: the store or its lock was deleted or replaced.
@@ -253,7 +253,7 @@ class Daemon:
             LOG.warning("%s", problem)
 
     def _prune(self) -> None:
-        kept = self.project.config.storage
+        storage = self.project.config.storage
         self._store.prune(
-            keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=self._clock.now()
+            keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=self._clock.now()
         )

@@ -39,21 +39,21 @@ class Jobs:
 
     @property
     def under_way(self) -> bool:
-        """Say whether workers are at something."""
+        """Check whether workers are at something."""
         return bool(self._jobs)
 
-    def wait(self, held: LeasedTable, *, first: bool = False) -> None:
+    def wait(self, leased_table: LeasedTable, *, first: bool = False) -> None:
         """Let a table wait for a worker, behind those of its source, or before them."""
-        queue = self._queues.setdefault(held.source, deque())
+        queue = self._queues.setdefault(leased_table.source, deque())
         if first:
-            queue.appendleft(held)
+            queue.appendleft(leased_table)
         else:
-            queue.append(held)
+            queue.append(leased_table)
 
-    def drop(self, held: LeasedTable) -> None:
+    def drop(self, leased_table: LeasedTable) -> None:
         """Let a table wait no more."""
-        if held in self._queues.get(held.source, ()):
-            self._queues[held.source].remove(held)
+        if leased_table in self._queues.get(leased_table.source, ()):
+            self._queues[leased_table.source].remove(leased_table)
 
     def hand_out(self) -> None:
         """Give the workers what waits, the oldest slots first."""
@@ -75,11 +75,11 @@ class Jobs:
         for held in reversed(self._jobs.pop(job, [])):
             self.wait(held, first=True)
 
-    def learn(self, held: LeasedTable, looked: TableResult) -> None:
+    def learn(self, leased_table: LeasedTable, looked: TableResult) -> None:
         """Learn from a look how long those of its source take."""
         took = max((looked.ended_at - looked.started_at).total_seconds(), 0.001)
-        guess = self._pace.get(held.source, took)
-        self._pace[held.source] = guess + _GUESS_WEIGHT * (took - guess)
+        guess = self._pace.get(leased_table.source, took)
+        self._pace[leased_table.source] = guess + _GUESS_WEIGHT * (took - guess)
 
     def _oldest(self, source: str) -> datetime:
         return self._queues[source][0].lease.slot
@@ -95,6 +95,6 @@ class Jobs:
     def _submit(self, portion: Sequence[LeasedTable]) -> None:
         number = next(self._numbers)
         self._jobs[number] = list(portion)
-        targets = tuple(held.asked for held in portion)
+        targets = tuple(leased_table.asked for leased_table in portion)
         deadline = self._limits.get(portion[0].source, _UNKNOWN_SOURCE)
         self._pool.submit(Job(number, targets, deadline=deadline, alone=portion[0].alone))

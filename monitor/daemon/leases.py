@@ -25,39 +25,41 @@ class LeasedTable:
 
     @property
     def name(self) -> str:
-        """Give the name of the table."""
+        """Return the name of the table."""
         return self.target.subject.name
 
     @property
     def apart(self) -> bool:
-        """Say whether it goes to a worker by itself."""
+        """Check whether it goes to a worker by itself."""
         return self.alone
 
     @property
     def source(self) -> str:
-        """Give the name of its source."""
+        """Return the name of its source."""
         return self.target.source.name
 
     @property
     def asked(self) -> Target:
-        """Give what the workers are asked for: the table with the checks that were not given up."""
-        checks = tuple(one for one in self.target.subject.checks if one[0] not in self.given_up)
+        """Return what the workers are asked for: the table with the checks that were not given up."""
+        checks = tuple(check for check in self.target.subject.checks if check[0] not in self.given_up)
         return replace(self.target, subject=replace(self.target.subject, checks=checks))
 
     def answers(self, outcomes: Mapping[str, Outcome]) -> dict[str, CheckMeasurement]:
-        """Give what is known of checks without asking the workers, by check id."""
+        """Return what is known of checks without asking the workers, by check id."""
         checks = dict(self.target.subject.checks)
         return {
             check_id: CheckMeasurement(check_id, checks[check_id], outcome) for check_id, outcome in outcomes.items()
         }
 
     def whole(self, looked: TableResult) -> TableResult:
-        """Give what workers found together with what was given up, in the order of the checks."""
-        answers = {one.check_id: one for one in looked.measured} | self.given_up
+        """Return what workers found together with what was given up, in the order of the checks."""
+        answers = {
+            check_measurement.check_id: check_measurement for check_measurement in looked.measured
+        } | self.given_up
         return replace(
             looked, target=self.target, measured=[answers[check_id] for check_id, _ in self.target.subject.checks]
         )
 
     def not_asked(self, now: datetime) -> TableResult:
-        """Give the look at a table of which every check was given up."""
+        """Return the look at a table of which every check was given up."""
         return self.whole(TableResult(self.target, now, now, ()))

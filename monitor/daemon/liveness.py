@@ -46,6 +46,6 @@ def ping(url: str, *, well: bool) -> str | None:
 
 
 def _of_failure(url: str) -> str:
-    """Give the address below a heartbeat address: `/fail` ends the path, and a query stays behind it."""
+    """Return the address below a heartbeat address: `/fail` ends the path, and a query stays behind it."""
     parts = urlsplit(url)
     return parts._replace(path=f"{parts.path.rstrip('/')}/fail").geturl()

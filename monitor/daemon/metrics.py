@@ -61,13 +61,13 @@ class Metrics(Collector):
     def take(self, results: Sequence[CheckResult]) -> None:
         """Count what checks found."""
         with self._lock:
-            for one in results:
-                reason = one.outcome.reason or ""
-                self._outcomes[one.check_id] = (one.table, one.outcome.status, reason)
-                self._runs[one.outcome.status, reason] += 1
+            for result in results:
+                reason = result.outcome.reason or ""
+                self._outcomes[result.check_id] = (result.table, result.outcome.status, reason)
+                self._runs[result.outcome.status, reason] += 1
 
     def collect(self) -> Iterator[Metric]:
-        """Give everything, as Prometheus reads it."""
+        """Yield everything, as Prometheus reads it."""
         yield _gauge("tablewatch_build_info", "The version that runs.", [((self.version,), 1)], ("version",))
         yield _gauge("tablewatch_store_ok", "Whether the store takes what is found.", [((), self.store_ok)])
         yield _gauge("tablewatch_tables_in_hand", "Tables that are claimed and not yet done.", [((), self.in_hand)])

@@ -88,7 +88,10 @@ class Notifier:
         dispatch(project, self._store, holder=self._holder)
 
     def _lead(self) -> bool:
-        """Say whether this daemon speaks now; when it begins to, what a dead one was about to send is sent at once."""
+        """Check whether this daemon speaks now.
+
+        When it begins to, what a dead one was about to send is sent at once.
+        """
         led, self.leads = self.leads, False  # so that what a dead one held is taken back before anything is sent
         if not self._store.try_lead():
             return False
@@ -128,8 +131,8 @@ class Notifier:
     def _tell_one(self, project: Project, happened: OperationalEvent) -> None:
         with self._store.writing() as book:
             now = book.clock(self._clock.now())
-            said = book.deliveries(now - happened.is_news_after, _MOST_SAID)
-            book.add_deliveries(operations(project, happened, now=now, said=said))
+            deliveries = book.deliveries(now - happened.is_news_after, _MOST_SAID)
+            book.add_deliveries(operations(project, happened, now=now, deliveries=deliveries))
 
 
 def _at_once(project: Project) -> Project:

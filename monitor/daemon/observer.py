@@ -41,8 +41,12 @@ class Observer:
         with self._store.reading() as view:
             latest = view.latest_results(check_ids)
             lasting = view.incidents(_LASTING)
-        self._news.begin(lasting, {one.check_id: one.reason for one in latest.values() if one.reason is not None})
-        self.metrics.begin((one.table, one.check_id, one.status, one.reason or "") for one in latest.values())
+        self._news.begin(
+            lasting, {result.check_id: result.reason for result in latest.values() if result.reason is not None}
+        )
+        self.metrics.begin(
+            (result.table, result.check_id, result.status, result.reason or "") for result in latest.values()
+        )
 
     def adopt(self, check_ids: Iterable[str]) -> None:
         """Forget the checks that are no longer configured."""
@@ -52,7 +56,7 @@ class Observer:
     def on_results(self, results: Sequence[CheckResult]) -> None:
         """Count what was found, say what is new of it, and tell of sources that do not answer."""
         self.metrics.take(results)
-        self.counts.update(one.outcome.status for one in results)
+        self.counts.update(result.outcome.status for result in results)
         for line in self._news.take(results):
             LOG.info("%s", line)
         for happened in self._reach.take(results):
@@ -70,11 +74,11 @@ class Observer:
                 LOG.error("no worker can be made: %s", state.trouble)
 
     def on_happened(self, happened: OperationalEvent) -> None:
-        """Tell the operators."""
+        """Report the operators."""
         self._tell(happened)
 
     def _picture(self) -> Picture | None:
-        """Give what Prometheus asks of the store; None while it cannot be read."""
+        """Return what Prometheus asks of the store; None while it cannot be read."""
         try:
             with self._store.reading() as view:
                 now = view.clock(self._clock.now())
@@ -97,34 +101,34 @@ class ChangeLog:
 
     def begin(self, lasting: Iterable[Incident], silent: Mapping[str, UnknownReason]) -> None:
         """Take what is known from before the start: it is no news."""
-        self._incidents = {one.check_id: one.id for one in lasting if one.check_id is not None}
+        self._incidents = {incident.check_id: incident.id for incident in lasting if incident.check_id is not None}
         self._silent = dict(silent)
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[str]:
-        """Give a line for each thing that changed."""
-        for one in results:
-            yield from self._of_incident(one)
-            yield from self._of_silence(one)
+        """Yield a line for each thing that changed."""
+        for result in results:
+            yield from self._of_incident(result)
+            yield from self._of_silence(result)
 
-    def _of_incident(self, one: CheckResult) -> Iterator[str]:
-        before = self._incidents.get(one.check_id)
-        if one.incident == before:
+    def _of_incident(self, check_result: CheckResult) -> Iterator[str]:
+        before = self._incidents.get(check_result.check_id)
+        if check_result.incident == before:
             return
         if before is not None:
-            yield f"incident #{before} ended: {one.check_id}"
-            del self._incidents[one.check_id]
-        if one.incident is not None:
-            yield f"incident #{one.incident} opened: {one.check_id}, {one.check.severity.value}"
-            self._incidents[one.check_id] = one.incident
+            yield f"incident #{before} ended: {check_result.check_id}"
+            del self._incidents[check_result.check_id]
+        if check_result.incident is not None:
+            yield f"incident #{check_result.incident} opened: {check_result.check_id}, {check_result.check.severity.value}"
+            self._incidents[check_result.check_id] = check_result.incident
 
-    def _of_silence(self, one: CheckResult) -> Iterator[str]:
-        reason = one.outcome.reason if one.outcome.status is Status.UNKNOWN else None
-        before = self._silent.get(one.check_id)
+    def _of_silence(self, check_result: CheckResult) -> Iterator[str]:
+        reason = check_result.outcome.reason if check_result.outcome.status is Status.UNKNOWN else None
+        before = self._silent.get(check_result.check_id)
         if reason is before:
             return
         if reason is None:
-            del self._silent[one.check_id]
-            yield f"check {one.check_id} can be evaluated again"
+            del self._silent[check_result.check_id]
+            yield f"check {check_result.check_id} can be evaluated again"
         else:
-            self._silent[one.check_id] = reason
-            yield f"check {one.check_id} cannot be evaluated: {reason.value}"
+            self._silent[check_result.check_id] = reason
+            yield f"check {check_result.check_id} cannot be evaluated: {reason.value}"

@@ -32,17 +32,17 @@ class Presence:
 
     @property
     def id(self) -> str:
-        """Give the name under which this daemon holds slots and messages."""
+        """Return the name under which this daemon holds slots and messages."""
         return self._row.id
 
     @property
     def config_error(self) -> str | None:
-        """Say why the changed configuration is refused."""
+        """Describe why the changed configuration is refused."""
         return self._row.config_error
 
     @property
     def is_due(self) -> bool:
-        """Say whether it is time for the next sign of life."""
+        """Check whether it is time for the next sign of life."""
         return self._clock.monotonic() >= self._next
 
     def config_is_loaded(self) -> None:
@@ -66,7 +66,7 @@ class Presence:
             book.daemon_is(self._row)
 
     def goodbye(self) -> None:
-        """Say that it stopped.
+        """Report that it stopped.
 
         Raises:
             StoreError: it cannot be written.

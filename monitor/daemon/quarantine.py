@@ -33,18 +33,20 @@ class QuarantineTracker:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as view:
-            self._known = {one.check_id: one for one in view.quarantines()}
+            self._known = {quarantine.check_id: quarantine for quarantine in view.quarantines()}
 
     def are_in(self, target: Target) -> bool:
-        """Say whether a check of the table ended its worker lately."""
+        """Check whether a check of the table ended its worker lately."""
         return any(check_id in self._known for check_id, _ in target.subject.checks)
 
     def resting(self, target: Target) -> Mapping[str, Outcome]:
-        """Give the checks of the table that are left out now, and what is said of them."""
+        """Return the checks of the table that are left out now, and what is said of them."""
         now = self._clock.now()
-        known = (self._known.get(check_id) for check_id, _ in target.subject.checks)
+        entries = (self._known.get(check_id) for check_id, _ in target.subject.checks)
         return {
-            one.check_id: _rests(one) for one in known if one is not None and one.until is not None and now < one.until
+            entry.check_id: _rests(entry)
+            for entry in entries
+            if entry is not None and entry.until is not None and now < entry.until
         }
 
     def add(self, check_id: str, cause: str) -> None:
@@ -58,10 +60,10 @@ class QuarantineTracker:
         self._known[check_id] = crash
         LOG.warning("check %s: it ended its worker (%s), crash %d", check_id, cause, crash.crashes)
         if crash.crashes == _MOST:
-            told = OperationalEvent(
+            operational_event = OperationalEvent(
                 Operation.CHECK_QUARANTINED, check_id, cause, since=crash.last_crash_at, until=crash.until
             )
-            self._on_happened(told)
+            self._on_happened(operational_event)
 
     def forgive(self, results: Sequence[CheckResult]) -> None:
         """Forget the crashes of checks that ran well.
@@ -69,7 +71,11 @@ class QuarantineTracker:
         Raises:
             StoreError: they are not forgotten.
         """
-        well = [one.check_id for one in results if one.check_id in self._known and one.outcome.reason not in NO_ANSWER]
+        well = [
+            result.check_id
+            for result in results
+            if result.check_id in self._known and result.outcome.reason not in NO_ANSWER
+        ]
         if not well:
             return
         with self._store.writing() as book:
@@ -80,7 +86,7 @@ class QuarantineTracker:
 
 
 def _rest_after(crashes: int) -> timedelta | None:
-    """Give for how long a check is left out that ended its worker so many times in a row."""
+    """Return for how long a check is left out that ended its worker so many times in a row."""
     if crashes < _MOST:
         return None
     rest: timedelta = _FIRST_REST * 2 ** min(crashes - _MOST, 10)

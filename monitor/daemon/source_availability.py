@@ -25,15 +25,15 @@ class SourceAvailability:
     _told: set[str] = field(default_factory=set)
 
     def take(self, results: Sequence[CheckResult]) -> Iterator[OperationalEvent]:
-        """Give what there is to tell after these results."""
-        for one in results:
-            if one.outcome.reason not in NO_ANSWER:
-                yield from self._answered(one.source, one.measured_at)
-            elif one.outcome.reason in AWAY and one.source not in self._told:
-                since = self._since.setdefault(one.source, one.measured_at)
-                if one.measured_at - since >= LONG:
-                    self._told.add(one.source)
-                    yield OperationalEvent(Operation.SOURCE_UNREACHABLE, one.source, since=since)
+        """Yield what there is to tell after these results."""
+        for result in results:
+            if result.outcome.reason not in NO_ANSWER:
+                yield from self._answered(result.source, result.measured_at)
+            elif result.outcome.reason in AWAY and result.source not in self._told:
+                since = self._since.setdefault(result.source, result.measured_at)
+                if result.measured_at - since >= LONG:
+                    self._told.add(result.source)
+                    yield OperationalEvent(Operation.SOURCE_UNREACHABLE, result.source, since=since)
 
     def _answered(self, source: str, at: datetime) -> Iterator[OperationalEvent]:
         since = self._since.pop(source, None)

@@ -33,7 +33,7 @@ class Timetable:
 
     @classmethod
     def of(cls, table: Table, *, zone: str, jitter: timedelta, catch_up: Literal["latest", "all", "none"]) -> Self:
-        """Give the timetable of a configured table.
+        """Return the timetable of a configured table.
 
         Raises:
             ValueError: the table has no schedule.
@@ -46,17 +46,17 @@ class Timetable:
     def of_name(
         cls, name: str, schedule: Schedule, *, zone: str, jitter: timedelta, catch_up: Literal["latest", "all", "none"]
     ) -> Self:
-        """Give the timetable of what has a schedule, under a name that no other has."""
+        """Return the timetable of what has a schedule, under a name that no other has."""
         most = min(jitter, schedule.longest_period() / 10)
         return cls(name, schedule, zone, most * _share(name), catch_up)
 
     @classmethod
     def of_row(cls, row: Scheduled) -> Self:
-        """Give the timetable that a row of the schedule was made from."""
+        """Return the timetable that a row of the schedule was made from."""
         return cls(row.table, Schedule.parse(row.schedule), row.zone)
 
     def first(self, now: datetime) -> Scheduled:
-        """Give the first slot of a table that has none yet: at once, but a cron line waits for its time.
+        """Return the first slot of a table that has none yet: at once, but a cron line waits for its time.
 
         Its time may have come a moment ago: whoever starts at six means the line of six o'clock.
         """
@@ -64,15 +64,15 @@ class Timetable:
         return self.scheduled(self.schedule.next_after(begin, self.zone))
 
     def after(self, now: datetime) -> Scheduled:
-        """Give the first slot after a moment."""
+        """Return the first slot after a moment."""
         return self.scheduled(self.schedule.next_after(now, self.zone))
 
     def scheduled(self, slot: datetime) -> Scheduled:
-        """Give the row of the schedule that waits for a slot."""
+        """Return the row of the schedule that waits for a slot."""
         return Scheduled(self.table, str(self.schedule), self.zone, slot, slot + self.delay)
 
     def claim(self, due: Scheduled, now: datetime, *, busy_until: datetime | None = None) -> Claim:
-        """Say what becomes of every slot that has come: one is run or none, the others are skipped.
+        """Return what becomes of every slot that has come: one is run or none, the others are skipped.
 
         `busy_until`: when the table's last run ended, to tell a run that took longer than its period from a daemon that
         was not there.
@@ -101,7 +101,7 @@ class Timetable:
         )
 
     def dropped(self, row: Scheduled, now: datetime) -> Skip | None:
-        """Give the slots that had come when this timetable, of the row, was dropped for another or for none."""
+        """Return the slots that had come when this timetable, of the row, was dropped for another or for none."""
         if row.next_slot > now:
             return None
         count, slot_at = self._missed(row.next_slot, now)
@@ -114,7 +114,7 @@ class Timetable:
         return SkipReason.OVERRUN if overrun else SkipReason.LATE
 
     def _missed(self, first: datetime, until: datetime) -> tuple[int, Callable[[int], datetime]]:
-        """Give how many slots there are from one to a moment (at least that one), and the first and last by number."""
+        """Return how many slots there are from one to a moment (at least that one), and the first and last by number."""
         every = self.schedule.every
         if every is not None:
             return max(0, (until - first) // every) + 1, lambda number: first + every * number
@@ -133,5 +133,5 @@ def _cron_slots(schedule: Schedule, zone: str, first: datetime, until: datetime)
 
 
 def _share(name: str) -> float:
-    """Give a number from 0 to 1 that is always the same for a name, and evenly spread over names."""
+    """Return a number from 0 to 1 that is always the same for a name, and evenly spread over names."""
     return int.from_bytes(sha256(name.encode()).digest()[:8]) / 2**64

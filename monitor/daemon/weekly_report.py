@@ -38,8 +38,8 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
     week = Week.last_complete(slot, project.config.timezone)
     files, ids = _files(project, week), {channel: _id(project, week, channel) for channel in plan.to}
     with store.reading() as view:
-        made = view.delivery_states(ids.values())
-        missing = {channel for channel, delivery_id in ids.items() if delivery_id not in made}
+        delivery_states = view.delivery_states(ids.values())
+        missing = {channel for channel, delivery_id in ids.items() if delivery_id not in delivery_states}
         if not (missing or any(not path.exists() for path, _ in files)) or not view.saw_anything(week.start, week.end):
             return
     report = _build(project, store, week, now)
@@ -53,7 +53,7 @@ def report_if_due(project: Project, store: Store, now: datetime) -> None:
 
 
 def _last_slot(project: Project, now: datetime) -> datetime | None:
-    """Give the newest slot of the report that is not too old."""
+    """Return the newest slot of the report that is not too old."""
     cron, zone = project.config.report.weekly.cron, project.config.timezone
     found, slot = None, cron.next_after(now - LATEST, zone)
     while slot <= now:
@@ -69,7 +69,7 @@ def _files(project: Project, week: "Week") -> list[tuple[Path, str]]:
 
 
 def _id(project: Project, week: "Week", channel: str) -> str:
-    """Give a delivery its id: the same week to the same channel is the same message, whoever makes it."""
+    """Return a delivery its id: the same week to the same channel is the same message, whoever makes it."""
     name = "\0".join(("weekly report", project.config.project, str(week), channel))
     return f"msg_{sha256(name.encode()).hexdigest()[:24]}"
 

@@ -115,7 +115,7 @@ class Work:
         Raises:
             StoreError: the schedule cannot be written; the old one stays.
         """
-        targets = {one.subject.name: one for one in project.targets(_scheduled(project))}
+        targets = {target.subject.name: target for target in project.targets(_scheduled(project))}
         with self._store.reading() as view:
             answering = _answering(targets.values(), view)
         self._crashes.refresh()
@@ -133,22 +133,22 @@ class Work:
 
     @property
     def in_hand(self) -> int:
-        """Give how many tables are in hand."""
+        """Return how many tables are in hand."""
         return len(self._held)
 
     @property
     def tables(self) -> int:
-        """Give how many tables are watched by schedule."""
+        """Return how many tables are watched by schedule."""
         return len(self._targets)
 
     @property
     def at_work(self) -> bool:
-        """Say whether workers are at something, or results wait to be remembered."""
+        """Check whether workers are at something, or results wait to be remembered."""
         return self._jobs.under_way or bool(self._ended) or self.questions.has_answers
 
     @property
     def exhausted(self) -> bool:
-        """Say whether nothing is in hand, and nothing was due at the last look."""
+        """Check whether nothing is in hand, and nothing was due at the last look."""
         return not self._held and self._found_nothing
 
     def tick(self) -> None:
@@ -246,20 +246,22 @@ class Work:
             self._claims.give_up(lease)
             return
         (target,) = with_count_states([target], store=self._store, key=self._key)
-        held = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
-        held.given_up |= held.answers(self._crashes.resting(target))
+        leased_table = LeasedTable(lease, target, alone=lease.attempt > 1 or self._crashes.are_in(target))
+        leased_table.given_up |= leased_table.answers(self._crashes.resting(target))
         if lease.attempt > _MOST_ATTEMPTS:
             ended = _ended_worker(f"with its daemon, {_MOST_ATTEMPTS} times")
-            held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
-        self._held[lease.id] = held
-        self._go_on(held)
+            leased_table.given_up |= leased_table.answers(
+                {check_id: ended for check_id, _ in leased_table.asked.subject.checks}
+            )
+        self._held[lease.id] = leased_table
+        self._go_on(leased_table)
 
-    def _go_on(self, held: LeasedTable) -> None:
+    def _go_on(self, leased_table: LeasedTable) -> None:
         """Let a table wait for a worker; when no worker is to be asked, its results are known already."""
-        if held.asked.subject.checks:
-            self._jobs.wait(held)
+        if leased_table.asked.subject.checks:
+            self._jobs.wait(leased_table)
         else:
-            self._ended.append((held, held.not_asked(self._clock.now())))
+            self._ended.append((leased_table, leased_table.not_asked(self._clock.now())))
 
     # --- workers ------------------------------------------------------------------------------------------------------
 
@@ -275,27 +277,29 @@ class Work:
             self._jobs.put_back(event.job)
 
     def _found(self, job: int, looked: TableResult) -> None:
-        held = self._take_out(job, looked.target.subject.name)
-        if isinstance(held, LeasedStatistic):
-            self.questions.hear(held, looked.told)
-        elif held is not None:
-            self._ended.append((held, held.whole(looked)))
-            self._jobs.learn(held, looked)
+        leased_table = self._take_out(job, looked.target.subject.name)
+        if isinstance(leased_table, LeasedStatistic):
+            self.questions.hear(leased_table, looked.told)
+        elif leased_table is not None:
+            self._ended.append((leased_table, leased_table.whole(looked)))
+            self._jobs.learn(leased_table, looked)
 
     def _died(self, job: int, table: str, cause: str) -> None:
         """Ask for the checks of a table one by one after it ended a worker, to see which one does it."""
-        held = self._take_out(job, table)
-        if isinstance(held, LeasedStatistic):
-            self.questions.hear(held, None)
-        if held is None or isinstance(held, LeasedStatistic):
+        leased_table = self._take_out(job, table)
+        if isinstance(leased_table, LeasedStatistic):
+            self.questions.hear(leased_table, None)
+        if leased_table is None or isinstance(leased_table, LeasedStatistic):
             return
         LOG.warning("table %s: its worker ended (%s); its checks are run one by one", table, cause)
-        held.alone = True
-        held.deaths += 1
-        if held.deaths > _MOST_DEATHS:
+        leased_table.alone = True
+        leased_table.deaths += 1
+        if leased_table.deaths > _MOST_DEATHS:
             ended = _ended_worker(cause)
-            held.given_up |= held.answers({check_id: ended for check_id, _ in held.asked.subject.checks})
-        self._go_on(held)
+            leased_table.given_up |= leased_table.answers(
+                {check_id: ended for check_id, _ in leased_table.asked.subject.checks}
+            )
+        self._go_on(leased_table)
 
     def _take_out(self, job: int, table: str) -> LeasedTable | None:
         """Take a table out of its job; None where its lease was lost meanwhile."""
@@ -305,7 +309,7 @@ class Work:
     # --- remember -----------------------------------------------------------------------------------------------------
 
     def _is_enough(self) -> bool:
-        """Say whether to remember now what ended, though more is coming: a transaction costs much, a table little."""
+        """Check whether to remember now what ended, though more is coming: a transaction costs much, a table little."""
         waited = self._clock.monotonic() - self._remembered_at
         return len(self._ended) >= _MOST_REMEMBERED or waited > _LONGEST_IN_MEMORY_S
 
@@ -334,7 +338,7 @@ class Work:
         if not isinstance(concluded, Outcome):
             return concluded
         if len(batch) > 1:
-            return [result for one in batch for result in self._conclude([one])]
+            return [result for pair in batch for result in self._conclude([pair])]
         held, _ = batch[0]
         LOG.error("table %s: %s; its slot is given up", held.name, concluded.message)
         self._claims.give_up(held.lease)
@@ -342,7 +346,14 @@ class Work:
 
     def _of_today(self, looked: TableResult) -> TableResult:
         """Leave out what checks found that left the configuration meanwhile: nobody would close their incidents."""
-        return replace(looked, measured=[one for one in looked.measured if one.check_id in self._check_ids])
+        return replace(
+            looked,
+            measured=[
+                check_measurement
+                for check_measurement in looked.measured
+                if check_measurement.check_id in self._check_ids
+            ],
+        )
 
     def _is_well(self) -> None:
         if self.problem is not None:
@@ -363,10 +374,10 @@ def _scheduled(project: Project) -> Sequence[str]:
 
 
 def _answering(targets: Iterable[Target], view: View) -> set[str]:
-    """Give the sources that answered when they were last asked."""
+    """Return the sources that answered when they were last asked."""
     silent = {UnknownReason.UNREACHABLE, UnknownReason.TIMEOUT, UnknownReason.BUG}
     well = {check_id for check_id, watch in view.watches().items() if watch.last_unknown not in silent}
-    return {one.source.name for one in targets if any(check_id in well for check_id, _ in one.subject.checks)}
+    return {target.source.name for target in targets if any(check_id in well for check_id, _ in target.subject.checks)}
 
 
 def _ended_worker(cause: str) -> Outcome:

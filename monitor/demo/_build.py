@@ -50,7 +50,7 @@ class Demo:
 
     @property
     def end(self) -> datetime:
-        """Give the moment at which the replay stopped."""
+        """Return the moment at which the replay stopped."""
         return self.start + plan.END
 
     @property
@@ -61,7 +61,7 @@ class Demo:
 
 
 def newest_start(now: datetime) -> datetime:
-    """Give the Monday on which six weeks and eight hours begin that are over by now."""
+    """Return the Monday on which six weeks and eight hours begin that are over by now."""
     local = now.astimezone(ZoneInfo(ZONE)) - plan.END
     return datetime.combine(local.date() - timedelta(days=local.weekday()), time(), ZoneInfo(ZONE))
 

@@ -11,7 +11,7 @@ WEEKS = 6
 
 
 def at(week: int, weekday: str, clock: str) -> timedelta:
-    """Give the offset of a moment: `at(1, "tue", "02:50")` is Tuesday of the second week."""
+    """Return the offset of a moment: `at(1, "tue", "02:50")` is Tuesday of the second week."""
     hours, minutes = clock.split(":")
     day = ("mon", "tue", "wed", "thu", "fri", "sat", "sun").index(weekday)
     return timedelta(weeks=week, days=day, hours=int(hours), minutes=int(minutes))
@@ -35,11 +35,11 @@ class Fault:
     patience: timedelta = timedelta()
 
     def touches(self, load: timedelta) -> bool:
-        """Say whether the load at a moment (as an offset from the start) writes bad data."""
+        """Check whether the load at a moment (as an offset from the start) writes bad data."""
         return self.begins <= load and (self.ends is None or load < self.ends)
 
     def silences(self, load: timedelta) -> bool:
-        """Say whether the load at a moment does not run."""
+        """Check whether the load at a moment does not run."""
         return self.begins - self.patience < load and (self.ends is None or load < self.ends)
 
 

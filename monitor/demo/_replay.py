@@ -99,8 +99,8 @@ class Replay:
         self.runs += sum(len(target.subject.checks) for target in targets)
 
     def _report(self, now: datetime) -> None:
-        seen = Report("orders", "amounts are a hundred times too large")
-        opened = verbs.report(seen, detected_at=now, now=now, occurred_at=self.shop.start + plan.TIMES_HUNDRED.begins)
+        report = Report("orders", "amounts are a hundred times too large")
+        opened = verbs.report(report, detected_at=now, now=now, occurred_at=self.shop.start + plan.TIMES_HUNDRED.begins)
         with self.store.writing() as book:
             self._reported = book.open_incident(opened, recorded_at=now, actor=PERSON).id
 

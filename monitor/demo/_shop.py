@@ -52,12 +52,12 @@ class Shop:
 
     @property
     def database(self) -> Path:
-        """Give the application's SQLite file."""
+        """Return the application's SQLite file."""
         return self.folder / "shop.sqlite"
 
     @property
     def warehouse(self) -> Path:
-        """Give the warehouse's DuckDB file."""
+        """Return the warehouse's DuckDB file."""
         return self.folder / "warehouse.duckdb"
 
     def build(self) -> None:
@@ -187,7 +187,7 @@ class _Connection:
 
 
 def _members() -> Iterator[tuple[int, str, int, str, str, str]]:
-    """Give the members of the loyalty programme: persons whom a year of birth, a postcode and a sex single out."""
+    """Yield the members of the loyalty programme: persons whom a year of birth, a postcode and a sex single out."""
     random = np.random.default_rng(11)
     years = np.clip(random.normal(1982, 14, _MEMBERS), 1938, 2007).astype(int)
     areas, houses = random.integers(0, len(_AREAS), _MEMBERS), random.integers(0, 100, _MEMBERS)

@@ -41,7 +41,7 @@ class Story:
     held: ReleaseState
 
     def as_json(self) -> dict[str, Any]:
-        """Give `tablewatch.demo/1`."""
+        """Return `tablewatch.demo/1`."""
         return {
             "schema": "tablewatch.demo/1",
             "folder": str(self.demo.folder),
@@ -77,15 +77,15 @@ class Story:
         console.print("\nThe shop's data ends here: a check made now rightly finds it late.")
 
     def release_command(self, program: str = PROGRAM) -> str:
-        """Give one line for a shell that approves a remedy of the release, and gives out what it makes."""
+        """Return one line for a shell that approves a remedy of the release, and gives out what it makes."""
         folder, release = shlex.quote(str(self.demo.folder)), f"{self.held.name} --remedy {plan.RELEASE_REMEDY}"
         out = shlex.quote(str(self.demo.folder / "survey.csv"))
         approve = f"release approve {release} --by {plan.APPROVER} --note 'seen in the demo'"
         return f"{program} -c {folder} {approve} && {program} -c {folder} release export {release} --out {out}"
 
     def _why(self) -> str:
-        """Say what holds the release, as its incident does."""
-        held = next(one for one in self.demo.incidents if one.check_id == plan.RELEASE_CHECK)
+        """Describe what holds the release, as its incident does."""
+        held = next(incident for incident in self.demo.incidents if incident.check_id == plan.RELEASE_CHECK)
         return Message(held.title, held.title_values).render(PlainEnglish())
 
     def _cost(self) -> str:

@@ -27,7 +27,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
             return
         with open_store(url) as store:
             ledger = project.ledger(store)
-            kept = {(one.budget.data_set, one.budget.unit) for one in ledger.standings()}
+            kept = {(standing.budget.data_set, standing.budget.unit) for standing in ledger.standings()}
             audit = ledger.verify()
             groups = ProtectedPeople.configured(project.config, ledger)
     except StoreError as error:
@@ -53,7 +53,7 @@ def _not_created(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def _anchor(anchor: Path, store: Path | None) -> Iterator[Finding]:
-    """Tell when the store and its anchor are on one disk, where both can be brought back from one old copy."""
+    """Return when the store and its anchor are on one disk, where both can be brought back from one old copy."""
     if store is not None and anchor.exists() and anchor.stat().st_dev == store.stat().st_dev:
         message = f"the anchor, {anchor}, is on the same disk as the store: an old copy of both would not be noticed"
         yield Finding(
@@ -75,12 +75,14 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
         if file is not None and not file.exists():
             return
         with open_store(url) as store, store.reading() as view:
-            states = [one for one in statistics_of(project, view) if one.word is not StatisticWord.NO_BUDGET]
+            states = [
+                statistic for statistic in statistics_of(project, view) if statistic.word is not StatisticWord.NO_BUDGET
+            ]
     except StoreError as error:
         yield Finding(_STATISTICS_SUBJECT, FindingStatus.UNKNOWN, str(error))
         return
     yield from _silent(states)
-    well = [one for one in states if one.left and one.word is not StatisticWord.NOT_ANSWERED]
+    well = [state for state in states if state.left and state.word is not StatisticWord.NOT_ANSWERED]
     if well:
         first = min(well, key=lambda one: one.left or 0)
         lasts = f"{first.series}, the first to run out of budget, has {count(first.left or 0, 'answer')} left"
@@ -92,11 +94,11 @@ def examine_statistics(loaded: Loaded) -> Iterator[Finding]:
 
 
 def _silent(states: Sequence[StatisticState]) -> Iterator[Finding]:
-    for one in states:
-        if one.word is StatisticWord.SPENT:
-            message = f"{one.series} is not answered any more: less is left of its budget than it costs"
-            hint = f"raise the total with 'tablewatch budget change {one.series.table}', or take the statistic out"
+    for state in states:
+        if state.word is StatisticWord.SPENT:
+            message = f"{state.series} is not answered any more: less is left of its budget than it costs"
+            hint = f"raise the total with 'tablewatch budget change {state.series.table}', or take the statistic out"
             yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, hint)
-        elif one.word is StatisticWord.NOT_ANSWERED and one.slot is not None:
-            message = f"{one.series} was not answered for {one.slot.slot:%Y-%m-%d %H:%MZ}"
+        elif state.word is StatisticWord.NOT_ANSWERED and state.slot is not None:
+            message = f"{state.series} was not answered for {state.slot.slot:%Y-%m-%d %H:%MZ}"
             yield Finding(_STATISTICS_SUBJECT, FindingStatus.WARNING, message, "the daemon's journal says why")

@@ -24,7 +24,7 @@ _SQL_ROUTES: Final = ("sqlite:", "postgres:", "postgresql:")
 
 
 def deep_problems(loaded: Loaded) -> list[Problem]:
-    """Give what all deep checks find."""
+    """Return what all deep checks find."""
     return [problem for check in DEEP_CHECKS for problem in check(loaded)]
 
 
@@ -80,8 +80,8 @@ def channels_are_understood(loaded: Loaded) -> Iterator[Problem]:
     """Ask Apprise whether it knows the service that each address names, and can read the address; nothing is sent."""
     for name, channel in loaded.config.alerts.channels.items():
         if channel.apprise is not None and not _apprise_understands(channel.apprise):
-            said = "Apprise does not understand this address; its documentation has the form of each service"
-            yield loaded.problem(("alerts", "channels", name, "apprise"), "config.channel", said)
+            text = "Apprise does not understand this address; its documentation has the form of each service"
+            yield loaded.problem(("alerts", "channels", name, "apprise"), "config.channel", text)
 
 
 def _apprise_understands(url: str) -> bool:
@@ -125,9 +125,9 @@ def unchecked_tables(config: Config) -> Iterator[Problem]:
     if len(names) == len(config.tables):
         yield Problem("config.no_checks", "no table has a check, so nothing is watched", hint=hint)
         return
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     has = "has" if len(names) == 1 else "have"
-    yield Problem("config.no_checks", f"{shown} {has} no checks, so nothing is watched there", hint=hint)
+    yield Problem("config.no_checks", f"{text} {has} no checks, so nothing is watched there", hint=hint)
 
 
 def domains_are_clear(loaded: Loaded) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def unclear_domains(loaded: Loaded, path: Sequence[str | int]) -> Iterator[Probl
     for column, declared in entries(node).items() if len(taken) == len(path) else ():
         values = plain_data(declared)
         numbers = isinstance(values, list) and [
-            one for one in values if isinstance(one, int | float) and not isinstance(one, bool)
+            value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
         ]
         if not numbers or len(numbers) != 2 or len(values) != 2 or abs(numbers[1] - numbers[0]) <= 1:
             continue

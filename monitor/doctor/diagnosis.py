@@ -38,7 +38,7 @@ _LITTLE_ROOM: Final = 200_000_000
 
 
 def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
-    """Give all findings: of the installation, and of the configuration that the command was called with, if any."""
+    """Return all findings: of the installation, and of the configuration that the command was called with, if any."""
     findings = [*examine_installation()]
     try:
         loaded = invocation.load()
@@ -54,8 +54,8 @@ def examine(invocation: Invocation, now: datetime) -> Sequence[Finding]:
         more = f" (and {len(stop.problems) - 1} more)" if len(stop.problems) > 1 else ""
         message, hint = f"{first.message}{more}", "see 'tablewatch config check'"
         return [*findings, *examine_clock(now, None), Finding("configuration", FindingStatus.ERROR, message, hint)]
-    told = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
-    findings.append(Finding("configuration", FindingStatus.OK, told))
+    text = f"{count(len(loaded.config.tables), 'table')} in {', '.join(map(str, loaded.files))}"
+    findings.append(Finding("configuration", FindingStatus.OK, text))
     seen_in_store = [*examine_store(loaded)]
     newest = next((one for one in seen_in_store if isinstance(one, datetime)), None)
     findings += [*examine_clock(now, newest), *examine_files(loaded), *examine_disks(loaded)]
@@ -148,7 +148,7 @@ def examine_disks(loaded: Loaded) -> Iterator[Finding]:
     places |= {} if keep is None else {"reports": Path(keep).absolute()}
     disks: dict[int, tuple[Path, list[str]]] = {}
     for what, place in places.items():
-        folder = next(one for one in (place, *place.parents) if one.exists())
+        folder = next(path for path in (place, *place.parents) if path.exists())
         disks.setdefault(folder.stat().st_dev, (folder, []))[1].append(what)
     for folder, uses in disks.values():
         what = ", ".join(uses)
@@ -194,21 +194,32 @@ def _python(required: str) -> Finding:
 
 
 def _dependencies(requirements: Sequence[Requirement]) -> Iterator[Finding]:
-    wanted = [one for one in requirements if one.marker is None or one.marker.evaluate({"extra": ""})]
+    current_requirements = [
+        requirement
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    ]
     fine = True
-    for one in wanted:
+    for current_requirement in current_requirements:
         try:
-            seen = metadata.version(one.name)
+            text = metadata.version(current_requirement.name)
         except metadata.PackageNotFoundError:
-            yield Finding("dependencies", FindingStatus.ERROR, f"{one.name} is not installed", f"pip install '{one}'")
+            yield Finding(
+                "dependencies",
+                FindingStatus.ERROR,
+                f"{current_requirement.name} is not installed",
+                f"pip install '{current_requirement}'",
+            )
             fine = False
             continue
-        if not one.specifier.contains(seen, prereleases=True):
-            message = f"{one.name} {seen} is installed, {one.specifier} is needed"
-            yield Finding("dependencies", FindingStatus.ERROR, message, f"pip install '{one}'")
+        if not current_requirement.specifier.contains(text, prereleases=True):
+            message = f"{current_requirement.name} {text} is installed, {current_requirement.specifier} is needed"
+            yield Finding("dependencies", FindingStatus.ERROR, message, f"pip install '{current_requirement}'")
             fine = False
     if fine:
-        yield Finding("dependencies", FindingStatus.OK, f"{count(len(wanted), 'requirement')} within their bounds")
+        yield Finding(
+            "dependencies", FindingStatus.OK, f"{count(len(current_requirements), 'requirement')} within their bounds"
+        )
 
 
 def _rooms(owner: str | None) -> Iterator[Finding]:

@@ -36,12 +36,12 @@ class Assessed:
 
     @property
     def word(self) -> str:
-        """Give `hold`, `clear`, `approved` or `expired`."""
+        """Return `hold`, `clear`, `approved` or `expired`."""
         return self.state.word.value
 
     @property
     def why(self) -> str:
-        """Say why, the worst first."""
+        """Describe why, the worst first."""
         worst = None if self.assessment is None else self.assessment.results[0].outcome
         broken = worst is not None and worst.status in {Status.FAIL, Status.UNKNOWN}
         if self.state.standing.decision is not ReleaseDecision.NONE:
@@ -53,7 +53,7 @@ class Assessed:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Give 0 for what may leave, 1 for what may not, 3 where that is because nobody knows."""
+        """Return 0 for what may leave, 1 for what may not, 3 where that is because nobody knows."""
         if self.state.word in {ReleaseWord.CLEAR, ReleaseWord.APPROVED}:
             return ExitCode.OK
         if self.state.standing.decision is not ReleaseDecision.NONE:
@@ -62,7 +62,7 @@ class Assessed:
         return ExitCode.NOT_EVALUATED if worst is Status.UNKNOWN else ExitCode.FAILED
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published form."""
+        """Return the published form."""
         results = () if self.assessment is None else self.assessment.results
         return {
             "schema": "tablewatch.release/1",
@@ -74,15 +74,15 @@ class Assessed:
             "uniqueness": None if self.uniqueness is None else self.uniqueness.as_json(),
             "results": [
                 {
-                    "check_id": one.check_id,
-                    "type": one.check.type,
-                    "status": one.outcome.status.value,
-                    "message": str(one.outcome.message),
-                    "observed": dict(one.outcome.observed),
-                    "expected": dict(one.outcome.expected),
-                    "incident": one.incident,
+                    "check_id": result.check_id,
+                    "type": result.check.type,
+                    "status": result.outcome.status.value,
+                    "message": str(result.outcome.message),
+                    "observed": dict(result.outcome.observed),
+                    "expected": dict(result.outcome.expected),
+                    "incident": result.incident,
                 }
-                for one in results
+                for result in results
             ],
         }
 
@@ -96,11 +96,13 @@ def assess_release(decisions: ReleaseDecisions) -> Assessed:
     case, store = decisions.case, decisions.store
     project = case.project
     table = project.config.table(case.release.table)
-    names = [] if table is None else [table.check_id(one) for one in table.checks if one.kind.value == "disclosure"]
-    others = {f"{case.release.table}.{one}" for one in _of_others(decisions)}
+    names = (
+        [] if table is None else [table.check_id(check) for check in table.checks if check.kind.value == "disclosure"]
+    )
+    others = {f"{case.release.table}.{of_other}" for of_other in _of_others(decisions)}
     wanted = [name for name in names if name not in others]
     results = run_checks(project, select(wanted, project.config), store=store).results if wanted else ()
-    found = sorted(results, key=lambda one: _ORDER[one.outcome.status])
+    current_results = sorted(results, key=lambda one: _ORDER[one.outcome.status])
     if decisions.standing().decision is ReleaseDecision.APPROVED:
         try:
             check_same_table(decisions)
@@ -110,14 +112,16 @@ def assess_release(decisions: ReleaseDecisions) -> Assessed:
                 raise
     with store.reading() as view:
         states = releases_of(project, view, states_of(project, view, project.config.tables))
-    state = next(one for one in states if one.name == case.name)
+    state = next(state for state in states if state.name == case.name)
     question = RiskRequest(case.quasi, case.release.classified(ColumnClass.SENSITIVE))
     loose = case.release.classified(ColumnClass.OTHER, ColumnClass.SENSITIVE)
     try:
         uniqueness = find_uniqueness(case.place, loose)
     except Stop:  # a table that cannot be read: its checks say so
         uniqueness = None
-    return Assessed(state, RiskAssessment(case.release.table, question, found) if found else None, uniqueness)
+    return Assessed(
+        state, RiskAssessment(case.release.table, question, current_results) if current_results else None, uniqueness
+    )
 
 
 def _of_others(decisions: ReleaseDecisions) -> set[str]:
@@ -125,4 +129,6 @@ def _of_others(decisions: ReleaseDecisions) -> set[str]:
 
     case = decisions.case
     releases = case.project.config.releases
-    return {check.name for name, one in releases.items() if name != case.name for check in release_checks(name, one)}
+    return {
+        check.name for name, release in releases.items() if name != case.name for check in release_checks(name, release)
+    }

@@ -34,14 +34,14 @@ class ExportFindings:
 def certificate(
     case: ReleaseColumns,
     plan: TreatmentPlan,
-    found: ReleaseStanding,
+    release_standing: ReleaseStanding,
     findings: ExportFindings,
     *,
     draft: Path,
     name: str,
 ) -> dict[str, Json]:
-    """Give it as plain data; no value of the table is in it. `name`: that of the file."""
-    release, approval = case.release, found.event
+    """Return it as plain data; no value of the table is in it. `name`: that of the file."""
+    release, approval = case.release, release_standing.event
     return {
         "table": release.table,
         "file": name,
@@ -68,13 +68,13 @@ def certificate(
         "approved_by": None if approval is None else approval.actor,
         "approved_at": None if approval is None else approval.recorded_at.isoformat(),
         "approval_note": None if approval is None else approval.note,
-        "expires_at": None if found.until is None else found.until.isoformat(),
+        "expires_at": None if release_standing.until is None else release_standing.until.isoformat(),
         **findings.compared.as_json(),
         "uniqueness": None if findings.uniqueness is None else findings.uniqueness.as_json(),
         "suppressed_to_hide_why": findings.mixed,
         "warnings": [*([FREE_VALUES] if has_free_values(release) else []), *_loose(findings)],
         "digest": case.digest,
-        "table_state": found.state,
+        "table_state": release_standing.state,
     }
 
 
@@ -83,12 +83,12 @@ def _loose(findings: ExportFindings) -> list[str]:
 
 
 def _parameters(plan: TreatmentPlan) -> Json:
-    """Give what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
+    """Return what the remedy was told, but for what may be long: hierarchies and domains stand in the configuration."""
     model: Any = plan.remedy or plan.statistic
     if model is None:
         return None
-    found: Json = model.model_dump(mode="json", exclude_none=True, exclude={"hierarchies", "domains"})
-    return found
+    value: Json = model.model_dump(mode="json", exclude_none=True, exclude={"hierarchies", "domains"})
+    return value
 
 
 def _sha256(path: Path) -> str:

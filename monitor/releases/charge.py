@@ -96,7 +96,7 @@ def _check_budgeted(case: ReleaseColumns, plan: TreatmentPlan) -> None:
 def _spent(case: ReleaseColumns, view: View) -> Decimal:
     """Add up what the exports of a table, by whichever release, have cost a person."""
     events = SameTable.of(case, view).exports(view)
-    return sum((Decimal(str(one.body["epsilon"])) for one in events if one.body.get("epsilon")), Decimal(0))
+    return sum((Decimal(str(event.body["epsilon"])) for event in events if event.body.get("epsilon")), Decimal(0))
 
 
 def _not_proved(message: str) -> Stop:

@@ -36,8 +36,8 @@ class ReleaseColumns:
         """
         releases = project.config.releases
         if name not in releases:
-            known = f"; known: {', '.join(releases)}" if releases else "; none is configured"
-            message = f"there is no release '{name}'{did_you_mean(name, releases) or known}"
+            text = f"; known: {', '.join(releases)}" if releases else "; none is configured"
+            message = f"there is no release '{name}'{did_you_mean(name, releases) or text}"
             raise Stop(
                 ExitCode.USAGE, Problem("release.unknown", message, hint="releases are declared under 'releases'")
             )
@@ -51,7 +51,7 @@ class ReleaseColumns:
 
     @property
     def place(self) -> TableRef:
-        """Give the table that it is of."""
+        """Return the table that it is of."""
         return TableRef(self.target)
 
     @property
@@ -71,7 +71,7 @@ class ReleaseColumns:
 
     @property
     def k(self) -> int:
-        """Give the smallest group that it allows; without a limit, nobody may be alone."""
+        """Return the smallest group that it allows; without a limit, nobody may be alone."""
         return self.release.limits.least_k or 2
 
     @property
@@ -89,5 +89,5 @@ class ReleaseColumns:
         return blake2b(self.name.encode(), key=self.key, digest_size=32, person=purpose).digest()
 
     def alone(self) -> "ReleaseColumns":
-        """Give it without the project: what a worker is handed."""
+        """Return it without the project: what a worker is handed."""
         return replace(self, project=None)  # type: ignore[arg-type] # a worker asks nothing of it

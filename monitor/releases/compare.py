@@ -72,7 +72,7 @@ class RemedyTrial:
 
     @property
     def mean_loss(self) -> float | None:
-        """Give the mean of what the columns lose, in per cent, suppressed records included."""
+        """Return the mean of what the columns lose, in per cent, suppressed records included."""
         if self.lost:
             return mean(self.lost.values())
         return 0.0 if self.status == HOLDS or self.name == AS_IT_IS else None
@@ -85,11 +85,11 @@ class RemedyTrial:
         """
         lost = {name: float(round(one)) for name, one in self.lost.items()}
         reached = {name: _few_digits(one) for name, one in self.reached.items()}
-        changes = {name: _coarse_change(one) for name, one in self.changes.items()}
+        changes = {name: _coarse_change(change) for name, change in self.changes.items()}
         return replace(self, lost=lost, reached=reached, changes=changes)
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return it as plain data."""
         return {
             "remedy": self.name,
             "kind": self.kind,
@@ -123,7 +123,7 @@ class ReleaseComparison:
     reason: str
 
     def typed(self, as_typed: Callable[[str], str]) -> "ReleaseComparison":
-        """Give it with each command as it is typed where somebody asks."""
+        """Return it with each command as it is typed where somebody asks."""
         tried = [one if one.command is None else replace(one, command=as_typed(one.command)) for one in self.tried]
         return replace(self, tried=tried)
 
@@ -144,33 +144,33 @@ def compare(
     Raises:
         Stop: the table cannot be read.
     """
-    found: dict[str, RemedyTrial] = {}
+    remedy_trials: dict[str, RemedyTrial] = {}
     most = MOST_ROWS if sample is None else sample
     with draft_folder(Path(gettempdir())) as folder:
         rows = _copy(case, plans, folder, most)
         for plan in plans:
             if isinstance(plan, RemedyNotUsable):
-                found[plan.name] = RemedyTrial(plan.name, RemedyKind.TABLE.value, NOT_TRIED, plan.why)
+                remedy_trials[plan.name] = RemedyTrial(plan.name, RemedyKind.TABLE.value, NOT_TRIED, plan.why)
                 done()
             elif plan.kind is RemedyKind.ANSWERS:
-                found[plan.name] = _answered(case, plan)
+                remedy_trials[plan.name] = _answered(case, plan)
                 done()
         tables = _tables(plans)
         workers = max(1, min(os.cpu_count() or 1, len(tables)))
         pieces = [(case.alone(), plan, folder) for plan in tables]
         with closing(run_in_processes(_try, pieces, workers=workers)) as ended:
-            for place, one in ended:
+            for place, remedy_trial in ended:
                 plan = tables[place]
                 crashed = (
-                    RemedyTrial(plan.name, plan.kind.value, CRASHED, one.said)
-                    if isinstance(one, ProcessCrashed)
-                    else one
+                    RemedyTrial(plan.name, plan.kind.value, CRASHED, remedy_trial.said)
+                    if isinstance(remedy_trial, ProcessCrashed)
+                    else remedy_trial
                 )
-                found[plan.name] = crashed
+                remedy_trials[plan.name] = crashed
                 done()
-    tried = [found[plan.name] for plan in plans]
+    tried = [remedy_trials[plan.name] for plan in plans]
     recommended = _recommended(tried, sampled=rows > most)  # by exact figures
-    return ReleaseComparison(min(rows, most), rows, [one.coarse() for one in tried], *recommended)
+    return ReleaseComparison(min(rows, most), rows, [remedy_trial.coarse() for remedy_trial in tried], *recommended)
 
 
 def _few_digits(figure: Any) -> Any:
@@ -233,9 +233,9 @@ def _try(case: ReleaseColumns, plan: TreatmentPlan, folder: Path) -> RemedyTrial
     except Misfit as error:
         return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, str(error), seconds=perf_counter() - begun)
     except (Refused, Stop) as error:
-        said = "; ".join(one.message for one in error.problems) if isinstance(error, Stop) else str(error)
-        found = error.reached if isinstance(error, LimitsNotMet) else {}
-        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=said, reached=found)
+        text = "; ".join(problem.message for problem in error.problems) if isinstance(error, Stop) else str(error)
+        results = error.reached if isinstance(error, LimitsNotMet) else {}
+        return _row(case, plan, treated, perf_counter() - begun, status=REFUSED, why=text, reached=results)
     reached = {} if plan.kind is RemedyKind.RANDOMISED else proof.reached
     return _row(
         case,
@@ -272,37 +272,41 @@ def _changes(case: ReleaseColumns, before: Path, after: Path, written: WrittenFi
     """Ask the audience's questions of both tables."""
     from monitor.releases.treatment.analysis import Analysis
 
-    said: dict[str, Json] = {}
+    values: dict[str, Json] = {}
     for name, query in case.release.analyses.items():
         try:
             compared = Analysis(query).compared(WrittenFile().place(before))
         except Stop as error:
-            said[name] = {"failure": "; ".join(one.message for one in error.problems), "change": None}
+            values[name] = {"failure": "; ".join(problem.message for problem in error.problems), "change": None}
             continue
         compared(written.place(after))
-        said[name] = compared.as_json()
-    return said
+        values[name] = compared.as_json()
+    return values
 
 
 def _answered(case: ReleaseColumns, plan: TreatmentPlan) -> RemedyTrial:
-    """Say how noisy the answers would be; that does not depend on the table."""
+    """Return how noisy the answers would be; that does not depend on the table."""
     budget = case.project.config.budgets[case.release.table]
     statistic = plan.statistic
     if statistic is None:
         return RemedyTrial(plan.name, plan.kind.value, NOT_TRIED, "no statistic is named")
     price = statistic.epsilon if statistic.epsilon is not None else statistic.rho
-    noise = [dict(one.as_json()) for one in statistic.noises(budget.terms)]
+    noise = [dict(noise.as_json()) for noise in statistic.noises(budget.terms)]
     return RemedyTrial(plan.name, plan.kind.value, ANSWERS, epsilon=f"{price:f}", noise=noise)
 
 
 def _recommended(tried: Sequence[RemedyTrial], *, sampled: bool) -> tuple[str | None, str]:
     """Choose among the tables that hold every limit; of a sample, nothing is said of the whole table."""
-    holding = [one for one in tried if one.status == HOLDS and one.kind == RemedyKind.TABLE.value]
+    holding = [
+        remedy_trial
+        for remedy_trial in tried
+        if remedy_trial.status == HOLDS and remedy_trial.kind == RemedyKind.TABLE.value
+    ]
     if not holding:
         return None, "no remedy keeps every limit; allow suppression, declare hierarchies, or ask for less"
-    as_it_is = next((one for one in holding if one.name == AS_IT_IS), None)
+    as_it_is = next((remedy_trial for remedy_trial in holding if remedy_trial.name == AS_IT_IS), None)
     if as_it_is is not None:
         return AS_IT_IS, f"the {'sample' if sampled else 'table'} keeps every limit as it is"
-    best = min(holding, key=lambda one: (one.mean_loss or 0.0, one.suppressed or 0))
+    best = min(holding, key=lambda remedy_trial: (remedy_trial.mean_loss or 0.0, remedy_trial.suppressed or 0))
     reason = f"of {len(holding)} that keep every limit it loses least: {best.mean_loss or 0.0:.0f} % on average"
     return best.name, reason if len(holding) > 1 else "it is the only one that keeps every limit"

@@ -31,8 +31,8 @@ class PromisedLimits:
         """Return what a new export of a release and the earlier ones of its table have promised."""
         own = case.release.limits
         limits = [own, *(_limits_of(event) for event in earlier)]
-        ks = [case.k, *(one.least_k for one in limits if one.least_k is not None)]
-        ls, ts = ([getattr(one, word) for one in limits if getattr(one, word) is not None] for word in "lt")
+        ks = [case.k, *(limit.least_k for limit in limits if limit.least_k is not None)]
+        ls, ts = ([getattr(limit, word) for limit in limits if getattr(limit, word) is not None] for word in "lt")
         return cls(max(ks), max(ls, default=None), min(ts, default=None))
 
     def as_json(self) -> dict[str, Json]:
@@ -62,7 +62,7 @@ class CompositionRisk:
     left_over: int | None
 
     def as_json(self) -> dict[str, Json]:
-        """Give it as plain data."""
+        """Return it as plain data."""
         return {
             "export": self.name,
             "exported_at": self.exported_at.isoformat(),
@@ -140,42 +140,46 @@ NOT_COMPARED: Final = ExportComparison()
 """Of what holds no records of anybody."""
 
 
-def describe_exposure(one: Mapping[str, Json]) -> str:
-    """Say what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
-    both, alone = one["persons_exposed"], one["persons_left_over"]
+def describe_exposure(values: Mapping[str, Json]) -> str:
+    """Describe what an exposure as plain data says; nothing where people are in both, and nobody is exposed."""
+    both, alone = values["persons_exposed"], values["persons_left_over"]
     if not isinstance(both, int) or not isinstance(alone, int):
         return "it cannot be compared, since they do not tell the same people apart"
-    said = []
+    parts = []
     if both:
-        said.append(f"it leaves {_persons(both)} in small groups")
+        parts.append(f"it leaves {_persons(both)} in small groups")
     if alone:
-        said.append(f"its difference singles out {_persons(alone)} who are in one of them only")
-    if one.get("persons_in_both") == 0:
-        said.append("nobody is in both, unless the person key is written otherwise in one of them")
-    return " and ".join(said)
+        parts.append(f"its difference singles out {_persons(alone)} who are in one of them only")
+    if values.get("persons_in_both") == 0:
+        parts.append("nobody is in both, unless the person key is written otherwise in one of them")
+    return " and ".join(parts)
 
 
-def composition_risk(name: str, at: datetime, kept: Earlier | None, pairs: PersonPairs, k: int) -> CompositionRisk:
+def composition_risk(name: str, at: datetime, earlier: Earlier | None, pairs: PersonPairs, k: int) -> CompositionRisk:
     """Compare two exports; they cannot be where one was made without a person key, or has rows that name no person."""
     from checks.risk._composition import intersect_signed, left_over_signed
 
-    if kept is None or not is_comparable(kept, pairs):
+    if earlier is None or not is_comparable(earlier, pairs):
         return CompositionRisk(name, at, None, None, None)
-    before, after = (kept.pairs.people, kept.pairs.classes), (pairs.people, pairs.classes)
+    before, after = (earlier.pairs.people, earlier.pairs.classes), (pairs.people, pairs.classes)
     both = intersect_signed(before, after, k)
     return CompositionRisk(name, at, both.persons, both.exposed, left_over_signed(before, after, k))
 
 
-def is_comparable(kept: Earlier, pairs: PersonPairs) -> bool:
+def is_comparable(earlier: Earlier, pairs: PersonPairs) -> bool:
     """Return whether two exports tell persons apart by the same column and key, and name all of them."""
-    return kept.pairs.digest == pairs.digest and not kept.pairs.unnamed and not pairs.unnamed
+    return earlier.pairs.digest == pairs.digest and not earlier.pairs.unnamed and not pairs.unnamed
 
 
 def exposed_by_all(earlier: Sequence[Earlier], pairs: PersonPairs, k: int) -> int | None:
     """Count whom all exports together leave in small groups; None where fewer than two earlier ones can be compared."""
     from checks.risk._composition import intersect_all_signed
 
-    before = [(one.pairs.people, one.pairs.classes) for one in earlier if is_comparable(one, pairs)]
+    before = [
+        (current_earlier.pairs.people, current_earlier.pairs.classes)
+        for current_earlier in earlier
+        if is_comparable(current_earlier, pairs)
+    ]
     return intersect_all_signed([*before, (pairs.people, pairs.classes)], k) if len(before) > 1 else None
 
 
@@ -183,21 +187,26 @@ def few_values(earlier: Sequence[Earlier], pairs: PersonPairs, attribute: bytes,
     """Count whom all exports together leave with fewer values of a sensitive column than were promised."""
     from checks.risk._composition import SignedClasses, few_values_signed
 
-    every = [one.pairs for one in earlier if is_comparable(one, pairs)] + [pairs]
+    every = [current_earlier.pairs for current_earlier in earlier if is_comparable(current_earlier, pairs)] + [pairs]
     return few_values_signed(
-        [SignedClasses(one.people, one.classes, one.values or b"") for one in every], attribute, least
+        [
+            SignedClasses(current_earlier.people, current_earlier.classes, current_earlier.values or b"")
+            for current_earlier in every
+        ],
+        attribute,
+        least,
     )
 
 
 def reclassified(case: ReleaseColumns, earlier: Sequence[ReleaseEvent]) -> Sequence[str]:
     """Name the columns that an earlier export let out as another class of column than the release has now."""
-    found = []
+    results = []
     for event in earlier:
         for name in _names(event, "columns"):
             now = case.release.columns.get(name)
-            if now is not None and name not in found and now is not _class_then(event, name):
-                found.append(name)
-    return found
+            if now is not None and name not in results and now is not _class_then(event, name):
+                results.append(name)
+    return results
 
 
 def _class_then(event: ReleaseEvent, name: str) -> ColumnClass:
@@ -215,38 +224,38 @@ def _names(event: ReleaseEvent, word: str) -> Sequence[str]:
 
 
 def describe_joint_exposure(many: int) -> str:
-    """Say whom all exports together expose."""
+    """Format whom all exports together expose."""
     return f"together with all earlier exports it leaves {_persons(many)} in small groups"
 
 
-def check_exposures(case: ReleaseColumns, found: ExportComparison) -> None:
+def check_exposures(case: ReleaseColumns, export_comparison: ExportComparison) -> None:
     """Check that nobody is exposed, and that every limit that an export promised holds over all of them.
 
     Raises:
         Stop: somebody is, or an earlier export cannot be compared.
     """
-    k = case.k if found.promises is None else found.promises.k
-    for one in found.earlier or ():
+    k = case.k if export_comparison.promises is None else export_comparison.promises.k
+    for one in export_comparison.earlier or ():
         _check_exposure(case, one, k)
-    for seen in found.together():
+    for seen in export_comparison.together():
         raise _exposes(case, seen, "treat it as those exports were treated")
 
 
-def _check_exposure(case: ReleaseColumns, one: CompositionRisk, k: int) -> None:
-    if (one.intersected, one.left_over) == (0, 0):
+def _check_exposure(case: ReleaseColumns, composition_risk: CompositionRisk, k: int) -> None:
+    if (composition_risk.intersected, composition_risk.left_over) == (0, 0):
         return
-    seen = (
-        f"it cannot be compared with export {one.name}: that one, or this, tells people apart by no or by another "
+    text = (
+        f"it cannot be compared with export {composition_risk.name}: that one, or this, tells people apart by no or by another "
         "column, under another key, or has rows that name nobody"
     )
-    if one.intersected is not None:
-        seen = f"together with export {one.name} {describe_exposure(one.as_json())}; k is {k}"
-    raise _exposes(case, seen, "treat it as that export was treated")
+    if composition_risk.intersected is not None:
+        text = f"together with export {composition_risk.name} {describe_exposure(composition_risk.as_json())}; k is {k}"
+    raise _exposes(case, text, "treat it as that export was treated")
 
 
-def _exposes(case: ReleaseColumns, seen: str, hint: str) -> Stop:
-    said = f"{hint}; or say 're_release: warn' in the release"
-    return Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {seen}", hint=said))
+def _exposes(case: ReleaseColumns, current_text: str, hint: str) -> Stop:
+    text = f"{hint}; or say 're_release: warn' in the release"
+    return Stop(ExitCode.FAILED, Problem("release.exposes", f"'{case.name}' is refused: {current_text}", hint=text))
 
 
 def _persons(many: int) -> str:

@@ -27,12 +27,12 @@ class ReleaseDecisions:
     store: Store
 
     def standing(self) -> ReleaseStanding:
-        """Give what they amount to now."""
+        """Return what they amount to now."""
         with self.store.reading() as view:
             return self.standing_in(view)
 
     def standing_in(self, view: View) -> ReleaseStanding:
-        """Give what the decisions that are in sight amount to now."""
+        """Return what the decisions that are in sight amount to now."""
         case = self.case
         now, after = case.project.clock.now(), case.release.expires_after
         return standing(view.release_events(case.name), digest=case.digest, expires_after=after, now=now)
@@ -85,15 +85,15 @@ class ReleaseDecisions:
     def _check_approver(self, by: str) -> None:
         """See that somebody may approve: named in `approvers`, if there are any, and never the table's owner."""
         case, owners = self.case, self.case.project.config.owners
-        known = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
+        entries = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
         said = _plain(by)
         owner = case.owner
         if owner is not None and said in {_plain(owner), *_also_called(owners.get(owner))}:
             message = f"'{by}' owns '{case.release.table}', and nobody approves a release of a table of his own"
-            raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(known)))
-        if known and not any(said in names for names in known.values()):
+            raise Stop(ExitCode.USAGE, Problem("release.own_table", message, hint=_whom(entries)))
+        if entries and not any(said in names for names in entries.values()):
             message = f"'{by}' is not one of the approvers of release '{case.name}'"
-            raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(known)))
+            raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(entries)))
 
 
 def _also_called(owner: object) -> set[str]:
@@ -115,8 +115,8 @@ def _check_classified(case: ReleaseColumns, kinds: Mapping[str, object]) -> None
     silent = [name for name in kinds if name not in case.release.columns]
     gone = [name for name in (*case.release.columns, case.release.person_key) if name is not None and name not in kinds]
     if silent or gone:
-        said = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
-        message = f"release '{case.name}' {said}, so nobody can approve it"
+        text = f"does not classify {', '.join(silent)}" if silent else f"names {', '.join(gone)}, which is not there"
+        message = f"release '{case.name}' {text}, so nobody can approve it"
         hint = f"mend its 'columns'; each of '{case.release.table}' is one of {', '.join(ColumnClass)}"
         raise Stop(ExitCode.USAGE, Problem("release.not_classified", message, hint=hint))
 
@@ -129,14 +129,14 @@ def check_one_classification(case: ReleaseColumns) -> None:
     """
     project = case.project
     names = names_of(project, case.release.table)
-    same = {name: one for name, one in project.config.releases.items() if one.table in names}
-    for found in two_classes(same):
-        if case.name in {found.release, found.other}:
-            raise Stop(ExitCode.USAGE, Problem("release.two_classifications", found.message, hint=ONE_CLASS_HINT))
+    same = {name: release for name, release in project.config.releases.items() if release.table in names}
+    for classes in two_classes(same):
+        if case.name in {classes.release, classes.other}:
+            raise Stop(ExitCode.USAGE, Problem("release.two_classifications", classes.message, hint=ONE_CLASS_HINT))
 
 
-def _whom(known: Mapping[str, set[str]]) -> str:
-    return f"approvers: {', '.join(known)}" if known else "declare 'approvers' of the release"
+def _whom(entries: Mapping[str, set[str]]) -> str:
+    return f"approvers: {', '.join(entries)}" if entries else "declare 'approvers' of the release"
 
 
 def _check_note(note: str) -> None:

@@ -17,7 +17,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 
 def declared_digest(case: ReleaseColumns, plan: TreatmentPlan) -> str:
-    """Give it; an approval is of this too, since not all of it stands in the release.
+    """Return it; an approval is of this too, since not all of it stands in the release.
 
     A remedy is completed by the product, by the files of hierarchies and, where noise is drawn, by the table's budget.
 
@@ -26,20 +26,22 @@ def declared_digest(case: ReleaseColumns, plan: TreatmentPlan) -> str:
     """
     model: Any = plan.remedy or plan.statistic
     budget = None if plan.kind is RemedyKind.TABLE else case.project.config.budgets.get(case.release.table)
-    said = {
+    parts = {
         "columns": plan.columns,
         "words": None if model is None else _with_files(model.model_dump(mode="json", serialize_as_any=True)),
         "budget": None if budget is None else budget.model_dump(mode="json", exclude={"total", "statistics"}),
     }
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def _with_files(said: Json) -> Json:
+def _with_files(value: Json) -> Json:
     """Put the contents of files in the place of their names."""
-    if isinstance(said, Mapping):
-        found = {name: _with_files(one) for name, one in said.items()}
-        return {**found, "path": _contents(said["path"])} if said.get("type") == "file" and "path" in said else found
-    return [_with_files(one) for one in said] if isinstance(said, list | tuple) else said
+    if isinstance(value, Mapping):
+        values = {name: _with_files(one) for name, one in value.items()}
+        return (
+            {**values, "path": _contents(value["path"])} if value.get("type") == "file" and "path" in value else values
+        )
+    return [_with_files(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _contents(path: Json) -> str:

@@ -54,7 +54,7 @@ def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, p
     """
     passed = check_export_allowed(decisions, remedy)
     work = _Answers(passed, actor) if passed.plan.kind is RemedyKind.ANSWERS else _Records(passed, actor, progress)
-    made: list[ReleaseEvent] = []
+    release_events: list[ReleaseEvent] = []
 
     def proved(draft: Path) -> None:
         reached(FailPoint.BEFORE_EXPORT_PROVED)
@@ -66,13 +66,13 @@ def export(decisions: ReleaseDecisions, remedy: str, out: Path, *, actor: str, p
         now = decisions.case.project.clock.now()
         event = ReleaseEvent(decisions.case.name, ReleaseEventKind.EXPORTED, actor, "", body, now)
         passed.registry.remember(event, pairs, check=passed.check_on_record)
-        made.append(event)
+        release_events.append(event)
         reached(FailPoint.BEFORE_EXPORT_NAMED)
 
     publish(out, work.write, proved)
     if passed.notes:
         decisions.hold(note="; ".join(passed.notes))
-    return Exported(made[0], [*passed.notes, *_worth_knowing(made[0])])
+    return Exported(release_events[0], [*passed.notes, *_worth_knowing(release_events[0])])
 
 
 def _check_target(out: Path) -> None:
@@ -81,13 +81,13 @@ def _check_target(out: Path) -> None:
     Raises:
         Stop: it cannot.
     """
-    seen = None
+    text = None
     if out.is_symlink() or (out.exists() and not out.is_file()):
-        seen = "is not a file that can be replaced"
+        text = "is not a file that can be replaced"
     elif not os.access(out.parent, os.W_OK | os.X_OK):
-        seen = "lies in a folder that cannot be written"
-    if seen is not None:
-        message = f"'{out}' {seen}; nothing was given out, and no export is on record"
+        text = "lies in a folder that cannot be written"
+    if text is not None:
+        message = f"'{out}' {text}; nothing was given out, and no export is on record"
         raise Stop(ExitCode.USAGE, Problem("release.target", message, hint="name another file"))
 
 
@@ -162,7 +162,7 @@ class _Answers:
         write_treated(case, self._passed.plan, Treated(self._frame, self._frame, None), draft)
 
     def found(self, draft: Path) -> tuple[ExportFindings, PersonPairs | None]:
-        """Say with which noise they were made: that is the proof, whatever the numbers are."""
+        """Return with which noise they were made: that is the proof, whatever the numbers are."""
         del draft
         findings = ExportFindings(
             rows=len(self._frame),
@@ -186,17 +186,17 @@ def _treated(case: ReleaseColumns, plan: TreatmentPlan, frame: "pd.DataFrame", p
 
 
 def _worth_knowing(event: ReleaseEvent) -> Sequence[str]:
-    """Say what is allowed, and a person should know."""
+    """Describe what is allowed, and a person should know."""
     earlier, warnings = event.body["earlier"], event.body["warnings"]
-    loose = [str(one) for one in warnings] if isinstance(warnings, list) else []
+    loose = [str(warning) for warning in warnings] if isinstance(warnings, list) else []
     return [*_of_earlier(event, earlier), *loose]
 
 
 def _of_earlier(event: ReleaseEvent, earlier: Any) -> list[str]:
     if earlier is None:
         return ["without 'person_key', later exports cannot be compared with this one, and will be held"]
-    said = [(one["export"], describe_exposure(one)) for one in earlier]
-    notes = [f"together with export {name} {why}" for name, why in said if why]
+    parts = [(one["export"], describe_exposure(one)) for one in earlier]
+    notes = [f"together with export {name} {why}" for name, why in parts if why]
     together, elsewhere = (event.body[word] for word in ("together", "persons_elsewhere"))
     notes += [str(one) for one in together] if isinstance(together, list) else []
     for name, many in elsewhere.items() if isinstance(elsewhere, Mapping) else ():

@@ -15,7 +15,7 @@ from store import StoreError
 
 
 def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
-    """Give what does not fit, at its place. `not_checked`: the code of what says that a table could not be read."""
+    """Yield what does not fit, at its place. `not_checked`: the code of what says that a table could not be read."""
     project = Project(loaded)
     yield from _same_tables(loaded, project)
     for name, release in loaded.config.releases.items():
@@ -24,8 +24,8 @@ def unfit_releases(loaded: Loaded, not_checked: str) -> Iterator[Problem]:
         try:
             yield from _unfit(loaded, ReleaseColumns.of(project, name))
         except Stop as stop:
-            said = "; ".join(one.message for one in stop.problems)
-            yield loaded.problem(("releases", name), not_checked, f"release '{name}' could not be checked: {said}")
+            text = "; ".join(problem.message for problem in stop.problems)
+            yield loaded.problem(("releases", name), not_checked, f"release '{name}' could not be checked: {text}")
         except (StoreError, ConfigError):
             continue  # what is wrong with the store's key, another check says
 
@@ -38,14 +38,14 @@ def _same_tables(loaded: Loaded, project: Project) -> Iterator[Problem]:
         if name in seen:
             continue
         seen |= set(names)
-        budgets = [one for one in config.budgets if one in names]
+        budgets = [budget for budget in config.budgets if budget in names]
         for other in budgets[1:]:
             message = f"'{other}' and '{budgets[0]}' are the same table, which has one budget"
             yield loaded.problem(("budgets", other), "config.two_budgets", message, "leave one of them out")
-        releases = {key: one for key, one in config.releases.items() if one.table in names}
-        for found in two_classes(releases):
-            place = ("releases", found.release, "columns", found.column)
-            yield loaded.problem(place, "config.two_classifications", found.message, ONE_CLASS_HINT)
+        releases = {key: release for key, release in config.releases.items() if release.table in names}
+        for classes in two_classes(releases):
+            place = ("releases", classes.release, "columns", classes.column)
+            yield loaded.problem(place, "config.two_classifications", classes.message, ONE_CLASS_HINT)
 
 
 def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
@@ -68,8 +68,8 @@ def _unfit(loaded: Loaded, case: ReleaseColumns) -> Iterator[Problem]:
 def _gone(loaded: Loaded, place: Sequence[str | int], case: ReleaseColumns, column: str) -> Problem:
     from checks import did_you_mean
 
-    known = kinds_of(case)
-    message = f"table '{case.release.table}' has no column '{column}'{did_you_mean(column, known)}"
+    entries = kinds_of(case)
+    message = f"table '{case.release.table}' has no column '{column}'{did_you_mean(column, entries)}"
     return loaded.problem(tuple(place), "config.no_column", message)
 
 
@@ -77,5 +77,5 @@ def _analysis(loaded: Loaded, place: Sequence[str | int], query: str) -> Iterato
     try:
         Analysis(query)
     except Stop as stop:
-        for one in stop.problems:
-            yield loaded.problem(tuple(place), "config.analysis", one.message)
+        for problem in stop.problems:
+            yield loaded.problem(tuple(place), "config.analysis", problem.message)

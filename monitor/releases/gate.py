@@ -73,7 +73,7 @@ def check_same_table(decisions: ReleaseDecisions) -> TableState:
 
 
 def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPermission:
-    """Look whether an export may begin.
+    """Check whether an export may begin.
 
     Raises:
         Stop: it may not; a release whose table has changed is put on hold.
@@ -83,8 +83,8 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
         raise _held("release.not_approved", f"'{case.name}' is not approved: {found.said}", hint)
     if found.remedy != remedy:
-        seen = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
-        raise _held("release.not_approved", seen, "approve this remedy, or export with the other")
+        text = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
+        raise _held("release.not_approved", text, "approve this remedy, or export with the other")
     check_one_classification(case)
     state = check_same_table(decisions)
     kinds = kinds_of(case)
@@ -105,14 +105,16 @@ def check_same_remedy(decisions: ReleaseDecisions) -> None:
     _check_declared(decisions, found, find_plan(case, found.remedy or "", kinds_of(case)))
 
 
-def _check_declared(decisions: ReleaseDecisions, found: ReleaseStanding, plan: TreatmentPlan) -> None:
+def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStanding, plan: TreatmentPlan) -> None:
     """See that a remedy does what was approved; else put the release on hold.
 
     Raises:
         Stop: it does not, or a file that it names cannot be read.
     """
     case = decisions.case
-    if found.event is not None and found.event.body.get("declared") == declared_digest(case, plan):
+    if release_standing.event is not None and release_standing.event.body.get("declared") == declared_digest(
+        case, plan
+    ):
         return
     note = f"what '{plan.name}' does is declared otherwise than when it was approved: a hierarchy, or the budget"
     decisions.hold(note=note)
@@ -120,8 +122,8 @@ def _check_declared(decisions: ReleaseDecisions, found: ReleaseStanding, plan: T
     raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
 
 
-def _of_approval(found: ReleaseStanding, name: str) -> Sequence[str]:
-    said: Any = () if found.event is None else found.event.body.get(name, ())
+def _of_approval(release_standing: ReleaseStanding, name: str) -> Sequence[str]:
+    said: Any = () if release_standing.event is None else release_standing.event.body.get(name, ())
     return tuple(said)
 
 

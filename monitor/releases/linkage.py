@@ -32,7 +32,7 @@ def pseudonyms_in(case: ReleaseColumns, frame: "pd.DataFrame") -> Sequence[str]:
 
 
 def units_of(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> Sequence[LinkedUnit]:
-    """Give by what rows are somebody's: the person key, and each pseudonym that leaves.
+    """Return by what rows are somebody's: the person key, and each pseudonym that leaves.
 
     Args:
         case: the release.
@@ -47,7 +47,7 @@ def units_of(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any
 
 
 def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Give the quasi-identifiers of a treated table, as they leave."""
+    """Return the quasi-identifiers of a treated table, as they leave."""
     grouped = [name for name in case.quasi if name in frame.columns]
     return one_of_each(frame[grouped], grouped)
 
@@ -55,11 +55,11 @@ def classes_of(case: ReleaseColumns, frame: "pd.DataFrame") -> "pd.DataFrame":
 def crowd_in(case: ReleaseColumns, frame: "pd.DataFrame", people: "pd.Series[Any] | None") -> PersonLevelK | None:
     """Count persons in the place of rows: the smallest crowd, by person key and by each pseudonym; None without any."""
     linked, classes = bool(pseudonyms_in(case, frame)), classes_of(case, frame)
-    found = [
+    person_level_ks = [
         person_level_k(unit.of_row, classes, k=case.k, linked=linked, apart=unit.apart)
         for unit in units_of(case, frame, people)
     ]
-    return min(found, key=lambda one: (-one.exposed, one.least or 0), default=None)
+    return min(person_level_ks, key=lambda one: (-one.exposed, one.least or 0), default=None)
 
 
 def too_alike(
@@ -69,7 +69,7 @@ def too_alike(
     references: "Mapping[str, Frequencies]",
     out: Path,
 ) -> Iterator[str]:
-    """Say which limits on sensitive columns the rows of people break who are alike in all of their rows.
+    """Describe which limits on sensitive columns the rows of people break who are alike in all of their rows.
 
     A class of one sensitive value is no less of one because others hide it whom the pseudonyms tell apart.
 
@@ -92,51 +92,51 @@ def too_alike(
                 yield f"rows that a pseudonym links tell too much: a group is {far:.4g} away in {name}"
 
 
-def _least_diverse(numbers: Sequence[int], told: "pd.Series[Any]") -> int:
-    """Give the fewest values in a group; NULL is a value of its own."""
+def _least_diverse(numbers: Sequence[int], column: "pd.Series[Any]") -> int:
+    """Return the fewest values in a group; NULL is a value of its own."""
     import pandas as pd
 
     from remedies.generalisation import texts_of
 
-    each = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(told), dtype=object)}).drop_duplicates()
+    each = pd.DataFrame({"group": numbers, "text": pd.Series(texts_of(column), dtype=object)}).drop_duplicates()
     return int(each.groupby("group").size().min())
 
 
-def reference_of(given: "pd.DataFrame") -> "Frequencies":
+def reference_of(frame: "pd.DataFrame") -> "Frequencies":
     """Count the values of the one column of a frame: a sensitive column of the table that was given."""
     from remedies.generalisation import hierarchy_spec
     from remedies.generalisation._frequencies import read_table
 
-    (name,) = map(str, given.columns)
-    one = f"{name}_"
+    (name,) = map(str, frame.columns)
+    current_name = f"{name}_"
     tree = hierarchy_spec({"type": "flat"}).build(["all"])
-    return read_table(given.assign(**{one: "all"}), {one: tree}, sensitive=(name,))[0]
+    return read_table(frame.assign(**{current_name: "all"}), {current_name: tree}, sensitive=(name,))[0]
 
 
-def farthest_from_input(numbers: Sequence[int], told: "pd.Series[Any]", given: "pd.DataFrame") -> float:
+def farthest_from_input(numbers: Sequence[int], column: "pd.Series[Any]", frame: "pd.DataFrame") -> float:
     """Return how far a group of rows is from the table that was given, in a sensitive column: 0 to 1.
 
     Args:
         numbers: the group of each row.
-        told: the value of each row.
-        given: the table that was given, with that column alone.
+        column: the value of each row.
+        frame: the table that was given, with that column alone.
     """
-    return _distances(numbers, told, reference_of(given)).t
+    return _distances(numbers, column, reference_of(frame)).t
 
 
-def _farthest(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> float:
-    """Give how far a group is from the table that was given, or from all rows that leave."""
-    found = _distances(numbers, told, reference)
-    return max(found.t, found.t_of_output)
+def _farthest(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> float:
+    """Return how far a group is from the table that was given, or from all rows that leave."""
+    farthest = _distances(numbers, column, reference)
+    return max(farthest.t, farthest.t_of_output)
 
 
-def _distances(numbers: Sequence[int], told: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
+def _distances(numbers: Sequence[int], column: "pd.Series[Any]", reference: "Frequencies") -> "Farthest":
     import pandas as pd
 
     from remedies.generalisation._distances import farthest
 
-    name = str(told.name)
+    name = str(column.name)
     group, rows = f"{name} group", f"{name} rows"
-    frame = pd.DataFrame({group: numbers, name: told.reset_index(drop=True)})
+    frame = pd.DataFrame({group: numbers, name: column.reset_index(drop=True)})
     counts = frame.groupby([group, name], dropna=False).size().reset_index(name=rows)
     return farthest(counts, [group], name, distance="equal", reference=reference)

@@ -26,16 +26,19 @@ def read_columns(case: ReleaseColumns, columns: Sequence[str], *, blind: bool = 
 
 
 def with_pseudonyms(frame: "pd.DataFrame", case: ReleaseColumns) -> "pd.DataFrame":
-    """Give a copy in which direct identifiers are pseudonyms: keyed hashes that mean nothing in any other release."""
-    named = [name for name in case.release.pseudonyms if name in frame.columns]
-    if not named:
+    """Return a copy in which direct identifiers are pseudonyms: keyed hashes that mean nothing in any other release."""
+    column_names = [name for name in case.release.pseudonyms if name in frame.columns]
+    if not column_names:
         return frame
     key = case.secret(b"pseudonyms")
-    return frame.assign(**{name: _hashed(frame[name], key + name.encode()) for name in named})
+    return frame.assign(**{name: _hashed(frame[name], key + name.encode()) for name in column_names})
 
 
 def one_of_each(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
-    """Give a copy in which zero and NaN are written in one way each: engines take them for one value, bytes do not."""
+    """Return a copy in which zero and NaN are written in one way each.
+
+    Engines take them for one value, bytes do not.
+    """
     from pandas.api.types import is_float_dtype
 
     floats = [name for name in columns if name in frame.columns and is_float_dtype(frame[name].dtype)]

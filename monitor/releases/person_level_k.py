@@ -23,7 +23,7 @@ class PersonLevelK:
     linked: bool
 
     def as_json(self) -> dict[str, Json]:
-        """Give it as plain data."""
+        """Return it as plain data."""
         return {"fewest_persons": self.least, "persons_exposed": self.exposed, "rows_linked": self.linked}
 
 
@@ -60,12 +60,12 @@ def linked_classes(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: 
     pairs = _pairs(people, classes, apart=apart)
     told = _told(pairs)
     rows = told.loc[pairs["person"]].reset_index(drop=True).assign(group=pairs["group"])
-    found: Sequence[int] = rows.groupby(["low", "high", "group"]).ngroup().tolist()
-    return found
+    counts: Sequence[int] = rows.groupby(["low", "high", "group"]).ngroup().tolist()
+    return counts
 
 
 def _pairs(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool) -> "pd.DataFrame":
-    """Give of each row the number of its person and of its class."""
+    """Return of each row the number of its person and of its class."""
     import numpy as np
     import pandas as pd
 
@@ -80,7 +80,7 @@ def _pairs(people: "pd.Series[Any]", classes: "pd.DataFrame", *, apart: bool) ->
 
 
 def _told(pairs: "pd.DataFrame") -> "pd.DataFrame":
-    """Give of each person what all rows together tell: in which classes how many are, as a hash of 128 bits."""
+    """Return of each person what all rows together tell: in which classes how many are, as a hash of 128 bits."""
     import pandas as pd
 
     together = pairs.groupby(["person", "group"]).size().reset_index(name="rows")
@@ -101,5 +101,5 @@ def _numbered(classes: "pd.DataFrame") -> Sequence[int]:
     for name in classes.columns:
         codes = pd.factorize(np.array(texts_of(classes[name]), dtype=object), use_na_sentinel=False)[0]
         numbers = pd.factorize(numbers * (int(codes.max(initial=0)) + 1) + codes)[0].astype(np.int64)
-    found: Sequence[int] = numbers.tolist()
-    return found
+    counts: Sequence[int] = numbers.tolist()
+    return counts

@@ -40,12 +40,12 @@ def subject_of(table: str) -> str:
 
 
 def export_name(event: ReleaseEvent) -> str:
-    """Give the name under which an export is remembered."""
+    """Return the name under which an export is remembered."""
     return f"{event.release} {event.recorded_at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def pairs_of(case: ReleaseColumns, treated: "Treated") -> PersonPairs | None:
-    """Give whom the output holds, and in which class, as signatures; None without a person key.
+    """Return whom the output holds, and in which class, as signatures; None without a person key.
 
     Where a pseudonym links the rows of a person, those of all of them together are the class.
 
@@ -65,7 +65,7 @@ def pairs_of(case: ReleaseColumns, treated: "Treated") -> PersonPairs | None:
     else:
         grouped = [name for name in case.quasi if name in after.columns]
         cells = list(zip(*(texts_of(after[name]) for name in grouped), strict=True)) if grouped else [()] * len(after)
-    named = [place for place, one in enumerate(people) if one is not None]
+    named = [place for place, current_name in enumerate(people) if current_name is not None]
     persons = _signed([str(people[place]) for place in named], case.key, b"exported person")
     classes = _signed([_joined(cells[place]) for place in named], case.key, b"exported class")
     digest = blake2b(person.encode(), key=case.key, digest_size=_SIZE, person=b"exported by").digest()
@@ -80,14 +80,14 @@ def _class_values(case: ReleaseColumns, treated: "Treated", classes: bytes) -> b
     """
     from remedies.generalisation import texts_of
 
-    found = []
+    results = []
     for name in (one for one in case.sensitive if one in treated.frame.columns):
         attribute = _attribute(case, name)
         texts = texts_of(treated.before.loc[treated.frame.index, name])
         values = _signed([_joined((name, text)) for text in texts], case.key, b"exported value")
         rows = range(0, len(classes), _SIZE)
-        found += sorted({attribute + classes[at : at + _SIZE] + values[at : at + _SIZE] for at in rows})
-    return b"".join(found)
+        results += sorted({attribute + classes[at : at + _SIZE] + values[at : at + _SIZE] for at in rows})
+    return b"".join(results)
 
 
 def _attribute(case: ReleaseColumns, name: str) -> bytes:
@@ -129,61 +129,61 @@ class PersonRegistry:
             self._check_first()
             return ExportComparison(None)
         promises = PromisedLimits.of(case, self.known)
-        kept = self._kept()
+        current_earliers = self._kept()
         named = [(export_name(event), event.recorded_at) for event in self.known]
-        held = [kept[name] for name, _ in named if name in kept]
-        found = ExportComparison(
-            earlier=[composition_risk(name, at, kept.get(name), pairs, promises.k) for name, at in named],
-            by_all=exposed_by_all(held, pairs, promises.k),
+        earliers = [current_earliers[name] for name, _ in named if name in current_earliers]
+        export_comparison = ExportComparison(
+            earlier=[composition_risk(name, at, current_earliers.get(name), pairs, promises.k) for name, at in named],
+            by_all=exposed_by_all(earliers, pairs, promises.k),
             promises=promises,
             reclassified=reclassified(case, self.known),
             elsewhere=self._elsewhere(pairs),
         )
-        found = self._with_values(found, held, pairs, treated)
+        export_comparison = self._with_values(export_comparison, earliers, pairs, treated)
         if case.release.re_release == "refuse":
-            check_exposures(case, found)
-        return found
+            check_exposures(case, export_comparison)
+        return export_comparison
 
     def _kept(self) -> Mapping[str, Earlier]:
         """Return what is remembered of the exports of this table, by name of export."""
         counts = StoredCounts(self.decisions.store)
         tables = {str(one.body.get("table")) for one in self.known} | set(self.table.names)
-        return {one.name: one for table in sorted(tables) for one in counts.releases(subject_of(table))}
+        return {release.name: release for table in sorted(tables) for release in counts.releases(subject_of(table))}
 
     def _with_values(
-        self, found: ExportComparison, held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
+        self, export_comparison: ExportComparison, earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
     ) -> ExportComparison:
         """Add what all exports together tell of sensitive values, where one of them has promised l or t."""
-        case, promises = self.decisions.case, found.promises
+        case, promises = self.decisions.case, export_comparison.promises
         columns = [name for name in case.sensitive if name in treated.frame.columns]
-        if promises is None or not held or not columns:
-            return found
-        comparable = [one for one in held if is_comparable(one, pairs)]
+        if promises is None or not earliers or not columns:
+            return export_comparison
+        comparable = [earlier for earlier in earliers if is_comparable(earlier, pairs)]
         few, far, unknown = {}, {}, []
         if promises.l is not None:
-            few = {name: few_values(held, pairs, _attribute(case, name), promises.l) for name in columns}
-            unknown = [one.name for one in comparable if one.pairs.values is None]
+            few = {name: few_values(earliers, pairs, _attribute(case, name), promises.l) for name in columns}
+            unknown = [earlier.name for earlier in comparable if earlier.pairs.values is None]
         if promises.t is not None and comparable:
             far = {name: _farthest(comparable, pairs, treated, name) for name in columns}
-        return replace(found, few_values=few, distances=far, values_unknown=unknown)
+        return replace(export_comparison, few_values=few, distances=far, values_unknown=unknown)
 
     def _elsewhere(self, pairs: PersonPairs) -> Mapping[str, int]:
         """Count the persons who are in exports of other tables too, as far as these tell persons apart alike."""
         with self.decisions.store.reading() as view:
             events = _records(view.release_events(kind=ReleaseEventKind.EXPORTED))
-        others = [one for one in events if not self.table.is_of(one)]
+        others = [event for event in events if not self.table.is_of(event)]
         counts = StoredCounts(self.decisions.store)
-        kept = {
-            one.name: one
+        releases = {
+            release.name: release
             for table in sorted({str(event.body.get("table")) for event in others})
-            for one in counts.releases(subject_of(table))
+            for release in counts.releases(subject_of(table))
         }
         mine = _each(pairs.people)
-        found = {}
+        results = {}
         for name in (export_name(event) for event in others):
-            if name in kept and kept[name].pairs.digest == pairs.digest:
-                found[name] = len(mine & _each(kept[name].pairs.people))
-        return {name: many for name, many in found.items() if many}
+            if name in releases and releases[name].pairs.digest == pairs.digest:
+                results[name] = len(mine & _each(releases[name].pairs.people))
+        return {name: many for name, many in results.items() if many}
 
     def remember(self, event: ReleaseEvent, pairs: PersonPairs | None, *, check: Callable[[View], None]) -> None:
         """Remember an export: whom it holds first, so that no export is on record that cannot be compared.
@@ -203,17 +203,19 @@ class PersonRegistry:
         with decisions.store.writing() as book:
             exports = self._exports(book)
             alone = len(exports) == len(self.known)
-            book.forget_all_but(subject, [export_name(one) for one in (*exports, *([event] if alone else []))])
+            book.forget_all_but(
+                subject, [export_name(release_event) for release_event in (*exports, *([event] if alone else []))]
+            )
             if alone:
                 check(book)
                 book.add_release_event(event)
         if not alone:
             raise self._overtaken()
 
-    def _remember_pairs(self, held: Earlier) -> None:
+    def _remember_pairs(self, earlier: Earlier) -> None:
         decisions = self.decisions
         try:
-            StoredCounts(decisions.store).remember_release(subject_of(decisions.case.release.table), held)
+            StoredCounts(decisions.store).remember_release(subject_of(decisions.case.release.table), earlier)
         except StoreError:  # another export that ended meanwhile has forgotten what this one began
             self._check_alone()
             raise
@@ -247,19 +249,19 @@ class PersonRegistry:
 
 def _records(exports: Sequence[ReleaseEvent]) -> Sequence[ReleaseEvent]:
     """Return the exports that hold records of persons."""
-    return [one for one in exports if one.body.get("kind") == RemedyKind.TABLE.value]
+    return [export for export in exports if export.body.get("kind") == RemedyKind.TABLE.value]
 
 
 def _each(signatures: bytes) -> set[bytes]:
     return {signatures[at : at + _SIZE] for at in range(0, len(signatures), _SIZE)}
 
 
-def _farthest(held: Sequence[Earlier], pairs: PersonPairs, treated: "Treated", name: str) -> float:
+def _farthest(earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated", name: str) -> float:
     """Return how far a joined class of this export and earlier ones is from the table: with each one, and with all."""
     from checks.risk._composition import joined_classes_signed
 
-    now, before = (pairs.people, pairs.classes), [(one.pairs.people, one.pairs.classes) for one in held]
-    joined = [[one, now] for one in before] + ([[*before, now]] if len(before) > 1 else [])
+    now, before = (pairs.people, pairs.classes), [(earlier.pairs.people, earlier.pairs.classes) for earlier in earliers]
+    joined = [[earlier, now] for earlier in before] + ([[*before, now]] if len(before) > 1 else [])
     values = treated.before.loc[treated.frame.index, name].reset_index(drop=True)
     found = 0.0
     for releases in joined:
@@ -276,8 +278,8 @@ def _joined(cells: Sequence[str | None]) -> str:
 
 def _signed(texts: Sequence[str], key: bytes, purpose: bytes) -> bytes:
     """Sign texts; one that comes again is signed once."""
-    known = {
+    entries = {
         text: blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=_SIZE, person=purpose).digest()
         for text in set(texts)
     }
-    return b"".join(known[text] for text in texts)
+    return b"".join(entries[text] for text in texts)

@@ -45,7 +45,7 @@ class RemedyNotUsable:
 
 
 def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[TreatmentPlan | RemedyNotUsable]:
-    """Give every way that the release declares, or else a sensible set; first the table as it is.
+    """Return every way that the release declares, or else a sensible set; first the table as it is.
 
     `kinds`: the Ibis types of the table's columns.
     """
@@ -55,15 +55,17 @@ def plans_of(case: ReleaseColumns, kinds: Mapping[str, Any]) -> Sequence[Treatme
 
 
 def find_plan(case: ReleaseColumns, name: str, kinds: Mapping[str, Any]) -> TreatmentPlan:
-    """Give one way by name.
+    """Return one way by name.
 
     Raises:
         Stop: there is none of that name, or it cannot be gone.
     """
-    found = {one.name: one for one in plans_of(case, kinds)}
-    plan = found.get(name)
+    results = {plan.name: plan for plan in plans_of(case, kinds)}
+    plan = results.get(name)
     if plan is None:
-        message = f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, found)} (known: {', '.join(found)})"
+        message = (
+            f"release '{case.name}' has no remedy '{name}'{did_you_mean(name, results)} (known: {', '.join(results)})"
+        )
         raise Stop(ExitCode.USAGE, Problem("release.no_remedy", message))
     if isinstance(plan, RemedyNotUsable):
         raise Stop(
@@ -77,8 +79,8 @@ def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> T
     try:
         return _MAKERS[recipe.remedy](case, recipe, kinds)
     except ValidationError as error:
-        said = "; ".join(_worded(one) for one in error.errors(include_url=False, include_input=False))
-        return RemedyNotUsable(recipe.name, said)
+        text = "; ".join(_worded(one) for one in error.errors(include_url=False, include_input=False))
+        return RemedyNotUsable(recipe.name, text)
     except Misfit as error:
         return RemedyNotUsable(recipe.name, str(error))
     except Stop as stop:
@@ -86,8 +88,8 @@ def plan_of(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> T
 
 
 def _default(case: ReleaseColumns) -> Sequence[Recipe]:
-    """Give what is compared where a release declares nothing."""
-    found = [
+    """Return what is compared where a release declares nothing."""
+    recipes = [
         Recipe(remedy="generalise"),
         Recipe.model_validate({"remedy": "generalise", "id": "mondrian", "search": "mondrian"}),
         Recipe(remedy="microaggregate"),
@@ -95,11 +97,11 @@ def _default(case: ReleaseColumns) -> Sequence[Recipe]:
     ]
     budget = case.project.config.budgets.get(case.release.table)
     if budget is not None and (cells := [name for name in case.quasi if isinstance(budget.domain.get(name), Values)]):
-        found += [
+        recipes += [
             Recipe.model_validate({"remedy": "randomise", "columns": cells, "drop": "rest", "epsilon": 1}),
             Recipe.model_validate({"remedy": "answers", "statistic": "histogram", "by": cells, "epsilon": 1}),
         ]
-    return found
+    return recipes
 
 
 def _generalise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -> TreatmentPlan:
@@ -130,9 +132,9 @@ def _microaggregate(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, An
 
     words, columns = dict(recipe.words), _leaving(case, recipe, kinds)
     quasi = _named(words, case.quasi, columns)
-    said = dict(words.pop("kinds", {}))
-    nominal = [name for name in quasi if said.get(name, _kind_of(kinds[name])) == "nominal"]
-    ordinal = {name: () for name in quasi if said.get(name) == "ordinal"}
+    parts = dict(words.pop("kinds", {}))
+    nominal = [name for name in quasi if parts.get(name, _kind_of(kinds[name])) == "nominal"]
+    ordinal = {name: () for name in quasi if parts.get(name) == "ordinal"}
     given = {"k": case.k, "nominal": nominal, "ordinal": ordinal, **words, "columns": quasi}
     return TreatmentPlan(recipe.name, RemedyKind.TABLE, columns, Microaggregate.model_validate(given))
 
@@ -166,9 +168,9 @@ def _randomise(case: ReleaseColumns, recipe: Recipe, kinds: Mapping[str, Any]) -
 
     words = dict(recipe.words)
     budget = case.project.config.budgets.get(case.release.table)
-    said = words.pop("domain", None) or ({} if budget is None else budget.domain)
-    named = words.pop("columns", None) or list(said)
-    read = {name: TypeAdapter(Domain).validate_python(said[name]) for name in named if name in said}
+    parts = words.pop("domain", None) or ({} if budget is None else budget.domain)
+    named = words.pop("columns", None) or list(parts)
+    read = {name: TypeAdapter(Domain).validate_python(parts[name]) for name in named if name in parts}
     lacking = [name for name in named if name not in read or isinstance(read[name], Limits)]
     if lacking:
         raise Misfit(f"'domain' does not say which values {', '.join(lacking)} can have")
@@ -204,7 +206,7 @@ _MAKERS: Final[Mapping[str, Callable[[ReleaseColumns, Recipe, Mapping[str, Any]]
 
 
 def _limits(case: ReleaseColumns) -> Mapping[str, Any]:
-    """Give the limits as remedies take them that keep k, l and t."""
+    """Return the limits as remedies take them that keep k, l and t."""
     limits = case.release.limits
     return {
         "k": case.k,
@@ -230,15 +232,15 @@ def _rest_dropped(recipe: Recipe, columns: Sequence[str], treated: Sequence[str]
 
 
 def _named(words: dict[str, Any], quasi: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Give the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
+    """Return the columns that a remedy treats: those that are said, else all quasi-identifiers that leave."""
     said = words.pop("columns", None)
-    found = tuple(name for name in quasi if name in columns) if said is None else tuple(said)
-    if not found:
+    names = tuple(name for name in quasi if name in columns) if said is None else tuple(said)
+    if not names:
         raise Misfit("no quasi-identifier leaves, so there is nothing to treat")
-    strange = [name for name in found if name not in columns]
+    strange = [name for name in names if name not in columns]
     if strange:
         raise Misfit(f"column '{strange[0]}' is not one that the release lets out: {', '.join(columns)}")
-    return found
+    return names
 
 
 def _present(columns: Sequence[str], kinds: Mapping[str, Any]) -> tuple[str, ...]:
@@ -247,12 +249,12 @@ def _present(columns: Sequence[str], kinds: Mapping[str, Any]) -> tuple[str, ...
 
 def _worded(error: Any) -> str:
     where = ".".join(map(str, error["loc"]))
-    said = error["msg"].removeprefix("Value error, ")
-    return f"{where}: {said}" if where else said
+    text = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {text}" if where else text
 
 
 def kinds_of(case: ReleaseColumns) -> Mapping[str, Any]:
-    """Give the Ibis types of the table's columns.
+    """Return the Ibis types of the table's columns.
 
     Raises:
         Stop: it cannot be read.

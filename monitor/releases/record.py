@@ -31,11 +31,11 @@ class ReleaseRecord:
 
     @property
     def exports(self) -> Sequence[ReleaseEvent]:
-        """Give the files that were given out, the newest first."""
-        return [one for one in self.events if one.kind is ReleaseEventKind.EXPORTED]
+        """Return the files that were given out, the newest first."""
+        return [event for event in self.events if event.kind is ReleaseEventKind.EXPORTED]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published form; an export's body is its certificate."""
+        """Return the published form; an export's body is its certificate."""
         release = None if self.state is None else self.state.release
         return {
             "schema": SCHEMA,
@@ -45,7 +45,7 @@ class ReleaseRecord:
             "standing": None if self.state is None else {**self.state.to_json(), "why": self.state.why},
             "purpose": None if release is None else release.purpose,
             "legal_basis": None if release is None else release.legal_basis,
-            "record": [_as_json(one) for one in self.events],
+            "record": [_as_json(event) for event in self.events],
             "says": NO_STATEMENT,
         }
 
@@ -57,7 +57,7 @@ def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
         Stop: nobody has heard of it.
     """
     events = view.release_events(name)[::-1]
-    state = next((one for one in states_now(project, view) if one.name == name), None)
+    state = next((release_state for release_state in states_now(project, view) if release_state.name == name), None)
     if state is None and not events:
         known = project.config.releases
         message = f"there is no release '{name}', and none is on record{did_you_mean(name, known)}"
@@ -66,15 +66,17 @@ def record_of(project: Project, view: View, name: str) -> ReleaseRecord:
 
 
 def states_now(project: Project, view: View) -> Sequence[ReleaseState]:
-    """Give how all releases of the configuration stand; only their tables are looked up."""
+    """Return how all releases of the configuration stand; only their tables are looked up."""
     wanted = {release.table for release in project.config.releases.values()}
     tables = [table for table in project.config.tables if table.name in wanted]
     return releases_of(project, view, states_of(project, view, tables)) if tables else []
 
 
 def last_exports(view: View) -> Mapping[str, ReleaseEvent]:
-    """Give the newest export of each release that has one, by name; also of those that are no longer configured."""
-    return {one.release: one for one in view.release_events(kind=ReleaseEventKind.EXPORTED)}
+    """Return the newest export of each release that has one, by name; also of those that are no longer configured."""
+    return {
+        release_event.release: release_event for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+    }
 
 
 def export_as_json(event: ReleaseEvent) -> dict[str, Any]:

@@ -51,12 +51,12 @@ def remember_release(project: Project, store: Store, *, table: str, name: str) -
         )
     targets = with_count_states(project.targets({table: checks}), store=store, key=project.signature_key)
     (looked,) = scan_source(targets, clock=project.clock, plans={})
-    found = {one.check_id: _pairs(one.answer) for one in looked.measured}
-    problems = [pairs for pairs in found.values() if isinstance(pairs, str)]
-    if len(problems) == len(found):
+    results = {check_measurement.check_id: _pairs(check_measurement.answer) for check_measurement in looked.measured}
+    problems = [pairs for pairs in results.values() if isinstance(pairs, str)]
+    if len(problems) == len(results):
         raise ReleaseNotStored(problems[0])
     counts, remembered = StoredCounts(store), []
-    for check_id, pairs in found.items():
+    for check_id, pairs in results.items():
         if isinstance(pairs, str):
             remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
             continue
@@ -66,7 +66,7 @@ def remember_release(project: Project, store: Store, *, table: str, name: str) -
 
 
 def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:
-    """Give what is to be remembered, or why nothing can be."""
+    """Return what is to be remembered, or why nothing can be."""
     if isinstance(answer, Outcome):
         return f"the table cannot be read: {answer.message}"
     if not isinstance(answer.kept, PersonPairs) or not answer.kept.rows:

@@ -15,7 +15,7 @@ _SIGNS: Final = frozenset(",=:<")
 
 
 def command_for(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport | None") -> str | None:
-    """Give the command; None of what needs none, cannot be said in one, or dice decide that no seed repeats."""
+    """Return the command; None of what needs none, cannot be said in one, or dice decide that no seed repeats."""
     if bill is None or plan.kind is not RemedyKind.TABLE or plan.remedy is None:
         return None
     remedy: Any = plan.remedy
@@ -53,7 +53,7 @@ def _generalise(case: ReleaseColumns, plan: TreatmentPlan, bill: "UtilityReport"
 
 
 def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
-    """Say where hierarchies are that the release does not declare; None where its remedy declares them itself."""
+    """Describe where hierarchies are that the release does not declare; None where its remedy declares them itself."""
     recipe = case.release.recipe(plan.name)
     said = None if recipe is None else recipe.words.get("hierarchies")
     if said is not None and not isinstance(said, str):
@@ -65,35 +65,35 @@ def _trees(case: ReleaseColumns, plan: TreatmentPlan) -> list[str] | None:
     return [*folder, *(word for name in flat for word in ("--hierarchy", f"{name}=flat"))]
 
 
-def _has(case: ReleaseColumns, said: str, name: str) -> bool:
-    return any((case.folder / said / f"{name}{end}").exists() for end in (".csv", ".yaml", ".yml"))
+def _has(case: ReleaseColumns, text: str, name: str) -> bool:
+    return any((case.folder / text / f"{name}{end}").exists() for end in (".csv", ".yaml", ".yml"))
 
 
 def _limits(case: ReleaseColumns, remedy: Any) -> list[str] | None:
-    """Say the limits that the remedy keeps; None where one of them cannot be said in a word."""
-    said = ["--release", case.name, "--quasi-identifiers", ",".join(remedy.columns), "--k", str(remedy.k)]
+    """Format the limits that the remedy keeps; None where one of them cannot be said in a word."""
+    parts = ["--release", case.name, "--quasi-identifiers", ",".join(remedy.columns), "--k", str(remedy.k)]
     if any(set(name) & _SIGNS for name in remedy.sensitive) or any(
         one.hierarchy is not None for one in remedy.t.values()
     ):
         return None
     for name, one in remedy.l.items():
-        said += ["--l", ":".join([f"{name}={one.l}", one.kind, *([] if one.c is None else [str(one.c)])])]
+        parts += ["--l", ":".join([f"{name}={one.l}", one.kind, *([] if one.c is None else [str(one.c)])])]
     for name, one in remedy.t.items():
-        said += ["--t", f"{name}={one.t}:{one.distance}"]
-    return said
+        parts += ["--t", f"{name}={one.t}:{one.distance}"]
+    return parts
 
 
 def _microaggregate(remedy: Any, bill: "UtilityReport") -> list[str] | None:
     if any(levels for levels in remedy.ordinal.values()):
         return None
-    said = ["--columns", ",".join(remedy.columns), "--k", str(remedy.k), "--seed", str(remedy.seed)]
-    said += ["--method", remedy.method.value]
-    said += ["--nominal", ",".join(remedy.nominal)] if remedy.nominal else []
-    said += [word for name in remedy.ordinal for word in ("--ordinal", name)]
-    said += ["--weights", _pairs(remedy.weights)] if remedy.weights else []
+    parts = ["--columns", ",".join(remedy.columns), "--k", str(remedy.k), "--seed", str(remedy.seed)]
+    parts += ["--method", remedy.method.value]
+    parts += ["--nominal", ",".join(remedy.nominal)] if remedy.nominal else []
+    parts += [word for name in remedy.ordinal for word in ("--ordinal", name)]
+    parts += ["--weights", _pairs(remedy.weights)] if remedy.weights else []
     swept: Any = bill.figures.get("sweeps") or ()
-    return [*said, "--sweeps", ",".join(map(str, swept))] if swept else said
+    return [*parts, "--sweeps", ",".join(map(str, swept))] if swept else parts
 
 
 def _pairs(weights: Mapping[str, float]) -> str:
-    return ",".join(f"{name}={one}" for name, one in weights.items())
+    return ",".join(f"{name}={weight}" for name, weight in weights.items())

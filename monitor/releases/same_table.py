@@ -36,7 +36,10 @@ class SameTable:
             content: the mark of the table's content, where it was read.
         """
         project, table = case.project, case.release.table
-        exported = {str(one.body.get("table")) for one in view.release_events(kind=ReleaseEventKind.EXPORTED)}
+        exported = {
+            str(release_event.body.get("table"))
+            for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+        }
         names = names_of(project, table, among=exported)
         marks = project.table_identity(table) | ({content} if content is not None else set())
         return cls(names, frozenset(marks))
@@ -49,7 +52,11 @@ class SameTable:
 
     def exports(self, view: View) -> Sequence[ReleaseEvent]:
         """Return every export of this table, by whichever release, the oldest first."""
-        return [one for one in view.release_events(kind=ReleaseEventKind.EXPORTED) if self.is_of(one)]
+        return [
+            release_event
+            for release_event in view.release_events(kind=ReleaseEventKind.EXPORTED)
+            if self.is_of(release_event)
+        ]
 
 
 def names_of(project: Project, table: str, *, among: "set[str] | frozenset[str]" = frozenset()) -> Sequence[str]:

@@ -41,12 +41,12 @@ class ReleaseStanding:
 
     @property
     def state(self) -> str | None:
-        """Give the fingerprint of the table that was approved."""
+        """Return the fingerprint of the table that was approved."""
         return None if self.event is None else _text(self.event, "table_state")
 
     @property
     def said(self) -> str:
-        """Say it to a person."""
+        """Format it to a person."""
         event = self.event
         if event is None:
             return "nobody has approved it"
@@ -66,7 +66,7 @@ def standing(
     events: Sequence[ReleaseEvent], *, digest: str, expires_after: timedelta | None, now: datetime
 ) -> ReleaseStanding:
     """Fold the facts about a release, the oldest first. `digest`: what the configuration says of it now."""
-    decisions = [one for one in events if one.kind is not ReleaseEventKind.EXPORTED]
+    decisions = [event for event in events if event.kind is not ReleaseEventKind.EXPORTED]
     if not decisions:
         return ReleaseStanding(ReleaseDecision.NONE)
     last = decisions[-1]

@@ -47,15 +47,15 @@ class Treated:
 
     @property
     def lost(self) -> Mapping[str, float]:
-        """Give the information that is lost, by column, in per cent."""
+        """Return the information that is lost, by column, in per cent."""
         return {} if self.bill is None else self.bill.information_lost
 
 
 class LimitsNotMet(Stop):
     """What was written does not hold the limits. `reached`: what was found in it all the same."""
 
-    def __init__(self, seen: str, reached: Mapping[str, Json] | None = None) -> None:
-        message = f"the output was read again and is refused: {seen}"
+    def __init__(self, text: str, reached: Mapping[str, Json] | None = None) -> None:
+        message = f"the output was read again and is refused: {text}"
         hint = "nothing was given out; 'tablewatch release compare' shows what the other remedies reach"
         super().__init__(ExitCode.FAILED, Problem("release.not_proved", message, hint=hint))
         self.reached = reached or {}
@@ -148,15 +148,15 @@ def untreated(case: ReleaseColumns, plan: TreatmentPlan) -> Sequence[str]:
     return [name for name in loose if name in plan.columns and name not in treats]
 
 
-def too_unique(case: ReleaseColumns, found: Uniqueness) -> Sequence[str]:
-    """Say whether a column called `other` identifies more records than the release allows."""
+def too_unique(case: ReleaseColumns, uniqueness: Uniqueness) -> Sequence[str]:
+    """Return whether a column called `other` identifies more records than the release allows."""
     limit = case.release.limits.unclassified_uniqueness
     others = case.release.classified(ColumnClass.OTHER)
-    if limit is None or found.share(others) <= limit:
+    if limit is None or uniqueness.share(others) <= limit:
         return ()
-    broken = [one for one in found.alone if one.columns[0] in others and one.records > limit * found.rows]
-    named = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {found.rows:,})" for one in broken)
-    return [f"columns called 'other' identify more records than {limit:g} of them: {named}; classify or drop them"]
+    broken = [one for one in uniqueness.alone if one.columns[0] in others and one.records > limit * uniqueness.rows]
+    name = ", ".join(f"'{one.columns[0]}' ({one.records:,} of {uniqueness.rows:,})" for one in broken)
+    return [f"columns called 'other' identify more records than {limit:g} of them: {name}; classify or drop them"]
 
 
 def _persons(many: int) -> str:
@@ -172,7 +172,7 @@ def _check_flat(case: ReleaseColumns, frame: "pd.DataFrame") -> None:
     import pandas as pd
     import pyarrow as pa
 
-    for name in (*(one for one in case.quasi if one in frame.columns), *_close(case, frame)):
+    for name in (*(current_name for current_name in case.quasi if current_name in frame.columns), *_close(case, frame)):
         kind = frame[name].dtype
         if isinstance(kind, pd.ArrowDtype) and pa.types.is_nested(kind.pyarrow_dtype):
             raise LimitsNotMet(f"the values of '{name}' are lists or structs, which cannot be told apart exactly")
@@ -201,17 +201,17 @@ def _from_input(
     columns = [name for name in case.quasi if name in treated.frame.columns]
     if limit is None or not columns:
         return None, {}
-    far, found = [], {}
+    far, results = [], {}
     for name, reference in references.items():
         counts = count(place, [*columns, name], called=count_name([*columns, name]))
         try:
             one = farthest(counts, columns, name, distance="equal", reference=reference)
         except Misfit as error:
             raise LimitsNotMet(str(error)) from None
-        found[name] = one.t
+        results[name] = one.t
         if one.above(limit):
             far.append(f"a group is {one.t:.4g} away from the table that was given in {name}; {limit:g} is allowed")
-    return "; ".join(far) or None, found
+    return "; ".join(far) or None, results
 
 
 def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
@@ -220,7 +220,7 @@ def _reference(treated: Treated, name: str, draft: Path) -> "Frequencies":
 
 
 def question_of(columns: Sequence[str]) -> str:
-    """Give the question that anybody can put to the file, in SQL."""
+    """Return the question that anybody can put to the file, in SQL."""
     from remedies import grouped_by
 
     return grouped_by(columns) if columns else "SELECT count(*) FROM output"
@@ -264,5 +264,5 @@ def _randomised(
 
 
 def _most_rows(people: "pd.Series[Any]") -> int:
-    """Give how many rows a person has at most; rows that name nobody are taken for one person's."""
+    """Return how many rows a person has at most; rows that name nobody are taken for one person's."""
     return int(people.value_counts(dropna=False).max()) if len(people) else 0

@@ -24,27 +24,27 @@ class Verdict:
 
     @property
     def broken(self) -> Sequence[CheckResult]:
-        """Give the limits that are broken, and those that could not be evaluated."""
-        return [one for one in self.results if one.outcome.status in {Status.FAIL, Status.UNKNOWN}]
+        """Return the limits that are broken, and those that could not be evaluated."""
+        return [result for result in self.results if result.outcome.status in {Status.FAIL, Status.UNKNOWN}]
 
     @property
     def holds(self) -> bool:
-        """Say whether every limit was evaluated, and holds."""
+        """Check whether every limit was evaluated, and holds."""
         return bool(self.results) and not self.broken
 
     @property
     def why(self) -> str:
-        """Say what does not hold."""
+        """Describe what does not hold."""
         if not self.results:
             return "the release has no limit that a table can be judged by"
         return "; ".join(str(one.outcome.message) for one in self.broken)
 
     def observed(self, kind: str) -> Mapping[str, Any]:
-        """Give what a check observed, by its type; nothing if it was not asked."""
-        return next((one.outcome.observed for one in self.results if one.check.type == kind), {})
+        """Return what a check observed, by its type; nothing if it was not asked."""
+        return next((result.outcome.observed for result in self.results if result.check.type == kind), {})
 
     def figures(self) -> Mapping[str, Json]:
-        """Give what was reached, as plain data; None is what no limit asks for."""
+        """Return what was reached, as plain data; None is what no limit asks for."""
         k, diverse, close = (self.observed(kind) for kind in ("k_anonymity", "l_diversity", "t_closeness"))
         unique = self.observed("population_uniqueness")
         return {
@@ -76,12 +76,12 @@ def _plain(check: Check) -> Check:
     """Leave out what a check measures beside its limit."""
     fields: Any = getattr(type(check), "model_fields", {})
     copy: Any = check
-    made: Check = copy.model_copy(update={"other_readings": False}) if "other_readings" in fields else check
-    return made
+    current_check: Check = copy.model_copy(update={"other_readings": False}) if "other_readings" in fields else check
+    return current_check
 
 
 def _decided(unique: Mapping[str, Any]) -> Json:
-    """Give the share of the population that the estimate decided for says is unique."""
+    """Return the share of the population that the estimate decided for says is unique."""
     model = unique.get("decision")
     found = unique.get(model) if isinstance(model, str) else None
     share: Json = found.get("fraction_of_population") if isinstance(found, Mapping) else None

@@ -22,18 +22,18 @@ class Scale:
 
     @classmethod
     def of(cls, downtime: Downtime, cost: Cost | None) -> "Scale":
-        """Give the scale of a week."""
+        """Return the scale of a week."""
         if cost is not None and cost.amount:
             return cls(by_cost=True, total=cost.amount)
         return cls(by_cost=False, total=Fraction(downtime.downtime))
 
     def weight(self, cost: Fraction | None, downtime: int) -> Fraction:
-        """Give what something weighs."""
+        """Return what something weighs."""
         return cost if self.by_cost and cost is not None else Fraction(downtime)
 
 
 def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> DayBar:
-    """Give the downtime of a day; none of a day to come or of which nobody knows, nothing on one the zone left out.
+    """Return the downtime of a day; none of a day to come or of which nobody knows, nothing on one the zone left out.
 
     `reports_only` says that no check ever ran and that the week's figures are what people reported: so are its days.
     """
@@ -51,7 +51,7 @@ def day_bar(evidence: Evidence, week: Week, day: Day, *, reports_only: bool) -> 
 
 
 def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> tuple[Share, ...]:
-    """Give what falls to the heaviest tables, at most so many."""
+    """Return what falls to the heaviest tables, at most so many."""
     costs = evidence.price_by(window, evidence.spans.table)
     if scale.by_cost and costs is not None and len(costs) > most:  # a large house: measure the few that are shown
         dearest = sorted(costs, key=lambda table: -float(costs[table].amount))[:most]
@@ -63,7 +63,7 @@ def by_table(evidence: Evidence, window: Window, scale: Scale, *, most: int) -> 
 
 
 def by_owner(evidence: Evidence, window: Window, scale: Scale) -> tuple[Share, ...]:
-    """Give what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
+    """Return what falls to the owner of each root cause: who must repair. Tables without an owner come under None."""
     spans = evidence.spans
     codes: dict[str | None, int] = {}
     code_of = np.zeros(len(spans.names), dtype=np.int64)
@@ -83,19 +83,19 @@ def _shares(
     names: Mapping[int, str | None],
 ) -> tuple[Share, ...]:
     shares = []
-    for key, found in evidence.measure_by(window, group).items():
-        if not found.n:
+    for key, downtime in evidence.measure_by(window, group).items():
+        if not downtime.n:
             continue
         cost = None if costs is None else costs.get(key, Cost()).amount
         share = Share(
             name=names[key],
             owner=evidence.owners.get(names[key] or ""),
-            n=found.n,
-            undetected_us=found.undetected,
-            repair_us=found.repair,
-            table_us=found.table_time,
+            n=downtime.n,
+            undetected_us=downtime.undetected,
+            repair_us=downtime.repair,
+            table_us=downtime.table_time,
             cost=cost,
-            part=scale.weight(cost, found.downtime) / scale.total,
+            part=scale.weight(cost, downtime.downtime) / scale.total,
         )
         shares.append(share)
     return tuple(sorted(shares, key=lambda share: (-share.part, -share.downtime_us, share.name or "")))

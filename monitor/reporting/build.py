@@ -41,21 +41,21 @@ _OWNERS_SHOWN: Final = 12
 
 
 def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
-    """Give the report of a week as known at the evidence's moment.
+    """Return the report of a week as known at the evidence's moment.
 
     All weeks are told as they are known now, so a back-dated correction restates the weeks it touches.
     """
     config, window = evidence.config, window_of(week)
     weeks = [week.back(i) for i in range(TREND_WEEKS)]
-    measured = [evidence.measure(window_of(one)) for one in weeks]
-    prices = [evidence.price(window_of(one)) for one in weeks[: _MEDIAN_WEEKS + 1]]
+    measured = [evidence.measure(window_of(week)) for week in weeks]
+    prices = [evidence.price(window_of(week)) for week in weeks[: _MEDIAN_WEEKS + 1]]
     coverage = coverage_of(evidence, week)
     if coverage.evaluated == 0:  # None: it is no longer known
         evidence = replace(evidence, blind_weeks=evidence.blind_weeks | {week.monday})
-    unknown = [why_unknown(evidence, one, found) for one, found in zip(weeks, measured, strict=True)]
+    unknown = [why_unknown(evidence, week, found) for week, found in zip(weeks, measured, strict=True)]
     complete = evidence.as_of >= week.end
     scale = Scale.of(measured[0], prices[0])
-    comparison = _comparison(measured, prices, [one is None for one in unknown])
+    comparison = _comparison(measured, prices, [message is None for message in unknown])
     reports_only = evidence.watching.first is None and measured[0].n > 0
     ranking = rank(
         evidence.spans,
@@ -89,7 +89,7 @@ def build_weekly(evidence: Evidence, week: Week) -> WeeklyReport:
 
 
 def window_of(week: Week) -> Window:
-    """Give the week as a window."""
+    """Return the week as a window."""
     return Window.of(week.start, week.end)
 
 
@@ -106,23 +106,23 @@ def _differ(figures: ComparedFigure) -> bool:
     return figures.week is not None and figures.before is not None and bool(figures.week.n or figures.before.n)
 
 
-def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], known: Sequence[bool]) -> ComparedFigure:
-    weeks = zip(measured, prices, known, strict=False)  # only as many as have a price
+def _comparison(measured: Sequence[Downtime], prices: Sequence[Cost | None], entries: Sequence[bool]) -> ComparedFigure:
+    weeks = zip(measured, prices, entries, strict=False)  # only as many as have a price
     figures = [weekly_figures(found, cost) if is_known else None for found, cost, is_known in weeks]
-    earlier = [one for one in figures[1:] if one is not None]
+    earlier = [figure for figure in figures[1:] if figure is not None]
     return ComparedFigure(week=figures[0], before=figures[1], median=median_of(earlier))
 
 
 def _trend(weeks: Sequence[Week], measured: Sequence[Downtime], unknown: Sequence[Message | None]) -> Iterator[WeekBar]:
-    for week, found, why in zip(weeks, measured, unknown, strict=True):
-        yield WeekBar(week, None, None, why) if why else WeekBar(week, found.undetected, found.repair)
+    for week, downtime, why in zip(weeks, measured, unknown, strict=True):
+        yield WeekBar(week, None, None, why) if why else WeekBar(week, downtime.undetected, downtime.repair)
 
 
 def _diagnosis(evidence: Evidence, this: Downtime, ranking: Ranking | None) -> Diagnosis | None:
     if ranking is None:
         return None
     advice = advise(ranking)
-    titles = [] if advice.incident is None else [title_of(one) for one in evidence.look_up([advice.incident])]
+    titles = [] if advice.incident is None else [title_of(incident) for incident in evidence.look_up([advice.incident])]
     return Diagnosis(
         lever=lever(this),
         undetected_share=Fraction(this.undetected, this.downtime),
@@ -161,7 +161,7 @@ def _maintained(config: Config, week: Week) -> Iterator[Maintained]:
 
 
 def _notes(config: Config, week: Week) -> Iterator[str]:
-    """Give the notes of the rates that hold at some time of the week, oldest first."""
+    """Yield the notes of the rates that hold at some time of the week, oldest first."""
     by_age = sorted((config.cost, *config.cost.history), key=_valid_from)
     for rates, following in zip(by_age, [*by_age[1:], None], strict=True):
         over = date.max if following is None else _valid_from(following)
@@ -174,7 +174,7 @@ def _valid_from(rates: Rates) -> date:
 
 
 def gather(project: Project, view: View, week: Week, now: datetime) -> Evidence:
-    """Give what is known of a week and the eleven before it. Use it inside of the view's transaction."""
+    """Return what is known of a week and the eleven before it. Use it inside of the view's transaction."""
     config = project.config
     spans = view.spans(to_us(week.back(TREND_WEEKS - 1).start), to_us(week.end))
     watches = view.watches()

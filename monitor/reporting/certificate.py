@@ -69,44 +69,44 @@ class Certificate:
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """Give what the registry keeps."""
+        """Return what the registry keeps."""
         return self.event.body
 
     @property
     def kind(self) -> RemedyKind:
-        """Say how it was proved."""
+        """Return how it was proved."""
         return RemedyKind(str(self.body["kind"]))
 
     @property
     def said_kind(self) -> Message:
-        """Say how it was proved, in words."""
+        """Describe how it was proved, in words."""
         return KINDS[self.kind]
 
     @property
     def grouped(self) -> bool:
-        """Say whether it was proved by grouping it."""
+        """Check whether it was proved by grouping it."""
         return self.kind is RemedyKind.TABLE
 
     @property
     def limits(self) -> Sequence[CertificateLimit]:
-        """Give what was asked, and what was reached."""
+        """Return what was asked, and what was reached."""
         return tuple(limits_of(self.body) if self.grouped else _epsilon(self.body))
 
     @property
     def columns(self) -> Sequence[CertificateColumn]:
-        """Give the columns that left."""
+        """Return the columns that left."""
         return tuple(_columns(self.body))
 
     @property
     def parameters(self) -> Sequence[tuple[str, str]]:
-        """Give what the remedy was told, by name."""
-        said: Mapping[str, Any] = self.body["parameters"] or {}
-        told = {name: parameter(value) for name, value in said.items() if name not in _NOT_TOLD}
-        return [(name, text) for name, text in told.items() if text]
+        """Return what the remedy was told, by name."""
+        texts: Mapping[str, Any] = self.body["parameters"] or {}
+        response = {name: parameter(value) for name, value in texts.items() if name not in _NOT_TOLD}
+        return [(name, text) for name, text in response.items() if text]
 
     @property
     def earlier(self) -> Sequence[Earlier] | None:
-        """Give the earlier exports that it was compared with; None where it could not be."""
+        """Return the earlier exports that it was compared with; None where it could not be."""
         found = self.body["earlier"]
         if found is None:
             return None
@@ -116,36 +116,36 @@ class Certificate:
     @property
     def exposed_by_all(self) -> int | None:
         """Count the persons whom it and all earlier exports together expose; None where these are fewer than two."""
-        found: int | None = self.body.get("exposed_by_all")
-        return found
+        count: int | None = self.body.get("exposed_by_all")
+        return count
 
     @property
     def noise(self) -> Sequence[Mapping[str, Any]]:
-        """Give how noisy answers are."""
-        found: Sequence[Mapping[str, Any]] = (
+        """Return how noisy answers are."""
+        results: Sequence[Mapping[str, Any]] = (
             self.body["reached"].get("noise", ()) if self.kind is RemedyKind.ANSWERS else ()
         )
-        return found
+        return results
 
     @property
     def approved_at(self) -> datetime | None:
-        """Say when it was approved."""
+        """Return when it was approved."""
         return _moment(self.body["approved_at"])
 
     @property
     def expires_at(self) -> datetime | None:
-        """Say when the approval ends."""
+        """Return when the approval ends."""
         return _moment(self.body["expires_at"])
 
     @property
     def check_hash(self) -> str:
-        """Give the command that says whether a file is this one."""
+        """Return the command that says whether a file is this one."""
         line = f"{self.body['sha256']}  {self.body['file']}"
         return f"echo {shlex.quote(line)} | sha256sum --check"
 
     @property
     def check_question(self) -> str | None:
-        """Give a command that puts the question of the proof to the file; None where no question proves it."""
+        """Return a command that puts the question of the proof to the file; None where no question proves it."""
         if not self.grouped:
             return None
         file = str(self.body["file"]).replace("'", "''")
@@ -154,12 +154,12 @@ class Certificate:
 
 
 def certificates(exports: Sequence[ReleaseEvent]) -> Sequence[Certificate]:
-    """Give exports, the newest first, numbered from the oldest on."""
-    return [Certificate(len(exports) - place, one) for place, one in enumerate(exports)]
+    """Return exports, the newest first, numbered from the oldest on."""
+    return [Certificate(len(exports) - place, export) for place, export in enumerate(exports)]
 
 
 def limits_of(body: Mapping[str, Any]) -> Iterator[CertificateLimit]:
-    """Give each limit of a table that was grouped, with what was asked of it and reached."""
+    """Yield each limit of a table that was grouped, with what was asked of it and reached."""
     asked, reached = body["limits"], body["reached"]
     k = asked.get("k")
     yield CertificateLimit(Message("records that are alike (k)"), "number", "≥", k, reached.get("k"))
@@ -224,7 +224,7 @@ def _told(body: Mapping[str, Any], name: str) -> tuple[ColumnClass, Message]:
 
 
 def parameter(value: Any) -> str:
-    """Say a parameter in one line, whatever it is made of."""
+    """Format a parameter in one line, whatever it is made of."""
     if value is None or value in ({}, []):
         return ""
     match value:

@@ -81,11 +81,14 @@ def _column(parts: Parts, middle: float, width: float, *, tallest: int, base: fl
 
 
 def signed_bar(value: Fraction, largest: Fraction) -> tuple[float, float]:
-    """Give start and width, in percent, of a bar that leaves a middle line to the left (less) or right (more)."""
+    """Return start and width, in percent, of a bar that leaves a middle line to the left (less) or right (more)."""
     width = float(abs(value) / largest * 50) if largest else 0.0
     return (round(50 - width, 3) if value < 0 else 50.0), round(width, 3)
 
 
 def percent(part: Fraction) -> int:
-    """Give a share of 0 to 1 as whole percent for the width of a cell; a share that is not nothing is at least one."""
+    """Return a share of 0 to 1 as whole percent for the width of a cell.
+
+    A share that is not nothing is at least one.
+    """
     return min(100, max(1, round(part * 100))) if part > 0 else 0

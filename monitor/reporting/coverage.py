@@ -13,13 +13,13 @@ from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED, REASON
 _SHOWN: Final = 5
 
 
-def why_unknown(evidence: Evidence, week: Week, found: Downtime) -> Message | None:
-    """Say why nobody knows of a week's downtime, None of a week that is known.
+def why_unknown(evidence: Evidence, week: Week, downtime: Downtime) -> Message | None:
+    """Describe why nobody knows of a week's downtime, None of a week that is known.
 
     What is on record is known, whoever reported it. Without any incident a week is known to have been good only if a
     check had begun, if incidents of that time are still kept, and if something could be evaluated.
     """
-    if found.n:
+    if downtime.n:
         return None
     if not evidence.watching.had_begun(min(week.end, evidence.as_of)):
         return NOT_WATCHED
@@ -29,7 +29,7 @@ def why_unknown(evidence: Evidence, week: Week, found: Downtime) -> Message | No
 
 
 def coverage_of(evidence: Evidence, week: Week) -> Coverage:
-    """Give the coverage of a week, as far as it has come."""
+    """Return the coverage of a week, as far as it has come."""
     config, watching, end = evidence.config, evidence.watching, min(week.end, evidence.as_of)
     checks = [table.check_id(check) for table in config.tables for check in table.checks]
     unseen = unobserved(evidence.gaps, Window.of(week.start, week.end))
@@ -46,7 +46,7 @@ def coverage_of(evidence: Evidence, week: Week) -> Coverage:
         results=total,
         evaluated=None if total is None or results is None else total - results.get(Status.UNKNOWN, 0),
         silent=sum(1 for check in checks if check not in evidence.watches),
-        unobserved_us=sum(one.time for one in unseen.values()),
+        unobserved_us=sum(current_unobserved.time for current_unobserved in unseen.values()),
         blind=_blind(unseen)[:_SHOWN],
         blind_more=max(0, len(unseen) - _SHOWN),
         without_owner=tuple(table.name for table in config.tables if evidence.owners[table.name] is None),
@@ -59,6 +59,6 @@ def _blind(unseen: Mapping[str, Unobserved]) -> tuple[BlindSpot, ...]:
     return tuple(BlindSpot(table, one.time, _reasons(one)) for table, one in worst_first)
 
 
-def _reasons(one: Unobserved) -> tuple[Message, ...]:
-    longest_first = sorted(one.by_reason, key=lambda reason: (-one.by_reason[reason], reason))
+def _reasons(unobserved: Unobserved) -> tuple[Message, ...]:
+    longest_first = sorted(unobserved.by_reason, key=lambda reason: (-unobserved.by_reason[reason], reason))
     return tuple(REASONS[reason] for reason in longest_first)

@@ -64,30 +64,30 @@ class Evidence:
 
     @property
     def as_of_us(self) -> int:
-        """Give the moment of knowing in microseconds."""
+        """Return the moment of knowing in microseconds."""
         return to_us(self.as_of)
 
     @property
     def kept_since(self) -> datetime:
-        """Give since when incidents that are over are kept; those that ended before may be forgotten."""
+        """Return since when incidents that are over are kept; those that ended before may be forgotten."""
         return kept_since(self.config, self.as_of)
 
     def measure(self, window: Window) -> Downtime:
-        """Give the downtime of a window."""
+        """Return the downtime of a window."""
         return measure_window(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def measure_by(self, window: Window, group: Ints) -> dict[int, Downtime]:
-        """Give the downtime of a window by group of the spans' rows."""
+        """Return the downtime of a window by group of the spans' rows."""
         return measure_by(self.spans, window, as_of_us=self.as_of_us, group=group, maintenance=self.maintenance)
 
     def price(self, window: Window) -> Cost | None:
-        """Give the cost of a window, None where nothing has a price."""
+        """Return the cost of a window, None where nothing has a price."""
         if self.pricing is None:
             return None
         return price(self.spans, window, pricing=self.pricing, as_of_us=self.as_of_us, maintenance=self.maintenance)
 
     def price_by(self, window: Window, group: Ints) -> dict[int, Cost] | None:
-        """Give the cost of a window by group of the spans' rows, None where nothing has a price."""
+        """Return the cost of a window by group of the spans' rows, None where nothing has a price."""
         if self.pricing is None:
             return None
         return price_by(
@@ -101,7 +101,7 @@ class Evidence:
 
 
 def owner_names(config: Config) -> dict[str, str | None]:
-    """Give for each table the name of who owns it, None for nobody."""
+    """Return for each table the name of who owns it, None for nobody."""
     names = {}
     for table in config.tables:
         owner = config.owner_of(table)

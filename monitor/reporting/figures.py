@@ -13,7 +13,7 @@ _PARTS = ("min", "mean", "median", "p90", "max")
 
 
 def weekly_figures(downtime: Downtime, cost: Cost | None) -> Figures:
-    """Give the figures of a measured week; `cost` is None where nothing has a price."""
+    """Return the figures of a measured week; `cost` is None where nothing has a price."""
     return Figures(
         n=Fraction(downtime.n),
         n_occurred=Fraction(downtime.n_occurred),
@@ -32,7 +32,7 @@ def weekly_figures(downtime: Downtime, cost: Cost | None) -> Figures:
 
 
 def median_of(weeks: Sequence[Figures]) -> Figures | None:
-    """Give the median of each figure over several weeks, exactly; None of no week.
+    """Return the median of each figure over several weeks, exactly; None of no week.
 
     Each figure has a median of its own, so the medians of the parts need not add up to the median of the sum.
     """
@@ -50,7 +50,7 @@ def median_of(weeks: Sequence[Figures]) -> Figures | None:
 
 
 def _median_severities(weeks: Sequence[Mapping[Severity, Fraction]]) -> dict[Severity, Fraction]:
-    """Give the median of each severity that any week knows; a week that does not know it had none of it."""
+    """Return the median of each severity that any week knows; a week that does not know it had none of it."""
     return {
         severity: Fraction(median(week.get(severity, Fraction(0)) for week in weeks))
         for severity in Severity
@@ -65,12 +65,12 @@ def _spread(statistics: Statistics | None) -> Spread | None:
 
 
 def _median(values: Iterable[Fraction | None]) -> Fraction | None:
-    known = [value for value in values if value is not None]
-    return Fraction(median(known)) if known else None
+    amounts = [value for value in values if value is not None]
+    return Fraction(median(amounts)) if amounts else None
 
 
 def _median_spread(spreads: Iterable[Spread | None]) -> Spread | None:
-    known = [spread for spread in spreads if spread is not None]
-    if not known:
+    current_spreads = [spread for spread in spreads if spread is not None]
+    if not current_spreads:
         return None
-    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in known)) for part in _PARTS})
+    return Spread(**{part: Fraction(median(getattr(spread, part) for spread in current_spreads)) for part in _PARTS})

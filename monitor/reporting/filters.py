@@ -28,7 +28,7 @@ _HOUR: Final = 3_600_000_000
 
 
 def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[..., Any]]:
-    """Give the filters of the report's templates."""
+    """Return the filters of the report's templates."""
 
     def show(value: Any, kind: str) -> str:
         if value is None:
@@ -77,19 +77,19 @@ def filters(voice: MessageFormatter, currency: str) -> Mapping[str, Callable[...
 
 
 def texts(voice: MessageFormatter) -> Mapping[str, Callable[..., str]]:
-    """Give `_` and `ngettext`, which take the values of the places in their texts."""
+    """Return `_` and `ngettext`, which take the values of the places in their texts."""
 
     def text(message: str, **values: Any) -> str:
         return Message(message, values).render(voice)
 
-    def plural(one: str, many: str, n: int, **values: Any) -> str:
-        return Message(many, {**values, "n": n}, one=one, counted="n").render(voice)
+    def plural(name: str, many: str, n: int, **values: Any) -> str:
+        return Message(many, {**values, "n": n}, one=name, counted="n").render(voice)
 
     return {"_": text, "ngettext": plural}
 
 
 def say_title(title: Message, voice: MessageFormatter) -> str:
-    """Say an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
+    """Format an incident's title; braces in one that a person wrote are no places, and it is then given as it is."""
     if not title.values:
         return voice.text(title.text)
     try:
@@ -99,7 +99,7 @@ def say_title(title: Message, voice: MessageFormatter) -> str:
 
 
 def _short(hours: Fraction, voice: MessageFormatter) -> str:
-    """Say hours in the few letters that fit over a column."""
+    """Format hours in the few letters that fit over a column."""
     if 0 < hours < Fraction(1, 10):
         return f"<{voice.format(0.1, 'tenths')}"
     return voice.format(hours, "count" if hours >= 100 or not hours else "tenths")

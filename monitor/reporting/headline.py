@@ -15,7 +15,7 @@ _ALIKE: Final = Fraction(5, 1000)
 
 
 def unknown_week(why: Message, since: datetime | None) -> Message:
-    """Say that nothing is known of a week: nothing was watched, could be evaluated or is kept.
+    """Describe that nothing is known of a week: nothing was watched, could be evaluated or is kept.
 
     Args:
         why: `NOT_WATCHED`, `NOT_EVALUATED` or `NOT_KEPT`.
@@ -33,7 +33,7 @@ def unknown_week(why: Message, since: datetime | None) -> Message:
 def weekly_headline(
     figures: ComparedFigure, *, currency: str, complete: bool, since: datetime | None = None
 ) -> Message:
-    """Say a week of which something is known in one sentence; a percentage is never taken of nothing.
+    """Return a week of which something is known in one sentence; a percentage is never taken of nothing.
 
     Args:
         figures: the week beside others.

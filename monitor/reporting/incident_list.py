@@ -17,7 +17,7 @@ def listed(ranking: Ranking | None, evidence: Evidence, window: Window) -> Incid
     if ranking is None:
         return IncidentList((), 0)
     shown = ranking.places[:SHOWN].tolist()
-    incidents = {one.id: one for one in evidence.look_up([ranking.id_at(place) for place in shown])}
+    incidents = {incident.id: incident for incident in evidence.look_up([ranking.id_at(place) for place in shown])}
     rows = tuple(
         _row(incidents[ranking.id_at(place)], place, ranking=ranking, evidence=evidence, window=window)
         for place in shown
@@ -35,8 +35,8 @@ def standout(ranking: Ranking) -> Standout | None:
 
 
 def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence, window: Window) -> IncidentRow:
-    each, part = ranking.each, ranking.part
-    occurred, resolved = int(part.occurred[each.first[place]]), int(part.resolved[each.last[place]])
+    per_incident, part = ranking.each, ranking.part
+    occurred, resolved = int(part.occurred[per_incident.first[place]]), int(part.resolved[per_incident.last[place]])
     return IncidentRow(
         id=incident.id,
         table=incident.table,
@@ -45,12 +45,12 @@ def _row(incident: Incident, place: int, *, ranking: Ranking, evidence: Evidence
         state=incident.state,
         resolution=incident.resolution,
         occurred_at=from_us(occurred),
-        earliest=from_us(int(part.earliest[each.first[place]])),
-        latest=from_us(int(part.latest[each.first[place]])),
-        ttd_us=int(each.ttd[place]),
-        ttr_us=None if each.lasts[place] else int(each.ttr[place]),
-        undetected_us=int(each.undetected[place]),
-        repair_us=int(each.repair[place]),
+        earliest=from_us(int(part.earliest[per_incident.first[place]])),
+        latest=from_us(int(part.latest[per_incident.first[place]])),
+        ttd_us=int(per_incident.ttd[place]),
+        ttr_us=None if per_incident.lasts[place] else int(per_incident.ttr[place]),
+        undetected_us=int(per_incident.undetected[place]),
+        repair_us=int(per_incident.repair[place]),
         cost=ranking.cost_at(place),
         owner=evidence.owners.get(incident.table),
         cause=incident.cause,

@@ -65,7 +65,7 @@ class ComparedFigure:
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """Give the severities that any of the columns knows, the worst first."""
+        """Return the severities that any of the columns knows, the worst first."""
         columns = [column for column in (self.week, self.before, self.median) if column is not None]
         return tuple(one for one in reversed(Severity) if any(one in column.by_severity for column in columns))
 
@@ -172,7 +172,7 @@ class Share:
 
     @property
     def downtime_us(self) -> int:
-        """Give both parts together."""
+        """Return both parts together."""
         return self.undetected_us + self.repair_us
 
 
@@ -317,10 +317,10 @@ class WeeklyReport:
 
     @property
     def complete(self) -> bool:
-        """Say whether the week was over when the report was made."""
+        """Check whether the week was over when the report was made."""
         return self.as_of >= self.week.end
 
     @property
     def by_cost(self) -> bool:
-        """Say whether tables and incidents are weighed by their cost; else by their downtime."""
+        """Check whether tables and incidents are weighed by their cost; else by their downtime."""
         return self.figures.week is not None and bool(self.figures.week.cost)

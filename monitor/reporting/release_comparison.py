@@ -32,22 +32,22 @@ class Line:
 
     @property
     def status(self) -> Message:
-        """Say what came of it."""
+        """Describe what came of it."""
         return STATUSES[self.tried.status]
 
     @property
     def shape(self) -> str:
-        """Give a sign that needs no colour."""
+        """Return a sign that needs no colour."""
         return SHAPES[self.tried.status]
 
     @property
     def lost(self) -> float | None:
-        """Give the mean share of information that is lost, 0 to 1."""
-        found = self.tried.mean_loss
-        return None if found is None else found / 100
+        """Return the mean share of information that is lost, 0 to 1."""
+        value = self.tried.mean_loss
+        return None if value is None else value / 100
 
     def reached(self, name: str) -> Any:
-        """Give a figure that was found in the output; the weakest where there is one for each column."""
+        """Return a figure that was found in the output; the weakest where there is one for each column."""
         found: Any = self.tried.reached.get(name)
         if isinstance(found, Mapping):
             weakest = max if name == "t" else min
@@ -71,16 +71,19 @@ class Change:
 
 def comparison_html(
     case: ReleaseColumns,
-    found: ReleaseComparison,
+    release_comparison: ReleaseComparison,
     voice: Localizer,
     *,
     project: str,
     as_of: datetime,
     redact: Callable[[str], str] = str,
 ) -> str:
-    """Give one self-contained page: no script, nothing fetched."""
-    lines = [Line(number, one, one.name == found.recommended) for number, one in enumerate(found.tried, start=1)]
-    tables = [one for one in lines if one.tried.kind == RemedyKind.TABLE.value]
+    """Return one self-contained page: no script, nothing fetched."""
+    lines = [
+        Line(number, one, one.name == release_comparison.recommended)
+        for number, one in enumerate(release_comparison.tried, start=1)
+    ]
+    tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
     return page(
         "comparison",
         voice,
@@ -88,15 +91,15 @@ def comparison_html(
         project=project,
         as_of=as_of,
         case=case,
-        found=found,
+        found=release_comparison,
         lines=lines,
         tables=tables,
-        randomised=[one for one in lines if one.tried.kind == RemedyKind.RANDOMISED.value],
-        answers=[one for one in lines if one.tried.status == ANSWERS],
+        randomised=[line for line in lines if line.tried.kind == RemedyKind.RANDOMISED.value],
+        answers=[line for line in lines if line.tried.status == ANSWERS],
         plot=plot_of(tables, case.release.limits.least_k),
-        best=next((one for one in lines if one.best), None),
-        columns=list(dict.fromkeys(name for one in lines for name in one.tried.lost)),
-        losing=[one for one in lines if one.tried.lost],
+        best=next((line for line in lines if line.best), None),
+        columns=list(dict.fromkeys(name for line in lines for name in line.tried.lost)),
+        losing=[line for line in lines if line.tried.lost],
         changes=list(_changes(lines)),
         as_it_is=AS_IT_IS,
     )
@@ -105,9 +108,11 @@ def comparison_html(
 def plot_of(tables: Sequence[Line], least_k: int | None) -> RiskPlot | None:
     """Place the ways whose risk and loss are known; None where there is none. Randomised tables have no such risk."""
     ways = [
-        PlottedRemedy(one.number, one.tried.name, float(risk), one.lost, one.tried.status == HOLDS, one.best)
-        for one in tables
-        if (risk := one.tried.reached.get("highest_risk")) and isinstance(risk, int | float) and one.lost is not None
+        PlottedRemedy(table.number, table.tried.name, float(risk), table.lost, table.tried.status == HOLDS, table.best)
+        for table in tables
+        if (risk := table.tried.reached.get("highest_risk"))
+        and isinstance(risk, int | float)
+        and table.lost is not None
     ]
     return risk_plot(ways, None if least_k is None else 1 / least_k) if ways else None
 

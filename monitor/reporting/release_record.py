@@ -40,14 +40,14 @@ class Entry:
 
     @property
     def by_agent(self) -> bool:
-        """Say whether no person did it."""
+        """Check whether no person did it."""
         return self.event.actor == AGENT
 
 
 def record_html(record: ReleaseRecord, voice: Localizer, *, project: str, redact: Callable[[str], str] = str) -> str:
-    """Give one self-contained page: no script, nothing fetched."""
-    made = certificates(record.exports)
-    by_id = {one.event.id: one for one in made}
+    """Return one self-contained page: no script, nothing fetched."""
+    current_certificates = certificates(record.exports)
+    by_id = {certificate.event.id: certificate for certificate in current_certificates}
     return page(
         "record",
         voice,
@@ -57,16 +57,16 @@ def record_html(record: ReleaseRecord, voice: Localizer, *, project: str, redact
         record=record,
         row=None if record.state is None else release_row(record.state),
         release=None if record.state is None else record.state.release,
-        entries=[Entry(one, EVENTS[one.kind], by_id.get(one.id)) for one in record.events],
-        certificates=made[:SHOWN],
-        more=max(0, len(made) - SHOWN),
-        says=tuple(says(made)),
+        entries=[Entry(event, EVENTS[event.kind], by_id.get(event.id)) for event in record.events],
+        certificates=current_certificates[:SHOWN],
+        more=max(0, len(current_certificates) - SHOWN),
+        says=tuple(says(current_certificates)),
     )
 
 
-def says(made: Sequence[Certificate]) -> Iterator[Message]:
-    """Say what the certificates say, and what they do not."""
-    kinds = {one.kind for one in made}
+def says(certificates: Sequence[Certificate]) -> Iterator[Message]:
+    """Describe what the certificates say, and what they do not."""
+    kinds = {certificate.kind for certificate in certificates}
     yield Message(
         "Thresholds were passed by the file as it was read again after it was written. "
         "That is no proof of anonymity, and no statement of law."
@@ -83,7 +83,7 @@ def says(made: Sequence[Certificate]) -> Iterator[Message]:
             "What was randomised has no k: epsilon bounds what a row can change, whatever somebody knows beforehand. "
             "Several exports add up; the budget of the table counts them where it has one."
         )
-    if any(one.body["pseudonyms"] for one in made):
+    if any(certificate.body["pseudonyms"] for certificate in certificates):
         yield Message(
             "A person has the same pseudonym in every export of this release, and another one in any other release."
         )

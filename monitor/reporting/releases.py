@@ -29,10 +29,10 @@ _FAILS: Final = "fail"
 
 
 def releases_in(evidence: Evidence, window: Window) -> Releases:
-    """Give the releases as they stand at the moment of knowing, and the exports of the window."""
+    """Return the releases as they stand at the moment of knowing, and the exports of the window."""
     start, end = from_us(window.start_us), from_us(window.end_us)
-    rows = sorted((release_row(one) for one in evidence.releases), key=lambda row: _ORDER.index(row.word))
-    exports = [export_row(one) for one in reversed(evidence.exports) if start <= one.recorded_at < end]
+    rows = sorted((release_row(release) for release in evidence.releases), key=lambda row: _ORDER.index(row.word))
+    exports = [export_row(export) for export in reversed(evidence.exports) if start <= export.recorded_at < end]
     return Releases(
         rows=tuple(rows[:SHOWN]),
         more=max(0, len(rows) - SHOWN),
@@ -43,7 +43,7 @@ def releases_in(evidence: Evidence, window: Window) -> Releases:
 
 
 def release_row(state: ReleaseState) -> ReleaseRow:
-    """Give a release as a report lists it."""
+    """Return a release as a report lists it."""
     return ReleaseRow(
         name=state.name,
         table=state.release.table,
@@ -56,7 +56,7 @@ def release_row(state: ReleaseState) -> ReleaseRow:
 
 
 def export_row(event: ReleaseEvent) -> ExportRow:
-    """Give an export as a report lists it."""
+    """Return an export as a report lists it."""
     body: Any = event.body
     return ExportRow(
         release=event.release,
@@ -71,7 +71,7 @@ def export_row(event: ReleaseEvent) -> ExportRow:
 
 
 def why(state: ReleaseState) -> Iterator[Message]:
-    """Say what holds a release, or who let it go."""
+    """Describe what holds a release, or who let it go."""
     decided = decision(state.standing)
     if decided is not None:
         yield decided
@@ -82,7 +82,7 @@ def why(state: ReleaseState) -> Iterator[Message]:
 
 
 def decision(standing: ReleaseStanding) -> Message | None:
-    """Say what was decided; None where nothing was."""
+    """Describe what was decided; None where nothing was."""
     event = standing.event
     if event is None:
         return None
@@ -100,13 +100,15 @@ def decision(standing: ReleaseStanding) -> Message | None:
             return Message("with {remedy}, by {who}, until {until:full_date}", values)
 
 
-def _held(one: HoldingCheck) -> Message:
-    values: dict[str, Any] = {"check": one.check_id, "number": one.incident}
-    match one.reason:
+def _held(holding_check: HoldingCheck) -> Message:
+    values: dict[str, Any] = {"check": holding_check.check_id, "number": holding_check.incident}
+    match holding_check.reason:
         case reason if reason == NOTHING_ASKED:
             return Message("no limit is asked of it")
         case reason if reason == INCIDENT:
-            return Message("{what} (incident {number})", values | {"what": one.what or one.check_id})
+            return Message(
+                "{what} (incident {number})", values | {"what": holding_check.what or holding_check.check_id}
+            )
         case reason if reason == NEVER_RAN:
             return Message("{check} has not run yet", values)
         case reason if reason == _FAILS:

@@ -40,12 +40,12 @@ _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
 def as_html(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
-    """Give one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
+    """Return one self-contained page: no script, nothing fetched, the style allowed by its hash only."""
     return with_cards(_render("html", report, voice, masking(redact), **styled("report/weekly.css")))
 
 
 def styled(*names: str) -> Mapping[str, Any]:
-    """Give our own style sheets as one, and the hash by which a page's security policy allows it."""
+    """Return our own style sheets as one, and the hash by which a page's security policy allows it."""
     folder = importlib.resources.files("templates")
     style = "\n".join(folder.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in names)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -53,7 +53,7 @@ def styled(*names: str) -> Mapping[str, Any]:
 
 
 def as_markdown(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
-    """Give Markdown (with GitHub's tables) for a chat or a pull request."""
+    """Return Markdown (with GitHub's tables) for a chat or a pull request."""
 
     def finalize(value: Any) -> Any:
         return value if isinstance(value, Markup) else escape_markdown(redact(str(value)))
@@ -77,7 +77,7 @@ def masking(redact: Callable[[str], str]) -> Callable[[Any], Any]:
 
 
 def environment(voice: Localizer, currency: str, finalize: Callable[[Any], Any]) -> Environment:
-    """Give what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
+    """Return what the templates of a report are rendered in: its filters, its texts, and everything escaped."""
     made = Environment(
         loader=PackageLoader("templates", "."),
         autoescape=True,
@@ -98,7 +98,7 @@ def _render(suffix: str, report: WeeklyReport, voice: Localizer, finalize: Calla
 
 
 def page(name: str, voice: Localizer, *, redact: Callable[[str], str], **values: Any) -> str:
-    """Give a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
+    """Return a page by the name of its template; everything that others wrote is escaped, and what is secret masked."""
     style = styled("report/weekly.css", "release/release.css")
     template = environment(voice, "", masking(redact)).get_template(f"release/{name}.html.j2")
     return with_cards(template.render(language=voice.language, zone=voice.zone.key, **style, **values))

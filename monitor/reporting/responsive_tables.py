@@ -35,10 +35,10 @@ class _Table:
 class _Reader(HTMLParser):
     """Reads the heads of all tables (first pass), or writes them to the cells (second pass)."""
 
-    def __init__(self, page: str, known: list[list[str]]) -> None:
+    def __init__(self, page: str, entries: list[list[str]]) -> None:
         super().__init__(convert_charrefs=False)
         self.found: list[list[str]] = []
-        self._known = known
+        self._known = entries
         self._tables: list[_Table] = []
         self._text: list[str] | None = None
         self._head = 0

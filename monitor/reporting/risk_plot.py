@@ -55,27 +55,27 @@ class Mark:
 
     @property
     def numbers(self) -> str:
-        """Give the numbers."""
+        """Return the numbers."""
         return ", ".join(str(way.number) for way in self.ways)
 
     @property
     def names(self) -> str:
-        """Give the names."""
+        """Return the names."""
         return ", ".join(way.name for way in self.ways)
 
     @property
     def holds(self) -> bool:
-        """Say whether they keep every limit."""
+        """Check whether they keep every limit."""
         return self.ways[0].holds
 
     @property
     def best(self) -> bool:
-        """Say whether one of them is recommended."""
+        """Check whether one of them is recommended."""
         return any(way.best for way in self.ways)
 
     @property
     def half(self) -> float:
-        """Give half the width of the mark, in pixels."""
+        """Return half the width of the mark, in pixels."""
         return _RADIUS + 4.0 * (len(self.numbers) - 1)
 
 
@@ -142,7 +142,7 @@ def _grouped(ways: Sequence[PlottedRemedy], place: Callable[[PlottedRemedy], tup
     groups: list[_Group] = []
     for way in ways:
         x, y = place(way)
-        near = next((one for one in groups if one.ways[0].holds is way.holds and _touch(one, x, y)), None)
+        near = next((group for group in groups if group.ways[0].holds is way.holds and _touch(group, x, y)), None)
         if near is None:
             groups.append(_Group([way], x, y))
         else:
@@ -150,38 +150,38 @@ def _grouped(ways: Sequence[PlottedRemedy], place: Callable[[PlottedRemedy], tup
     return groups
 
 
-def _touch(one: _Group, x: float, y: float) -> bool:
-    return abs(one.x - x) / 100 * _ROOM < 2 * _RADIUS and abs(one.y - y) < 2 * _RADIUS
+def _touch(group: _Group, x: float, y: float) -> bool:
+    return abs(group.x - x) / 100 * _ROOM < 2 * _RADIUS and abs(group.y - y) < 2 * _RADIUS
 
 
 def _labelled(groups: Sequence[_Group], *, obstacles: Sequence[float]) -> list[Mark]:
-    """Give each mark a label that covers no other mark, label or line: beside it, or above or below it."""
-    taken: list[_Rectangle] = [_round(one) for one in groups]
+    """Return each mark a label that covers no other mark, label or line: beside it, or above or below it."""
+    rectangles: list[_Rectangle] = [_round(group) for group in groups]
     made = []
-    for one in sorted(groups, key=lambda group: (group.y, group.x)):
-        mark = min(_choices(one), key=lambda tried: _cost(tried, taken, obstacles))
-        taken.append(_box(mark))
+    for current_group in sorted(groups, key=lambda group: (group.y, group.x)):
+        mark = min(_choices(current_group), key=lambda tried: _cost(tried, rectangles, obstacles))
+        rectangles.append(_box(mark))
         made.append(mark)
     return made
 
 
-def _round(one: _Group) -> _Rectangle:
-    return one.x / 100 * _ROOM - _RADIUS, one.y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS
+def _round(group: _Group) -> _Rectangle:
+    return group.x / 100 * _ROOM - _RADIUS, group.y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS
 
 
-def _choices(one: _Group) -> Iterator[Mark]:
-    plain = Mark(tuple(one.ways), one.x, one.y, 0, round(one.y + 4.5, 2), "start")
+def _choices(group: _Group) -> Iterator[Mark]:
+    plain = Mark(tuple(group.ways), group.x, group.y, 0, round(group.y + 4.5, 2), "start")
     beside = int(plain.half + 7)
     for anchor, shift in (("start", beside), ("end", -beside)):
         yield replace(plain, label_dx=shift, anchor=anchor)
     for lines in (-1, 1, -2, 2, -3, 3):
-        yield replace(plain, label_y=round(one.y + 4.5 + lines * _LINE, 2), anchor="middle")
+        yield replace(plain, label_y=round(group.y + 4.5 + lines * _LINE, 2), anchor="middle")
 
 
-def _cost(mark: Mark, taken: Sequence[_Rectangle], lines: Sequence[float]) -> float:
+def _cost(mark: Mark, rectangles: Sequence[_Rectangle], lines: Sequence[float]) -> float:
     """Weigh a place for a label: what it covers, how far it is out of the plot, how far from its mark."""
     x, y, width, height = _box(mark)
-    covers = sum(_overlap((x, y, width, height), other) for other in taken)
+    covers = sum(_overlap((x, y, width, height), other) for other in rectangles)
     out = max(0.0, _LEFT / 100 * _ROOM - x) + max(0.0, x + width - _ROOM) + max(0.0, y + height - TOP - HEIGHT)
     crossed = sum(y < line < y + height for line in lines)
     return covers * 10 + out * 100 + crossed * 200 + abs(mark.label_y - mark.y) + (3 if mark.anchor == "end" else 0)
@@ -193,7 +193,7 @@ def _box(mark: Mark) -> _Rectangle:
     return x, mark.label_y - 11, width, 15.0
 
 
-def _overlap(one: _Rectangle, other: _Rectangle) -> float:
-    wide = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
-    high = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+def _overlap(rectangle: _Rectangle, other: _Rectangle) -> float:
+    wide = min(rectangle[0] + rectangle[2], other[0] + other[2]) - max(rectangle[0], other[0])
+    high = min(rectangle[1] + rectangle[3], other[1] + other[3]) - max(rectangle[1], other[1])
     return wide * high if wide > 0 and high > 0 else 0.0

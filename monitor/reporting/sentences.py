@@ -16,34 +16,34 @@ _NAMES_SHOWN: Final = 8
 
 
 def length(us: Fraction | int) -> timedelta:
-    """Give microseconds as a length of time that a voice can say."""
+    """Return microseconds as a length of time that a voice can say."""
     return timedelta(microseconds=round(us))
 
 
 def some(names: Sequence[str]) -> Message:
     """Name a few and count the rest."""
-    shown, more = tuple(names[:_NAMES_SHOWN]), len(names) - _NAMES_SHOWN
+    texts, more = tuple(names[:_NAMES_SHOWN]), len(names) - _NAMES_SHOWN
     if more <= 0:
-        return Message("{names}", {"names": shown})
-    return Message("{names} and {more:count} more", {"names": shown, "more": more})
+        return Message("{names}", {"names": texts})
+    return Message("{names} and {more:count} more", {"names": texts, "more": more})
 
 
 def coverage_sentences(coverage: Coverage) -> tuple[Message, ...]:
-    """Say how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
-    said = [_watched(coverage)]
+    """Describe how much was watched, how much of it could be evaluated, and what nobody answers for or looks at."""
+    parts = [_watched(coverage)]
     if coverage.begun:
-        said += _since(coverage)
+        parts += _since(coverage)
     if coverage.begun and coverage.silent:
-        said.append(
+        parts.append(
             Message(
                 "{n:count} checks never ran.", {"n": coverage.silent}, one="{n:count} check never ran.", counted="n"
             )
         )
     if coverage.without_owner:
-        said.append(Message("Without an owner: {names}.", {"names": some(coverage.without_owner)}))
+        parts.append(Message("Without an owner: {names}.", {"names": some(coverage.without_owner)}))
     if coverage.without_checks:
-        said.append(Message("Without a check: {names}.", {"names": some(coverage.without_checks)}))
-    return tuple(said)
+        parts.append(Message("Without a check: {names}.", {"names": some(coverage.without_checks)}))
+    return tuple(parts)
 
 
 def _since(coverage: Coverage) -> Iterator[Message]:
@@ -177,14 +177,14 @@ def _without_places(text: str) -> str:
 def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
     """Return what would shorten downtime most, first the recommendation, then how sure it is and what stands out."""
     advice, undetected = diagnosis.advice, diagnosis.undetected_share
-    said = [] if advice is None else list(_advice(advice, diagnosis.title))
+    parts = [] if advice is None else list(_advice(advice, diagnosis.title))
     share = 1 - undetected if diagnosis.lever is Lever.REPAIR else undetected
     if advice is None or advice.step is not AdviceStep.LOOK_HERE_FIRST or diagnosis.lever is not Lever.NONE:
         levers = _LEVERS if advice is None else _OVER_ALL
-        said += [replace(message, values={"share": share}) for message in levers[diagnosis.lever]]
+        parts += [replace(message, values={"share": share}) for message in levers[diagnosis.lever]]
     told = advice is not None and advice.step is AdviceStep.ADD_CHECK and advice.by_person == diagnosis.found_by_person
     if diagnosis.found_by_person and not told:
-        said.append(
+        parts.append(
             Message(
                 "{found:count} of {n:count} incidents were reported by a person: no check looks there yet.",
                 {"found": diagnosis.found_by_person, "n": diagnosis.n},
@@ -192,7 +192,7 @@ def diagnosis_sentences(diagnosis: Diagnosis) -> tuple[Message, ...]:
                 counted="found",
             )
         )
-    return tuple(said)
+    return tuple(parts)
 
 
 def _advice(advice: Advice, title: Message | None) -> Iterator[Message]:
@@ -213,7 +213,7 @@ def _advice(advice: Advice, title: Message | None) -> Iterator[Message]:
 
 
 def onset_range(row: IncidentRow) -> Message | None:
-    """Say between which moments the data went bad, None where the moment is known."""
+    """Return between which moments the data went bad, None where the moment is known."""
     values = {"earliest": row.earliest, "latest": row.latest}
     if row.earliest >= row.latest:
         return None
@@ -225,19 +225,19 @@ def onset_range(row: IncidentRow) -> Message | None:
 
 
 def notes(row: IncidentRow, *, complete: bool) -> tuple[Message, ...]:
-    """Say what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
-    said = []
+    """Describe what is worth knowing of an incident beside its figures; `complete` says that the week is over."""
+    parts = []
     if row.found_by is FoundBy.PERSON:
-        said.append(FOUND_BY[row.found_by])
+        parts.append(FOUND_BY[row.found_by])
     if row.regressed:
-        said.append(Message("came back"))
+        parts.append(Message("came back"))
     if row.began_before:
-        said.append(Message("began before this week"))
+        parts.append(Message("began before this week"))
     if row.goes_on:
-        said.append(Message("goes on after this week") if complete else Message("goes on"))
+        parts.append(Message("goes on after this week") if complete else Message("goes on"))
     if row.cause:
-        said.append(Message("cause: {cause}", {"cause": row.cause}))
-    return tuple(said)
+        parts.append(Message("cause: {cause}", {"cause": row.cause}))
+    return tuple(parts)
 
 
 _DEFINITIONS: Final = (
@@ -258,7 +258,7 @@ _DEFINITIONS: Final = (
 
 
 def method_sentences(method: Method, currency: str) -> tuple[Message, ...]:
-    """Say how the figures come about and what they leave out."""
+    """Describe how the figures come about and what they leave out."""
     return (*_DEFINITIONS, *_prices(method, currency), *_not_counted(method))
 
 
@@ -300,7 +300,7 @@ def _not_counted(method: Method) -> Iterator[Message]:
 
 
 def days_label(days: Sequence[DayBar]) -> Message:
-    """Say the chart of days for those who cannot see it."""
+    """Return the chart of days for those who cannot see it."""
     bars = [
         Message(
             "{day:day}: {hours:hours}, of which {undetected:hours} until noticed",
@@ -317,7 +317,7 @@ def days_label(days: Sequence[DayBar]) -> Message:
 
 
 def trend_label(trend: Sequence[WeekBar]) -> Message:
-    """Say the chart of weeks for those who cannot see it."""
+    """Return the chart of weeks for those who cannot see it."""
     bars = [
         Message("{week}: {why}", {"week": str(bar.week), "why": bar.why or NOT_WATCHED})
         if bar.undetected_us is None or bar.repair_us is None

@@ -56,52 +56,52 @@ class Week:
 
     @classmethod
     def containing(cls, moment: datetime, zone: str) -> Self:
-        """Give the week in which an aware time lies."""
+        """Return the week in which an aware time lies."""
         today = moment.astimezone(ZoneInfo(zone)).date()
         return cls(today - timedelta(days=today.weekday()), zone)
 
     @classmethod
     def last_complete(cls, now: datetime, zone: str) -> Self:
-        """Give the last week that was over at `now`."""
+        """Return the last week that was over at `now`."""
         return cls.containing(now, zone).back(1)
 
     def __str__(self) -> str:
-        """Give its name, `2026-W46`."""
+        """Return its name, `2026-W46`."""
         year, number, _ = self.monday.isocalendar()
         return f"{year:04}-W{number:02}"
 
     @property
     def number(self) -> int:
-        """Give the ISO week number, 1 to 53."""
+        """Return the ISO week number, 1 to 53."""
         return self.monday.isocalendar().week
 
     @property
     def year(self) -> int:
-        """Give the ISO year."""
+        """Return the ISO year."""
         return self.monday.isocalendar().year
 
     @property
     def sunday(self) -> date:
-        """Give its last day."""
+        """Return its last day."""
         return self.monday + timedelta(days=6)
 
     @property
     def start(self) -> datetime:
-        """Give when it begins, UTC."""
+        """Return when it begins, UTC."""
         return self._midnight(0)
 
     @property
     def end(self) -> datetime:
-        """Give when it is over, UTC."""
+        """Return when it is over, UTC."""
         return self._midnight(7)
 
     @property
     def days(self) -> tuple[Day, ...]:
-        """Give its seven days, Monday first; they meet without gap or overlap."""
+        """Return its seven days, Monday first; they meet without gap or overlap."""
         return tuple(Day(self.monday + timedelta(days=i), self._midnight(i), self._midnight(i + 1)) for i in range(7))
 
     def back(self, weeks: int) -> Self:
-        """Give the week that many weeks earlier (negative: later)."""
+        """Return the week that many weeks earlier (negative: later)."""
         return type(self)(self.monday - timedelta(weeks=weeks), self.zone)
 
     def _midnight(self, day: int) -> datetime:

@@ -39,7 +39,7 @@ def as_text(value: Mapping[str, Any]) -> str:
 
 
 def as_json(report: WeeklyReport, voice: Localizer) -> dict[str, Any]:
-    """Give the report as a JSON value; its few sentences are said in the voice's language."""
+    """Return the report as a JSON value; its few sentences are said in the voice's language."""
     currency = Currency.of(report.currency)
     comparison = report.figures
     return {
@@ -147,14 +147,14 @@ def _diagnosis(report: WeeklyReport, voice: MessageFormatter) -> dict[str, Any] 
     diagnosis: Diagnosis | None = report.diagnosis
     if diagnosis is None:
         return None
-    said = sentences.diagnosis_sentences(diagnosis)
+    messages = sentences.diagnosis_sentences(diagnosis)
     return {
         "lever": str(diagnosis.lever),
         "undetected_share": float(diagnosis.undetected_share),
         "found_by_person": diagnosis.found_by_person,
         "costliest": None if diagnosis.costliest is None else diagnosis.costliest.id,
         "advice": None if diagnosis.advice is None else _advice(diagnosis.advice),
-        "sentences": [sentence.render(voice) for sentence in said],
+        "sentences": [sentence.render(voice) for sentence in messages],
     }
 
 

@@ -46,7 +46,7 @@ _UNFIT: Final = {Unfit.OVERTAKEN: _OVERTAKEN, Unfit.BELOW_ZERO: _BELOW_ZERO}
 
 
 def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvider) -> Sequence[Target]:
-    """Give targets what a look must know where checks keep counts; the others as they are.
+    """Return targets what a look must know where checks keep counts; the others as they are.
 
     Where there is no key, or the store cannot be read, the look hears why, and those checks cannot be evaluated.
     """
@@ -60,12 +60,12 @@ def with_count_states(targets: Sequence[Target], *, store: Store, key: KeyProvid
         known |= StoredCounts(store).known_counts(wanted)
     except StoreError as error:
         problem = str(error)
-    found = []
+    results = []
     for target in targets:
         ids = keeping[target.subject.name]
         mine = {check_id: known[check_id] for check_id in ids if check_id in known}
-        found.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
-    return found
+        results.append(replace(target, keeper=CountState(secret, mine, problem)) if ids else target)
+    return results
 
 
 def _keeping(target: Target) -> Sequence[str]:
@@ -81,9 +81,14 @@ class StagedCounts:
 
     def settle(self, book: Book, looked: Sequence[TableResult]) -> None:
         """Let the counts hold that belong to these looks."""
-        mine = [one.check_id for each in looked for one in each.measured if one.check_id in self.staged]
+        mine = [
+            check_measurement.check_id
+            for table_result in looked
+            for check_measurement in table_result.measured
+            if check_measurement.check_id in self.staged
+        ]
         if mine:
-            now = max(each.ended_at for each in looked)
+            now = max(table_result.ended_at for table_result in looked)
             book.settle_counts([self.staged[check_id] for check_id in mine], now=now)
 
 
@@ -93,22 +98,35 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
     Raises:
         StoreError: it cannot be written or read.
     """
-    found = [one for looked in batch for one in looked.measured if _answer(one) is not None]
-    if not found:
+    check_measurements = [
+        check_measurement
+        for looked in batch
+        for check_measurement in looked.measured
+        if _answer(check_measurement) is not None
+    ]
+    if not check_measurements:
         return StagedCounts(batch, {})
     counts = StoredCounts(store)
     now = max(looked.ended_at for looked in batch)
-    changes = {one.check_id: change for one in found if isinstance(change := _answer(one), ClassChange)}
+    changes = {
+        check_measurement.check_id: change
+        for check_measurement in check_measurements
+        if isinstance(change := _answer(check_measurement), ClassChange)
+    }
     applied = counts.stage_counts(changes, now=now) if changes else {}
 
-    def put(one: CheckMeasurement) -> CheckMeasurement:
-        answer = _answer(one)
+    def put(check_measurement: CheckMeasurement) -> CheckMeasurement:
+        answer = _answer(check_measurement)
         if isinstance(answer, ClassChange):
-            came = applied[one.check_id]
-            return replace(one, answer=_UNFIT[came]) if isinstance(came, Unfit) else _with_sizes(one, came.sizes)
+            came = applied[check_measurement.check_id]
+            return (
+                replace(check_measurement, answer=_UNFIT[came])
+                if isinstance(came, Unfit)
+                else _with_sizes(check_measurement, came.sizes)
+            )
         if isinstance(answer, PersonPairs):
-            return _with_releases(one, answer, counts)
-        return one
+            return _with_releases(check_measurement, answer, counts)
+        return check_measurement
 
     staged = {check_id: came for check_id, came in applied.items() if isinstance(came, Staged)}
     return StagedCounts([_each(looked, put) for looked in batch], staged)
@@ -117,35 +135,38 @@ def stage_counts(batch: Sequence[TableResult], store: Store) -> StagedCounts:
 def judge_without_store(batch: Sequence[TableResult]) -> Sequence[TableResult]:
     """Put to what was found what can be known without the store: where all was counted, the sizes."""
 
-    def put(one: CheckMeasurement) -> CheckMeasurement:
-        answer = _answer(one)
+    def put(check_measurement: CheckMeasurement) -> CheckMeasurement:
+        answer = _answer(check_measurement)
         if isinstance(answer, ClassChange) and answer.base is None:
-            return _with_sizes(one, answer.sizes())
-        return one if answer is None else replace(one, answer=_NOT_KEPT)
+            return _with_sizes(check_measurement, answer.sizes())
+        return check_measurement if answer is None else replace(check_measurement, answer=_NOT_KEPT)
 
     return [_each(looked, put) for looked in batch]
 
 
 def _each(looked: TableResult, put: Callable[[CheckMeasurement], CheckMeasurement]) -> TableResult:
-    return replace(looked, measured=[put(one) for one in looked.measured])
+    return replace(looked, measured=[put(check_measurement) for check_measurement in looked.measured])
 
 
-def _answer(one: CheckMeasurement) -> ClassChange | PersonPairs | None:
-    return one.answer.kept if isinstance(one.answer, Measurement) else None
+def _answer(check_measurement: CheckMeasurement) -> ClassChange | PersonPairs | None:
+    return check_measurement.answer.kept if isinstance(check_measurement.answer, Measurement) else None
 
 
-def _with_sizes(one: CheckMeasurement, sizes: Iterable[tuple[int, int]]) -> CheckMeasurement:
-    return _with_table(one, "sizes", [{"size": size, "classes": classes} for size, classes in sizes])
+def _with_sizes(check_measurement: CheckMeasurement, sizes: Iterable[tuple[int, int]]) -> CheckMeasurement:
+    return _with_table(check_measurement, "sizes", [{"size": size, "classes": classes} for size, classes in sizes])
 
 
-def _with_releases(one: CheckMeasurement, pairs: PersonPairs, counts: StoredCounts) -> CheckMeasurement:
-    return _with_table(one, "releases", compared(pairs, counts.releases(one.check_id)))
+def _with_releases(check_measurement: CheckMeasurement, pairs: PersonPairs, counts: StoredCounts) -> CheckMeasurement:
+    return _with_table(check_measurement, "releases", compared(pairs, counts.releases(check_measurement.check_id)))
 
 
-def _with_table(one: CheckMeasurement, name: str, rows: Sequence[Mapping[str, Any]]) -> CheckMeasurement:
-    if not isinstance(one.answer, Measurement):
+def _with_table(check_measurement: CheckMeasurement, name: str, rows: Sequence[Mapping[str, Any]]) -> CheckMeasurement:
+    if not isinstance(check_measurement.answer, Measurement):
         raise TypeError("only a measurement has tables")
-    return replace(one, answer=replace(one.answer, kept=None, tables={**one.answer.tables, name: rows}))
+    return replace(
+        check_measurement,
+        answer=replace(check_measurement.answer, kept=None, tables={**check_measurement.answer.tables, name: rows}),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +179,8 @@ class IncrementalCounter:
     keeper: CountState | None
     fill: Callable[[SqlTemplate], str]
 
-    def count(self, wanted: CountRequest, measured: Measurement) -> Measurement:
-        """Give the measurement with what was found for the store, or with the sizes where nothing is kept.
+    def count(self, count_request: CountRequest, measured: Measurement) -> Measurement:
+        """Return the measurement with what was found for the store, or with the sizes where nothing is kept.
 
         Raises:
             Misconfigured: the check does not fit the table, or there is no key. SourceError: as the source.
@@ -170,20 +191,20 @@ class IncrementalCounter:
             return self.fill(compile_(expression))
 
         asking = SqlRunner(self.source, say)
-        if isinstance(wanted, PersonRequest):
-            return self._pair(wanted, context, asking, measured)
-        found = self._count(wanted, context, asking)
+        if isinstance(count_request, PersonRequest):
+            return self._pair(count_request, context, asking, measured)
+        found = self._count(count_request, context, asking)
         values = {**measured.values, "rows": found.rows, "counted": found.how}
         values["recount"] = None if found.why is None else found.why.value
         tables = measured.tables if found.sizes is None else {**measured.tables, SIZES: found.sizes}
         return replace(measured, values=values, tables=tables, kept=found.kept)
 
-    def _count(self, wanted: ClassCountRequest, context: Context, asking: SqlRunner) -> CountResult:
+    def _count(self, class_count_request: ClassCountRequest, context: Context, asking: SqlRunner) -> CountResult:
         if self.keeper is None:
-            return sizes_at_once(wanted, context, asking)
+            return sizes_at_once(class_count_request, context, asking)
         where = dict(self.subject.checks)[self.check_id].where or ""
         return count_classes(
-            wanted,
+            class_count_request,
             context,
             asking,
             key=self._key(self.keeper),
@@ -191,12 +212,14 @@ class IncrementalCounter:
             about=(self.subject.relation, where),
         )
 
-    def _pair(self, wanted: PersonRequest, context: Context, asking: SqlRunner, measured: Measurement) -> Measurement:
+    def _pair(
+        self, person_request: PersonRequest, context: Context, asking: SqlRunner, measured: Measurement
+    ) -> Measurement:
         if self.keeper is None:  # what nobody remembers cannot be compared with
             return replace(measured, values={**measured.values, "rows": context_rows(context, asking), "unnamed": 0})
-        found = pair_persons(wanted, context, asking, key=self._key(self.keeper))
-        values = {**measured.values, "rows": found.rows + found.unnamed, "unnamed": found.unnamed}
-        return replace(measured, values=values, kept=found)
+        person_pairs = pair_persons(person_request, context, asking, key=self._key(self.keeper))
+        values = {**measured.values, "rows": person_pairs.rows + person_pairs.unnamed, "unnamed": person_pairs.unnamed}
+        return replace(measured, values=values, kept=person_pairs)
 
     def _key(self, keeper: CountState) -> bytes:
         if keeper.problem is not None or not usable(keeper.key):

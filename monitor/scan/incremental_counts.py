@@ -53,19 +53,19 @@ class SqlRunner:
         self._source, self._say = source, say
 
     def rows(self, expression: ir.Table) -> Sequence[Mapping[str, Any]]:
-        """Give rows by column name."""
+        """Return rows by column name."""
         return self._source.fetch(self._say(expression))
 
     def row(self, expression: ir.Table) -> Mapping[str, Any]:
-        """Give the only row."""
+        """Return the only row."""
         return self.rows(expression)[0]
 
     def tuples(self, expression: ir.Table) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Give rows as tuples, in the order of the columns, a piece at a time."""
+        """Return rows as tuples, in the order of the columns, a piece at a time."""
         return self._source.pieces(self._say(expression))
 
     def columns(self, expression: ir.Table) -> Iterator[Sequence[Column]]:
-        """Give rows column by column, a piece at a time."""
+        """Return rows column by column, a piece at a time."""
         return self._source.columns(self._say(expression))
 
 
@@ -80,12 +80,12 @@ class CountResult:
 
     @property
     def how(self) -> str:
-        """Say whether all rows were counted, or what changed."""
+        """Return whether all rows were counted, or what changed."""
         return "changes" if isinstance(self.kept, ClassChange) and self.kept.base is not None else "all"
 
 
 def count_classes(
-    wanted: ClassCountRequest,
+    class_count_request: ClassCountRequest,
     context: Context,
     asking: SqlRunner,
     *,
@@ -99,29 +99,29 @@ def count_classes(
         Misconfigured: a column is missing or of a type that does not fit. SourceError: as the source.
     """
     try:
-        return _Count(wanted, context, asking, key, known, tuple(about)).count()
+        return _Count(class_count_request, context, asking, key, known, tuple(about)).count()
     except NotSignable as error:
         raise Misconfigured(f"{error}; leave its column out of the quasi-identifiers and partitions") from None
 
 
 def sizes_at_once(
-    wanted: ClassCountRequest, context: Context, asking: SqlRunner, why: Recount | None = None
+    class_count_request: ClassCountRequest, context: Context, asking: SqlRunner, why: Recount | None = None
 ) -> CountResult:
     """Count the classes in the engine that holds the table; nothing is kept."""
-    sizes = asking.rows(sizes_of(ClassTables(context.filtered, wanted.quasi_identifiers)))
+    sizes = asking.rows(sizes_of(ClassTables(context.filtered, class_count_request.quasi_identifiers)))
     return CountResult(None, sum(row["size"] * row["classes"] for row in sizes), sizes, why)
 
 
-def pair_persons(wanted: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> PersonPairs:
-    """Give the class of each person, as signatures.
+def pair_persons(person_request: PersonRequest, context: Context, asking: SqlRunner, *, key: bytes) -> PersonPairs:
+    """Return the class of each person, as signatures.
 
     Raises:
         Misconfigured: a column is missing, or there are too many rows. SourceError: as the source.
     """
-    names = [*wanted.person, *sorted(wanted.quasi_identifiers)]
+    names = [*person_request.person, *sorted(person_request.quasi_identifiers)]
     columns = [context.column(name) for name in names]
     rows = context.filtered.select(**{f"c{place}": column for place, column in enumerate(columns)})
-    person, classes = range(len(wanted.person)), range(len(wanted.person), len(names))
+    person, classes = range(len(person_request.person)), range(len(person_request.person), len(names))
     people_signer, class_signer = Signer(key, "person"), Signer(key, "class")
     found_people, found_classes, unnamed = bytearray(), bytearray(), 0
     for piece in asking.tuples(rows):
@@ -131,12 +131,12 @@ def pair_persons(wanted: PersonRequest, context: Context, asking: SqlRunner, *, 
         found_classes += b"".join(class_signer.signatures(named, classes))
         if len(found_people) > MOST_CLASSES * SIGNATURE:
             raise Misconfigured(f"more than {MOST_CLASSES:,} rows; releases of so many are not compared")
-    digest = Signer(key, "persons").signature((_PERSONS_FORM, *wanted.person))
+    digest = Signer(key, "persons").signature((_PERSONS_FORM, *person_request.person))
     return PersonPairs(digest, bytes(found_people), bytes(found_classes), unnamed)
 
 
 def usable(key: bytes) -> bool:
-    """Say whether this can be a key."""
+    """Check whether this can be a key."""
     return len(key) >= LEAST_KEY
 
 
@@ -171,7 +171,7 @@ class _Count:
             return sizes_at_once(self.wanted, self.context, self.asking, Recount.MANY_CLASSES)
 
     def _digest(self) -> bytes:
-        """Give a signature of everything that the counts depend on, but for the rows."""
+        """Return a signature of everything that the counts depend on, but for the rows."""
         names = [self.column, *sorted(self.names)] if self.mode is not Mode.CHANGES else sorted(self.names)
         kinds = [f"{name} {self.context.column(name).type()}" for name in names]
         table = self.wanted.keeping.table
@@ -223,15 +223,15 @@ class _Count:
     def _prints(self) -> "dict[bytes, _Seen] | None":
         if self.known is None:  # all are counted anyway
             return None
-        asked = ask.partitions(self.context, self.names, self.column)
-        if asked is None:
+        table = ask.partitions(self.context, self.names, self.column)
+        if table is None:
             return None
-        found, signer = {}, Signer(self.key, "part")
-        for row in self.asking.rows(asked):
+        results, signer = {}, Signer(self.key, "part")
+        for row in self.asking.rows(table):
             name, rows = signer.signature((row[ask.PART],)), row[ask.ROWS]
             known = KnownPart(rows, self._fingerprint(rows, row[ask.PRINT_LOW], row[ask.PRINT_HIGH]))
-            found[name] = _Seen(row[ask.PART], known)
-        return found
+            results[name] = _Seen(row[ask.PART], known)
+        return results
 
     def _count_partitions(self, changed: Mapping[bytes, Any] | None) -> list[PartCounts]:
         """Count the classes of partitions that changed, by name; of all of them where nobody knows which did."""
@@ -267,13 +267,13 @@ class _Count:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def _changes(self) -> CountResult:
-        told = self.wanted.keeping.table or ""
-        changes = ask.change_table(self.context, self.names, table=told, sequence=self.column)
+        text = self.wanted.keeping.table or ""
+        changes = ask.change_table(self.context, self.names, table=text, sequence=self.column)
         last = self._last()
         seen = self.asking.row(ask.change_bounds(self.context, changes, self.column, last))
         if seen[ask.NULLS]:
             operations = ", ".join(ask.OPERATIONS)
-            raise Misconfigured(f"{told} has rows without a sequence or whose 'op' is none of {operations}")
+            raise Misconfigured(f"{text} has rows without a sequence or whose 'op' is none of {operations}")
         newest = seen[ask.NEWEST]
         if self.known is not None:
             expected = self.known.rows + seen[ask.ADDED] - seen[ask.REMOVED]
@@ -308,7 +308,7 @@ class _Count:
         return None if self.known is None else _from_text(self.sealer.unseal(self.known.token))
 
     def _signed(self, rows: ir.Table, *, first: int) -> Iterator[tuple[SignedRows, Sequence[Column]]]:
-        """Give rows with the signatures of their quasi-identifiers, which begin at the column `first`, and `rows`."""
+        """Yield rows with the signatures of their quasi-identifiers, which begin at the column `first`, and `rows`."""
         signer = ClassSigner(self.key, len(self.names))
         at = rows.columns.index(ask.ROWS)
         for columns in self.asking.columns(rows):

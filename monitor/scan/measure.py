@@ -98,9 +98,9 @@ class _Run:
             )
         )
 
-    def _count(self, check_id: str, kept: CountRequest, found: Measurement) -> Measurement | Outcome:
+    def _count(self, check_id: str, count_request: CountRequest, measurement: Measurement) -> Measurement | Outcome:
         """Count into what the store keeps."""
-        looked = self._attempt([check_id], partial(self._counting(check_id).count, kept, found))
+        looked = self._attempt([check_id], partial(self._counting(check_id).count, count_request, measurement))
         return self.failed[check_id] if looked is None else looked
 
     def _counting(self, check_id: str) -> IncrementalCounter:
@@ -109,11 +109,11 @@ class _Run:
     def _fill(self, template: SqlTemplate) -> str:
         return template.fill(self.now, self.literals)
 
-    def _look_again(self, check_id: str, found: Measurement) -> Measurement | Outcome:
+    def _look_again(self, check_id: str, measurement: Measurement) -> Measurement | Outcome:
         """Measure what a check wants besides, until it wants nothing more."""
         subject = self.plan.subject
         for _ in range(_MOST_LOOKS):
-            again = self._attempt([check_id], partial(plan_again, subject, check_id, found, self.source))
+            again = self._attempt([check_id], partial(plan_again, subject, check_id, measurement, self.source))
             if again is None:
                 return self.failed[check_id]
             if isinstance(again, Measurement):
@@ -123,7 +123,11 @@ class _Run:
             self.seconds[check_id] = self.seconds.get(check_id, 0.0) + more.seconds.get(check_id, 0.0)
             if isinstance(answer, Outcome):
                 return answer
-            found = replace(found, values={**found.values, **answer.values}, tables={**found.tables, **answer.tables})
+            measurement = replace(
+                measurement,
+                values={**measurement.values, **answer.values},
+                tables={**measurement.tables, **answer.tables},
+            )
         raise RuntimeError(f"a check looks again for ever: {type(dict(subject.checks)[check_id]).__name__}")
 
     def _read_columns(self) -> None:

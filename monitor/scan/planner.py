@@ -33,7 +33,7 @@ class UnionPart:
     wanted_by: tuple[tuple[str, str], ...]
 
     def of(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Give its rows among those of the statement, under the names that the answer gave them."""
+        """Return its rows among those of the statement, under the names that the answer gave them."""
         mine = (row for row in rows if row[FIGURE] == self.figure)
         return [{name: row[slot] for slot, name in self.columns.items()} for row in mine]
 
@@ -56,25 +56,27 @@ class ClassRequest:
     context: Context
 
 
-def union_queries(asked: Iterable[ClassRequest]) -> list[UnionQuery]:
+def union_queries(class_requests: Iterable[ClassRequest]) -> list[UnionQuery]:
     """Merge questions: one family for each set of quasi-identifiers of the same rows."""
     groups: dict[tuple[object, frozenset[str]], list[ClassRequest]] = {}
-    for one in asked:
-        rows = one.context.filtered.op()
-        groups.setdefault((rows, frozenset(one.question.quasi_identifiers)), []).append(one)
+    for class_request in class_requests:
+        rows = class_request.context.filtered.op()
+        groups.setdefault((rows, frozenset(class_request.question.quasi_identifiers)), []).append(class_request)
     return [_union_query(group) for group in groups.values()]
 
 
 def _union_query(group: Sequence[ClassRequest]) -> UnionQuery:
-    sensitive = dict.fromkeys(column for one in group for column in one.question.sensitive)
+    sensitive = dict.fromkeys(column for class_request in group for column in class_request.question.sensitive)
     first = group[0]
     tables = ClassTables(first.context.filtered, first.question.quasi_identifiers, tuple(sensitive))
     answers: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
-    for one in group:
-        answer = one.question.answer(tables)
-        answers.setdefault(answer.op(), (answer, []))[1].append((one.check_id, one.name))
+    for class_request in group:
+        answer = class_request.question.answer(tables)
+        answers.setdefault(answer.op(), (answer, []))[1].append((class_request.check_id, class_request.name))
     slots = [_slots(answer) for answer, _ in answers.values()]
-    width = {letter: max(sum(slot[0] == letter for slot in one) for one in slots) for letter in _TYPES}
+    width = {
+        letter: max(sum(slot[0] == letter for slot in class_request) for class_request in slots) for letter in _TYPES
+    }
     parts, branches = [], []
     for number, (columns, (answer, wanted_by)) in enumerate(zip(slots, answers.values(), strict=True)):
         parts.append(UnionPart(number, columns, tuple(wanted_by)))
@@ -83,18 +85,18 @@ def _union_query(group: Sequence[ClassRequest]) -> UnionQuery:
 
 
 def _slots(answer: ir.Table) -> dict[str, str]:
-    """Give each column of an answer a slot, by its type.
+    """Return each column of an answer a slot, by its type.
 
     Raises:
         TypeError: a column is neither a number nor text.
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for name, type_ in answer.schema().items():
         letter = "i" if type_.is_integer() else "x" if type_.is_floating() else "t" if type_.is_string() else None
         if letter is None:
             raise TypeError(f"an answer about classes has a column of type {type_}; expected numbers or text")
-        found[f"{letter}{sum(slot[0] == letter for slot in found)}"] = name
-    return found
+        results[f"{letter}{sum(slot[0] == letter for slot in results)}"] = name
+    return results
 
 
 def _laid_out(answer: ir.Table, number: int, columns: Mapping[str, str], width: Mapping[str, int]) -> ir.Table:
@@ -124,7 +126,7 @@ class Relatives:
 
     @property
     def wanted_by(self) -> set[str]:
-        """Give the ids of the checks that wait for it."""
+        """Return the ids of the checks that wait for it."""
         return {check_id for part in self.parts for check_id, _ in part.wanted_by}
 
 
@@ -147,12 +149,12 @@ class TablePlan:
 
     @property
     def reads_schema(self) -> bool:
-        """Say whether a check wants the columns from the catalogue."""
+        """Check whether a check wants the columns from the catalogue."""
         return any(wants.schema for wants in self.wants.values())
 
     @property
     def frames(self) -> Mapping[str, Frame]:
-        """Give the frames wanted, by check id."""
+        """Return the frames wanted, by check id."""
         return {check_id: wants.frame for check_id, wants in self.wants.items() if wants.frame is not None}
 
 
@@ -190,7 +192,7 @@ def plan_again(subject: Subject, check_id: str, measurement: Measurement, source
 
 
 def counting_place(subject: Subject, check_id: str, source: Source) -> tuple[Context, Callable[[ir.Expr], SqlTemplate]]:
-    """Give what a check that keeps counts may know of its table, and the way to compile what is asked on the way.
+    """Return what a check that keeps counts may know of its table, and the way to compile what is asked on the way.
 
     Raises:
         Misconfigured, SourceError: as `plan`.
@@ -224,7 +226,8 @@ class _Desk:
             queries=_queries(wants, holes),
             counts=_counts(wants, self._source.dialect),
             union_queries=tuple(
-                Relatives(holes.compile(one.statement), one.parts) for one in union_queries(self._asked)
+                Relatives(holes.compile(union_query.statement), union_query.parts)
+                for union_query in union_queries(self._asked)
             ),
         )
 
@@ -253,13 +256,13 @@ class _Desk:
         )
 
 
-def _after_compiling(wanted: Wants) -> Wants:
+def _after_compiling(wants: Wants) -> Wants:
     """Leave the expressions: they hold much memory, a plan is kept for long, and it crosses to other processes."""
-    return replace(wanted, aggregates={}, queries={}, classes={}, statements={})
+    return replace(wants, aggregates={}, queries={}, classes={}, statements={})
 
 
 def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int) -> SqlTemplate | None:
-    """Give the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
+    """Return the statement that lists up to `limit` keys that break a check; None where the check is not about keys.
 
     Raises:
         Misconfigured, TableNotFound: the check does not fit the table.
@@ -268,13 +271,13 @@ def offending_keys(subject: Subject, check: Check, source: Source, *, limit: int
 
 
 def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, dict[str, str]]]:
-    """Give each distinct aggregate one column, and each check its names for those columns."""
+    """Return each distinct aggregate one column, and each check its names for those columns."""
     labels: dict[object, str] = {}
     aggregates: dict[str, ir.Value] = {}
     columns: dict[str, dict[str, str]] = {}
-    for check_id, wanted in wants.items():
+    for check_id, current_wants in wants.items():
         columns[check_id] = {}
-        for name, expression in wanted.aggregates.items():
+        for name, expression in current_wants.aggregates.items():
             operation = expression.op()
             if operation not in labels:
                 labels[operation] = f"a{len(labels)}"
@@ -285,8 +288,8 @@ def _fuse(wants: Mapping[str, Wants]) -> tuple[dict[str, ir.Value], dict[str, di
 
 def _queries(wants: Mapping[str, Wants], holes: Placeholders) -> tuple[PlannedQuery, ...]:
     distinct: dict[object, tuple[ir.Table, list[tuple[str, str]]]] = {}
-    for check_id, wanted in wants.items():
-        for name, expression in wanted.queries.items():
+    for check_id, current_wants in wants.items():
+        for name, expression in current_wants.queries.items():
             distinct.setdefault(expression.op(), (expression, []))[1].append((check_id, name))
     return tuple(
         PlannedQuery(holes.compile(expression), tuple(wanted_by)) for expression, wanted_by in distinct.values()
@@ -294,10 +297,10 @@ def _queries(wants: Mapping[str, Wants], holes: Placeholders) -> tuple[PlannedQu
 
 
 def _counts(wants: Mapping[str, Wants], dialect: str) -> tuple[PlannedQuery, ...]:
-    found = []
-    for check_id, wanted in wants.items():
-        for name, text in wanted.statements.items():
+    results = []
+    for check_id, current_wants in wants.items():
+        for name, text in current_wants.statements.items():
             select = select_sql(text, dialect=dialect)  # parsed and written anew by sqlglot: one SELECT, nothing else
             sql = f"SELECT count(*) AS n FROM (\n{select}\n) AS q"  # noqa: S608 - see above
-            found.append(PlannedQuery(SqlTemplate(sql), ((check_id, name),)))
-    return tuple(found)
+            results.append(PlannedQuery(SqlTemplate(sql), ((check_id, name),)))
+    return tuple(results)

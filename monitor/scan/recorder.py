@@ -102,33 +102,36 @@ def _read_history(store: Store, wanted: Mapping[str, tuple[datetime, Earlier]]) 
 
 def _wanted_history(batch: Sequence[TableResult]) -> Mapping[str, tuple[datetime, Earlier]]:
     return {
-        one.check_id: (looked.started_at, replace(one.earlier, left_out=looked.target.maintenance))
+        check_measurement.check_id: (
+            looked.started_at,
+            replace(check_measurement.earlier, left_out=looked.target.maintenance),
+        )
         for looked in batch
-        for one in looked.measured
-        if one.earlier is not None
+        for check_measurement in looked.measured
+        if check_measurement.earlier is not None
     }
 
 
 def _judge_table(looked: TableResult, history: Mapping[str, Sequence[Past] | None]) -> Iterable[CheckResult]:
-    for one in looked.measured:
-        outcome, past = one.answer, history.get(one.check_id, ())
+    for check_measurement in looked.measured:
+        outcome, past = check_measurement.answer, history.get(check_measurement.check_id, ())
         if not isinstance(outcome, Outcome):
-            outcome = _judge(one, outcome, past) if past is not None else _WITHOUT_HISTORY
+            outcome = _judge(check_measurement, outcome, past) if past is not None else _WITHOUT_HISTORY
         yield CheckResult(
-            check_id=one.check_id,
+            check_id=check_measurement.check_id,
             table=looked.target.subject.name,
-            check=one.check,
+            check=check_measurement.check,
             outcome=outcome,
             measured_at=looked.started_at,
-            duration_s=one.duration_s,
+            duration_s=check_measurement.duration_s,
             source=looked.target.source.name,
             owner=looked.target.owner,
         )
 
 
-def _judge(one: CheckMeasurement, measurement: Measurement, past: Sequence[Past]) -> Outcome:
+def _judge(check_measurement: CheckMeasurement, measurement: Measurement, past: Sequence[Past]) -> Outcome:
     """Judge one check; a bug in it leaves the others of the batch. Ctrl-C is no bug: judging is for the main thread."""
-    return run_guarded(partial(judge, one.check, measurement, past), passes_on=(KeyboardInterrupt,))
+    return run_guarded(partial(judge, check_measurement.check, measurement, past), passes_on=(KeyboardInterrupt,))
 
 
 class _Recorder:
@@ -239,12 +242,14 @@ def retire(project: Project, store: Store) -> int:
     if forgotten:
         with store.writing() as book:
             book.keep_counts_of(configured)
-    gone = [incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured]
-    if not gone:
+    incidents = [
+        incident for incident in lasting if incident.check_id is not None and incident.check_id not in configured
+    ]
+    if not incidents:
         return 0
     now, closed = project.clock.now(), 0
     with store.writing() as book:
-        for known in gone:
+        for known in incidents:
             incident = book.incident(known.id)  # another process may have closed it meanwhile
             if incident.state in LASTING:
                 at = max(now, incident.last.detected_at)

@@ -98,12 +98,12 @@ class TableResult:
 
 
 def not_evaluated(error: SourceError) -> Outcome:
-    """Give the outcome of a check whose source answered with an error."""
+    """Return the outcome of a check whose source answered with an error."""
     return unknown(REASONS.get(type(error), UnknownReason.BUG), Message("{problem}", {"problem": str(error)}))
 
 
 def misconfigured(error: Exception) -> Outcome:
-    """Give the outcome of a check that does not fit its table."""
+    """Return the outcome of a check that does not fit its table."""
     return unknown(UnknownReason.MISCONFIGURED, Message("{problem}", {"problem": str(error)}))
 
 
@@ -116,13 +116,13 @@ def timed_out(query_timeout: timedelta) -> Outcome:
 
 
 def unscanned(target: Target, outcome: Outcome, now: datetime) -> TableResult:
-    """Give what is known of a table that was not looked at: the same outcome for each of its checks."""
+    """Return what is known of a table that was not looked at: the same outcome for each of its checks."""
     measured = [CheckMeasurement(check_id, check, outcome) for check_id, check in target.subject.checks]
     return TableResult(target, now, now, measured, told=unanswered(target, outcome))
 
 
 def unanswered(target: Target, outcome: Outcome) -> Outcome | None:
-    """Give what may be heard of a question that was not answered."""
+    """Return what may be heard of a question that was not answered."""
     return None if target.question is None or target.question.charged else outcome
 
 
@@ -148,5 +148,5 @@ def run_guarded(job: Callable[[], T], *, passes_on: tuple[type[BaseException], .
 
 
 def internal_error(over: str) -> Outcome:
-    """Give the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
+    """Return the outcome of a job that met a bug of ours, or of a library: over what, in our words."""
     return unknown(UnknownReason.BUG, Message("tablewatch stumbled ({error}); please report it", {"error": over}))

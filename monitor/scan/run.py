@@ -67,7 +67,7 @@ class Engine:
         Raises:
             NotRemembered: the store failed meanwhile; the results are in the error.
         """
-        found: dict[str, CheckResult] = {}
+        check_results: dict[str, CheckResult] = {}
         failure: StoreError | None = None
         for batch in self._look(self._with_keepers(targets)):
             results = None
@@ -78,10 +78,10 @@ class Engine:
                     failure = error
             if results is None:  # what was found is told all the same
                 results = judge_only(batch, store=self.store)
-            found |= {result.check_id: result for result in results}
+            check_results |= {result.check_id: result for result in results}
             for one in batch:
                 on_table(one.target.subject.name)
-        every = [found[check_id] for target in targets for check_id, _ in target.subject.checks]
+        every = [check_results[check_id] for target in targets for check_id, _ in target.subject.checks]
         if failure is not None:
             raise ResultsNotStored(every, failure)
         return every
@@ -170,12 +170,12 @@ class _Inbox:
         self._idle.wait()
 
     def close(self) -> None:
-        """Say that one source is done."""
+        """Report that one source is done."""
         self._closed.append(None)
         self._wake.set()
 
     def batches(self) -> Iterator[Sequence[TableResult]]:
-        """Give what arrives, until all sources are done."""
+        """Yield what arrives, until all sources are done."""
         over = not self._sources
         while not over:
             self._wake.wait(_LONGEST_WAIT_S)
@@ -227,10 +227,10 @@ def run_checks(
 
 def _prune(project: Project, store: Store) -> str | None:
     """Forget what is older than it has to be kept; say so where that failed."""
-    kept = project.config.storage
+    storage = project.config.storage
     try:
         store.prune(
-            keep_measurements=kept.keep_measurements, keep_incidents=kept.keep_incidents, now=project.clock.now()
+            keep_measurements=storage.keep_measurements, keep_incidents=storage.keep_incidents, now=project.clock.now()
         )
     except StoreError as error:
         return f"all of this was remembered, but nothing old was forgotten: {error}"

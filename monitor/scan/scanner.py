@@ -89,8 +89,8 @@ class _SourceScanner:
     def _ask(self, target: Target, question: PrivateQuestion) -> TableResult:
         started_at = self._clock.now()
         told = run_guarded(lambda: _put(question, self._source))
-        heard = unanswered(target, told) if isinstance(told, Outcome) else told
-        return TableResult(target, started_at, self._clock.now(), (), heard)
+        outcome = unanswered(target, told) if isinstance(told, Outcome) else told
+        return TableResult(target, started_at, self._clock.now(), (), outcome)
 
     def _measure(self, target: Target, now: datetime) -> Sequence[CheckMeasurement]:
         subject, keeper = target.subject, target.keeper

@@ -19,11 +19,11 @@ class SignedRows:
     counts: npt.NDArray[np.int64]
 
     def of(self, places: npt.NDArray[Any] | slice) -> "SignedRows":
-        """Give some of them."""
+        """Return some of them."""
         return SignedRows(self.first[places], self.second[places], self.counts[places])
 
     def times(self, factors: npt.NDArray[np.int64]) -> "SignedRows":
-        """Give them with other counts."""
+        """Return them with other counts."""
         return SignedRows(self.first, self.second, self.counts * factors)
 
 
@@ -42,18 +42,18 @@ class SignatureCounts:
         self.rows += int(signed.counts.sum())
 
     def pairs(self) -> SignaturePairs:
-        """Give the counts, each signature once."""
+        """Return the counts, each signature once."""
         if not self.signed:
             return SignaturePairs()
         return SignaturePairs.summed(
-            np.concatenate([one.first for one in self.signed]),
-            np.concatenate([one.second for one in self.signed]),
-            np.concatenate([one.counts for one in self.signed]),
+            np.concatenate([signed_rows.first for signed_rows in self.signed]),
+            np.concatenate([signed_rows.second for signed_rows in self.signed]),
+            np.concatenate([signed_rows.counts for signed_rows in self.signed]),
         )
 
 
 def alike(values: Sequence[Any], places: npt.NDArray[np.int64]) -> Iterator[tuple[Any, npt.NDArray[np.int64]]]:
-    """Give each value with the rows that have it."""
+    """Return each value with the rows that have it."""
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(values)))
     return zip(values, np.split(order, ends[:-1]), strict=True)

@@ -23,7 +23,7 @@ class Compiler(Protocol):
     """Gives the SQL text of an expression in one dialect."""
 
     def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text of an expression."""
+        """Return the SQL text of an expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TimePlaceholder:
     naive: bool
 
     def at(self, now: datetime) -> datetime:
-        """Give the time that belongs into the hole, to the second."""
+        """Return the time that belongs into the hole, to the second."""
         moment = (now + self.shift).astimezone(UTC).replace(microsecond=0)
         if self.zone is not None:
             return latest_local_time(moment, ZoneInfo(self.zone))
@@ -51,7 +51,7 @@ class SqlTemplate:
     moments: tuple[TimePlaceholder, ...] = ()
 
     def fill(self, now: datetime, literals: "TimeLiterals") -> str:
-        """Give the statement as it is run at a time."""
+        """Return the statement as it is run at a time."""
         text = self.sql
         for moment in self.moments:
             text = text.replace(moment.hole, literals.of(moment.at(now)))
@@ -73,7 +73,7 @@ class TimeLiterals:
         self._source = source
 
     def of(self, moment: datetime) -> str:
-        """Give a time as SQL text."""
+        """Return a time as SQL text."""
         key = (self._source.dialect, moment.tzinfo is None)
         if key not in self._learnt:
             self._learnt[key] = self._learn(moment.tzinfo)
@@ -108,7 +108,7 @@ class Placeholders:
         self._filters: dict[str, tuple[str, ir.BooleanValue]] = {}
 
     def now(self, shift: timedelta = timedelta(), zone: str | None = None) -> ir.TimestampValue:
-        """Give a hole for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
+        """Return a hole for the time of the measurement plus a shift, as UTC or as a zone's naive wall clock."""
         key = (shift, zone)
         if key not in self._moments:
             # SQLite keeps times as text and knows no zones: there, UTC is a naive text too
@@ -122,7 +122,7 @@ class Placeholders:
         return self._moments[key][0]
 
     def filter(self, sql: str) -> ir.BooleanValue:
-        """Give a hole for a predicate; the same one for the same text."""
+        """Return a hole for a predicate; the same one for the same text."""
         if sql not in self._filters:
             expression = ibis.literal(f"tablewatch where {len(self._filters)}") == ibis.literal("tablewatch")
             self._filters[sql] = (_literal_sql(expression, self._source), expression)
@@ -141,6 +141,6 @@ class Placeholders:
 
 
 def _literal_sql(expression: ir.Value, compiler: Compiler) -> str:
-    """Give how a dialect writes an expression without columns, cut out of `SELECT <it> AS "x"`."""
+    """Return how a dialect writes an expression without columns, cut out of `SELECT <it> AS "x"`."""
     sql = compiler.compile(expression.name("x"))
     return sql[sql.index("SELECT") + len("SELECT") : sql.rindex(" AS ")].strip()

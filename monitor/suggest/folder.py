@@ -47,7 +47,7 @@ class Folder:
 
     @property
     def is_table(self) -> bool:
-        """Say whether the whole folder is one table: `key=value` folders, or files `part-...`, of one kind.
+        """Check whether the whole folder is one table: `key=value` folders, or files `part-...`, of one kind.
 
         Nothing else may lie beside the folders, such as what a project's own folder holds; no other data beside files.
         """
@@ -58,7 +58,7 @@ class Folder:
         return len(kinds) == 1 and not others
 
     def sources(self, below: str = "") -> Iterator[FolderFiles]:
-        """Give the sources that the folder's own files are; `below` goes before each pattern, escaped."""
+        """Yield the sources that the folder's own files are; `below` goes before each pattern, escaped."""
         word = self.path.resolve().name
         for ending in _DATA:
             if self.is_table:
@@ -70,7 +70,7 @@ class Folder:
             yield from self._each_file(ending, below, word)
 
     def _each_file(self, ending: str, below: str, word: str) -> Iterator[FolderFiles]:
-        """Give all files by one glob; one by one where two names differ in case only, as DuckDB's do not."""
+        """Yield all files by one glob; one by one where two names differ in case only, as DuckDB's do not."""
         names = [name for name in self.names if name.endswith(ending) and (self.path / name).is_file()]
         alike = groupby(sorted(map(str.casefold, names)))
         if any(len(list(same)) > 1 for _, same in alike):

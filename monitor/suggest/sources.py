@@ -67,19 +67,19 @@ def source_locations(source: str | None, folder: Path, working: Path) -> SourceL
 
 
 def _named_apart(places: Sequence[SourceLocation]) -> tuple[SourceLocation, ...]:
-    """Give sources of one name different ones; two sources cannot share it."""
-    taken: dict[str, SourceLocation] = {}
+    """Return sources of one name different ones; two sources cannot share it."""
+    source_locations: dict[str, SourceLocation] = {}
     for place in places:
         name, number = place.name, 2
-        while name in taken:
+        while name in source_locations:
             name, number = f"{place.name}-{number}", number + 1
-        taken[name] = SourceLocation(name, place.entry, place.spec, place.variable)
-    return tuple(taken.values())
+        source_locations[name] = SourceLocation(name, place.entry, place.spec, place.variable)
+    return tuple(source_locations.values())
 
 
 def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> SourceLocations:
-    """Give the tables of a folder and of the folders right below."""
-    found, left_out = [], []
+    """Return the tables of a folder and of the folders right below."""
+    results, left_out = [], []
     for below in _looked_into(working / path):
         here = path if below is None else path / below
         try:
@@ -88,16 +88,16 @@ def _in_folder(path: Path, folder: Path, working: Path, *, databases: bool) -> S
         except OSError as error:
             left_out.append(f"{here}: it may not be read ({error.strerror})")
             continue
-        found += [_files(one, folder, working) for one in sources]
+        results += [_files(source, folder, working) for source in sources]
         if databases and below is None:
-            found += [_database(name, folder, working) for name in there.databases if name != _STORE]
-    if not found and not left_out:
+            results += [_database(name, folder, working) for name in there.databases if name != _STORE]
+    if not results and not left_out:
         raise SourceNotFound
-    return SourceLocations(_named_apart(found), tuple(left_out))
+    return SourceLocations(_named_apart(results), tuple(left_out))
 
 
 def _looked_into(path: Path) -> Iterator[str | None]:
-    """Give the folder itself as None, and the folders below it unless it is one table."""
+    """Yield the folder itself as None, and the folders below it unless it is one table."""
     yield None
     with suppress(OSError):  # told of the folder itself
         there = Folder.of(path)

@@ -16,7 +16,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")
 
 
 def write_yaml(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], *, project: str) -> str:
-    """Give the text of a first configuration with the tables of each source."""
+    """Return the text of a first configuration with the tables of each source."""
     lines = list(_head([place for place, _ in tables], project))
     names = _names(tables)
     for place, found in tables:
@@ -26,7 +26,10 @@ def write_yaml(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]], *,
 
 
 def _names(tables: Sequence[tuple[SourceLocation, Sequence[TableEntry]]]) -> Mapping[tuple[str, str], str]:
-    """Give every table its name in the configuration; where two sources have one of the same name, the source's too."""
+    """Return every table its name in the configuration.
+
+    Where two sources have one of the same name, the source's too.
+    """
     every = [table.name.casefold() for _, found in tables for table in found]
     return {
         (place.name, table.name): f"{place.name}.{table.name}" if every.count(table.name.casefold()) > 1 else table.name

@@ -27,8 +27,8 @@ class Lineage:
 
 
 def lineage_of(table: Table, config: Config) -> Lineage:
-    """Give the lineage of a table, as the configuration says; a circle ends where it began."""
-    up = {one.name: one.upstream for one in config.tables}
+    """Return the lineage of a table, as the configuration says; a circle ends where it began."""
+    up = {table.name: table.upstream for table in config.tables}
     down: dict[str, tuple[str, ...]] = {}
     for one in config.tables:
         for fed_by in one.upstream:
@@ -59,13 +59,13 @@ class Loss:
 
 
 def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, Loss]:
-    """Give the downtime of each table that has any episode among the spans."""
+    """Return the downtime of each table that has any episode among the spans."""
     as_of_us = to_us(now)
     windows = (Window.of(now - RECENT, now), Window(0, as_of_us))
     maintenance = project.maintenance(spans.names)
     measured, priced = [], []
     for window in windows:
-        found = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
+        downtimes = measure_by(spans, window, as_of_us=as_of_us, group=spans.table, maintenance=maintenance)
         cost: Mapping[int, Cost] = {}
         if project.priced:
             cost = price_by(
@@ -76,7 +76,7 @@ def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, 
                 group=spans.table,
                 maintenance=maintenance,
             )
-        measured.append(found)
+        measured.append(downtimes)
         priced.append(cost)
     nothing = Cost() if project.priced else None
     return {
@@ -91,14 +91,14 @@ def losses_of(project: Project, spans: Spans, *, now: datetime) -> Mapping[str, 
 
 
 def no_loss(project: Project, *, now: datetime) -> Loss:
-    """Give the loss of a table that never had an incident."""
+    """Return the loss of a table that never had an incident."""
     nothing = Downtime(Window.of(now - RECENT, now), to_us(now))
     cost = Cost() if project.priced else None
     return Loss(nothing, cost, nothing, cost)
 
 
 def table_as_json(project: Project, state: TableState, loss: Loss) -> dict[str, Any]:
-    """Give what a list of tables holds of one."""
+    """Return what a list of tables holds of one."""
     table = state.table
     return {
         "table": table.name,
@@ -117,7 +117,7 @@ def table_as_json(project: Project, state: TableState, loss: Loss) -> dict[str, 
 
 
 def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
-    """Give how a table is."""
+    """Return how a table is."""
     return {
         "health": state.health.value,
         "checks": {
@@ -129,13 +129,14 @@ def state_as_json(state: TableState, now: datetime) -> dict[str, Any]:
         "last_run_age_s": None if state.last_run_at is None else (now - state.last_run_at).total_seconds(),
         "open_incidents": [incident.id for incident in state.incidents],
         "not_evaluated": [
-            {"check_id": one.check_id, "reason": one.reason, "message": one.message} for one in state.not_evaluated
+            {"check_id": not_evaluated.check_id, "reason": not_evaluated.reason, "message": not_evaluated.message}
+            for not_evaluated in state.not_evaluated
         ],
     }
 
 
 def sheet_as_json(project: Project, state: TableState, loss: Loss, results: Mapping[str, Result]) -> dict[str, Any]:
-    """Give the published shape `tablewatch.table/1`."""
+    """Return the published shape `tablewatch.table/1`."""
     table, lineage = state.table, lineage_of(state.table, project.config)
     rate = project.pricing.per_hour(table.name, to_us(project.clock.now())) if project.priced else None
     return {
@@ -165,10 +166,10 @@ def _check(table: Table, check: Any, results: Mapping[str, Result]) -> dict[str,
 
 
 def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
-    def part(found: Downtime, cost: Cost | None) -> dict[str, Any]:
+    def part(downtime: Downtime, cost: Cost | None) -> dict[str, Any]:
         return {
-            "n": found.n,
-            "downtime_h": float(hours(found.downtime)),
+            "n": downtime.n,
+            "downtime_h": float(hours(downtime.downtime)),
             "cost": project.currency.number(None if cost is None else cost.amount),
         }
 
@@ -180,5 +181,5 @@ def _loss_as_json(project: Project, loss: Loss) -> dict[str, Any]:
 
 
 def worst_first(states: Sequence[TableState]) -> list[TableState]:
-    """Give tables in the order in which they need somebody."""
+    """Return tables in the order in which they need somebody."""
     return sorted(states, key=lambda state: state.health.rank)

@@ -22,7 +22,7 @@ class Watching:
 
     @classmethod
     def of(cls, watches: Mapping[str, Watch], as_of: datetime) -> Self:
-        """Give it from what is known of each check."""
+        """Return it from what is known of each check."""
         since: dict[str, datetime] = {}
         for check_id, watch in watches.items():
             table = check_id.rpartition(".")[0]  # an id has no dot, a table's name may
@@ -32,11 +32,11 @@ class Watching:
 
     @property
     def first(self) -> datetime | None:
-        """Give when the first check ran, None before that."""
+        """Return when the first check ran, None before that."""
         return min(self.since.values(), default=None)
 
     def had_begun(self, by: datetime) -> bool:
-        """Say whether any table was watched before a moment."""
+        """Check whether any table was watched before a moment."""
         return self.first is not None and self.first < by
 
     def partly(self, config: Config, start: datetime, end: datetime) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Observed:
 
     @classmethod
     def of(cls, watches: Mapping[str, Watch], gaps: Iterable[Gap], config: Config, until: datetime) -> Self:
-        """Give it for the time that the gaps are known of; `gaps` has the ones that still last, too."""
+        """Return it for the time that the gaps are known of; `gaps` has the ones that still last, too."""
         configured = {table.check_id(check) for table in config.tables for check in table.checks}
         unseen: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for gap in gaps:
@@ -81,13 +81,13 @@ class Observed:
         return cls(tuple(starts), tuple(ends))
 
     def in_some_of(self, window: Window) -> bool:
-        """Say whether something was seen in a part of a window."""
+        """Check whether something was seen in a part of a window."""
         at = bisect_right(self.ends, window.start_us)
         return at < len(self.starts) and self.starts[at] < window.end_us
 
 
 def _between(gaps: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Give what of `[start, end)` no gap covers."""
+    """Yield what of `[start, end)` no gap covers."""
     for gap_start, gap_end in sorted(gaps):
         if start < min(gap_start, end):
             yield start, min(gap_start, end)
@@ -101,12 +101,12 @@ def _checked(config: Config) -> Iterator[str]:
 
 
 def kept_since(config: Config, now: datetime) -> datetime:
-    """Give since when incidents that are over are kept; those that ended before may be forgotten."""
+    """Return since when incidents that are over are kept; those that ended before may be forgotten."""
     return now - config.storage.keep_incidents
 
 
 def lasting_gaps(config: Config, watches: Mapping[str, Watch], until: datetime) -> Iterator[Gap]:
-    """Give the unobserved time between the last run of each configured check and a moment."""
+    """Yield the unobserved time between the last run of each configured check and a moment."""
     for table in config.tables:
         period = table.schedule.longest_period() if table.schedule is not None else None
         for check in table.checks:

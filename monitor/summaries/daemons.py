@@ -34,51 +34,51 @@ class Watchfulness:
         If no other is left, the one that was heard of last stays. `holder`: as `lock_holder` says.
         """
         as_of = view.clock(now)
-        known = sorted(view.daemons(), key=lambda daemon: daemon.heartbeat_at)
-        recent = [daemon for daemon in known if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
-        killed = [daemon for daemon in known if daemon.stopped_at is None]
+        current_daemons = sorted(view.daemons(), key=lambda daemon: daemon.heartbeat_at)
+        recent = [daemon for daemon in current_daemons if as_of - (daemon.stopped_at or daemon.heartbeat_at) < _KEPT]
+        killed = [daemon for daemon in current_daemons if daemon.stopped_at is None]
         daemons = sorted(
             recent or killed[-1:], key=lambda daemon: (daemon.started_at, daemon.heartbeat_at), reverse=True
         )
         return cls(as_of, daemons, view.lag(as_of), view.quarantines(), holder)
 
     def word(self, daemon: Daemon) -> str:
-        """Give `running`, `silent` or `stopped`."""
+        """Return `running`, `silent` or `stopped`."""
         if daemon.stopped_at is not None:
             return "stopped"
         return "silent" if self.as_of - daemon.heartbeat_at > SILENT else "running"
 
     @property
     def runs(self) -> bool:
-        """Say whether a daemon runs."""
+        """Check whether a daemon runs."""
         return any(self.word(daemon) == "running" for daemon in self.daemons)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published form."""
+        """Return the published form."""
         return {
             "daemons": [
                 {
-                    "state": self.word(one),
-                    "host": one.host,
-                    "pid": one.pid,
-                    "version": one.version,
-                    "started_at": one.started_at.isoformat(),
-                    "heartbeat_at": one.heartbeat_at.isoformat(),
-                    "stopped_at": None if one.stopped_at is None else one.stopped_at.isoformat(),
-                    "config_loaded_at": one.config_loaded_at.isoformat(),
-                    "config_error": one.config_error,
-                    "leads": one.leads,
+                    "state": self.word(daemon),
+                    "host": daemon.host,
+                    "pid": daemon.pid,
+                    "version": daemon.version,
+                    "started_at": daemon.started_at.isoformat(),
+                    "heartbeat_at": daemon.heartbeat_at.isoformat(),
+                    "stopped_at": None if daemon.stopped_at is None else daemon.stopped_at.isoformat(),
+                    "config_loaded_at": daemon.config_loaded_at.isoformat(),
+                    "config_error": daemon.config_error,
+                    "leads": daemon.leads,
                 }
-                for one in self.daemons
+                for daemon in self.daemons
             ],
             "lag_s": None if self.waits_since is None else (self.as_of - self.waits_since).total_seconds(),
             "quarantined": [
                 {
-                    "check_id": one.check_id,
-                    "crashes": one.crashes,
-                    "until": None if one.until is None else one.until.isoformat(),
+                    "check_id": quarantine.check_id,
+                    "crashes": quarantine.crashes,
+                    "until": None if quarantine.until is None else quarantine.until.isoformat(),
                 }
-                for one in self.quarantines
+                for quarantine in self.quarantines
             ],
         }
 
@@ -89,20 +89,20 @@ class Watchfulness:
         return f"{who} holds the store as its daemon, but gives no sign of life; see what it logs"
 
     def lines(self) -> Iterator[str]:
-        """Say it to a person."""
-        silent = [one for one in self.daemons if self.word(one) == "silent"]
-        for one in self.daemons:
-            if one in silent[_MOST_SILENT:]:
+        """Format it to a person."""
+        silent = [daemon for daemon in self.daemons if self.word(daemon) == "silent"]
+        for daemon in self.daemons:
+            if daemon in silent[_MOST_SILENT:]:
                 continue
-            age = say_duration(self.as_of - (one.stopped_at or one.heartbeat_at))
-            said = {
-                "running": f"runs since {one.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
+            age = say_duration(self.as_of - (daemon.stopped_at or daemon.heartbeat_at))
+            text = {
+                "running": f"runs since {daemon.started_at:%Y-%m-%d %H:%M} UTC, last sign {age} ago",
                 "silent": f"was last heard of {age} ago and did not say goodbye",
                 "stopped": f"stopped {age} ago",
-            }[self.word(one)]
-            yield f"daemon on {one.host} (pid {one.pid}): {said}"
-            if one.config_error is not None and one.stopped_at is None:
-                yield f"  refuses the changed configuration: {one.config_error}"
+            }[self.word(daemon)]
+            yield f"daemon on {daemon.host} (pid {daemon.pid}): {text}"
+            if daemon.config_error is not None and daemon.stopped_at is None:
+                yield f"  refuses the changed configuration: {daemon.config_error}"
         if len(silent) > _MOST_SILENT:
             yield f"and {len(silent) - _MOST_SILENT} more in the last hour that did not say goodbye"
         if not self.runs:

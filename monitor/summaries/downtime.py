@@ -91,7 +91,7 @@ def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: 
     ranking = look.ranked(window)
     advice = None if ranking is None else advise(ranking)
     by_person = look.measured_by(window, (spans.check < 0).astype(np.int64)).get(1)
-    open_ids = [one.id for one in whole.open]
+    open_ids = [open_incident.id for open_incident in whole.open]
     rows = np.searchsorted(spans.incident, open_ids)
     return DowntimeFigures(
         whole=whole,
@@ -101,7 +101,9 @@ def measure_downtime(project: Project, view: View, *, window: Window, as_of_us: 
         tables=tables,
         unobserved=_unobserved(gaps, window=window, as_of_us=as_of_us),
         found_by_person=0 if by_person is None else by_person.n,
-        table_of={one: spans.names[spans.table[row]] for one, row in zip(open_ids, rows, strict=True)},
+        table_of={
+            open_incident: spans.names[spans.table[row]] for open_incident, row in zip(open_ids, rows, strict=True)
+        },
         ever_checked=bool(watches),
         watching=watching,
         kept_since=look.kept_since,
@@ -125,11 +127,11 @@ class _Survey:
     def kept_since(self) -> datetime:
         return kept_since(self.project.config, self.project.clock.now())
 
-    def is_known(self, found: Downtime) -> bool:
-        """Say whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
-        if found.n:
+    def is_known(self, downtime: Downtime) -> bool:
+        """Check whether a window's figures are known: somebody reported, or a check saw something and that is kept."""
+        if downtime.n:
             return True
-        return self.observed.in_some_of(found.window) and from_us(found.window.end_us) > self.kept_since
+        return self.observed.in_some_of(downtime.window) and from_us(downtime.window.end_us) > self.kept_since
 
     def measured(self, window: Window) -> Downtime:
         return measure(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance)
@@ -157,9 +159,9 @@ class _Survey:
         return rank(self.spans, window, as_of_us=self.as_of_us, maintenance=self.maintenance, costs=costs)
 
     def grouped(self, window: Window, by: str) -> tuple[DowntimePart, ...]:
-        """Give the groups that have any downtime, the costliest first."""
+        """Return the groups that have any downtime, the costliest first."""
         labels, group = GROUPINGS[by](self.spans, self.project.config)
-        found = self.measured_by(window, group)
+        downtimes = self.measured_by(window, group)
         costs: Mapping[int, Cost] = {}
         if self.project.priced:
             pricing = self.project.pricing
@@ -172,11 +174,15 @@ class _Survey:
                 maintenance=self.maintenance,
             )
         nothing = Cost() if self.project.priced else None
-        parts = [DowntimePart(labels[code], one, costs.get(code, nothing)) for code, one in found.items() if one.n]
+        parts = [
+            DowntimePart(labels[code], downtime, costs.get(code, nothing))
+            for code, downtime in downtimes.items()
+            if downtime.n
+        ]
         return tuple(sorted(parts, key=_weight))
 
     def days(self, window: Window) -> Iterator[DowntimePart]:
-        """Give every day that had begun when the figures were taken.
+        """Yield every day that had begun when the figures were taken.
 
         Days on which no check saw anything and of which nobody reported anything are not known; where no check ever ran
         and people report what they find, their days are what they reported.
@@ -196,7 +202,7 @@ def _weight(part: DowntimePart) -> tuple[Fraction, int, bool, str]:
 def _gaps(
     project: Project, view: View, watches: Mapping[str, Watch], *, window: Window, as_of_us: int
 ) -> Sequence[Gap]:
-    """Give the gaps that touch a window, as far as it has come: those on record, and those that still last."""
+    """Return the gaps that touch a window, as far as it has come: those on record, and those that still last."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return ()
@@ -205,8 +211,11 @@ def _gaps(
 
 
 def _unobserved(gaps: Sequence[Gap], *, window: Window, as_of_us: int) -> Mapping[str, int]:
-    """Give how long each table was not looked at."""
+    """Return how long each table was not looked at."""
     end_us = min(window.end_us, as_of_us)
     if end_us <= window.start_us:
         return {}
-    return {table: one.time for table, one in unobserved(gaps, Window(window.start_us, end_us)).items()}
+    return {
+        table: current_unobserved.time
+        for table, current_unobserved in unobserved(gaps, Window(window.start_us, end_us)).items()
+    }

@@ -60,7 +60,7 @@ GROUPINGS: Final[Mapping[str, Callable[[Spans, Config], tuple[Labels, Ints]]]] =
 
 
 def days_of(window: Window, zone: str) -> Iterator[tuple[date, Window]]:
-    """Give the days of a zone that a window touches, each with the part of it that lies in the window."""
+    """Yield the days of a zone that a window touches, each with the part of it that lies in the window."""
     day = from_us(window.start_us).astimezone(ZoneInfo(zone)).date()
     start = window.start_us
     while start < window.end_us:

@@ -34,7 +34,7 @@ class TableHealth(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Give 0 for the worst."""
+        """Return 0 for the worst."""
         return tuple(TableHealth).index(self)
 
 
@@ -62,17 +62,17 @@ class TableState:
 
 
 def states_of(project: Project, view: View, tables: Sequence[Table]) -> Sequence[TableState]:
-    """Give how tables are, in the given order."""
+    """Return how tables are, in the given order."""
     ids = [table.check_id(check) for table in tables for check in table.checks]
     watches = view.watches(ids)
     unknown = [check_id for check_id, watch in watches.items() if watch.last_unknown is not None]
-    found = view.latest_results(unknown) if unknown else {}
+    results = view.latest_results(unknown) if unknown else {}
     names = tuple(table.name for table in tables)
     incidents: dict[str, list[Incident]] = {name: [] for name in names}
     for incident in view.incidents(IncidentFilter(states=LASTING)):
         if incident.table in incidents:
             incidents[incident.table].append(incident)
-    look = _Look(project.config, project.clock.now(), watches, found)
+    look = _Look(project.config, project.clock.now(), watches, results)
     return [look.at(table, incidents[table.name]) for table in tables]
 
 
@@ -82,7 +82,9 @@ def states_in_store(view: View, loaded_at: datetime | None) -> Sequence[TableSta
     For when the configuration on disk cannot be read. `loaded_at`: when the daemon loaded the configuration that it
     runs with; what was last checked before that may be of an older one, and is shown only where there is nothing newer.
     """
-    incidents: dict[str, list[Incident]] = {one.table: [] for one in view.schedule() if ":" not in one.table}
+    incidents: dict[str, list[Incident]] = {
+        scheduled.table: [] for scheduled in view.schedule() if ":" not in scheduled.table
+    }
     for incident in view.incidents(IncidentFilter(states=LASTING)):
         incidents.setdefault(incident.table, []).append(incident)
     results: dict[str, list[Result]] = {}
@@ -97,14 +99,16 @@ def _newest(results: Sequence[Result], loaded_at: datetime | None) -> Sequence[R
     if not results:
         return ()
     newest = max(results, key=lambda one: one.measured_at)
-    present = [one for one in results if loaded_at is not None and one.measured_at >= loaded_at]
-    return present or [one for one in results if one.run_id == newest.run_id]
+    present = [result for result in results if loaded_at is not None and result.measured_at >= loaded_at]
+    return present or [result for result in results if result.run_id == newest.run_id]
 
 
 def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incident]) -> TableState:
-    counted = Counter(one.status for one in results)
+    counted = Counter(result.status for result in results)
     silent = [
-        NotEvaluated(one.check_id, one.reason.value, str(one.message)) for one in results if one.reason is not None
+        NotEvaluated(result.check_id, result.reason.value, str(result.message))
+        for result in results
+        if result.reason is not None
     ]
     return TableState(
         table=Table.model_construct(name=name, source=""),
@@ -112,7 +116,7 @@ def _known_state(name: str, results: Sequence[Result], incidents: Sequence[Incid
         health=_worst(counted, incidents, silent, never_ran=0),
         results=counted,
         never_ran=0,
-        last_run_at=max((one.measured_at for one in results), default=None),
+        last_run_at=max((result.measured_at for result in results), default=None),
         incidents=incidents,
         not_evaluated=silent,
     )
@@ -129,7 +133,7 @@ class _Look:
         ids = [table.check_id(check) for check in table.checks]
         ran = [self.watches[check_id] for check_id in ids if check_id in self.watches]
         results = Counter(_status(watch) for watch in ran)
-        not_evaluated = [one for watch in ran for one in self._not_evaluated(table, watch)]
+        not_evaluated = [evaluated for watch in ran for evaluated in self._not_evaluated(table, watch)]
         never_ran = len(ids) - len(ran)
         return TableState(
             table=table,

@@ -70,20 +70,20 @@ def incident_figures(
     as_of_us = to_us(as_of or project.clock.now())
     maintenance = project.maintenance(spans.names)
     whole = durations(spans, as_of_us=as_of_us, maintenance=maintenance)
-    each = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
+    current_durations = episode_durations(spans, as_of_us=as_of_us, maintenance=maintenance)
     prices = _prices(project, spans, as_of_us, maintenance)
-    found: dict[int, IncidentFigures] = {}
+    figures: dict[int, IncidentFigures] = {}
     for incident in incidents:
         rows = np.flatnonzero(spans.incident == incident.id).tolist()
         costs = tuple(None if prices is None else prices.get(row, Cost()).amount for row in rows)
-        found[incident.id] = IncidentFigures(
+        figures[incident.id] = IncidentFigures(
             whole=whole[incident.id],
-            episodes=tuple(each[row] for row in rows),
+            episodes=tuple(current_durations[row] for row in rows),
             downtime_us=whole[incident.id].total if is_downtime(incident) else 0,
             cost=None if prices is None else sum((cost for cost in costs if cost is not None), Fraction()),
             episode_costs=costs,
         )
-    return found
+    return figures
 
 
 def is_downtime(incident: Incident) -> bool:
@@ -104,20 +104,20 @@ def _prices(
 
 
 def title_of(incident: Incident) -> str:
-    """Say what is wrong, in English, on one line; braces in a title that a person wrote are no places."""
+    """Describe what is wrong, in English, on one line; braces in a title that a person wrote are no places."""
     if not incident.title_values:
         return tidy(incident.title)
     return tidy(Message(incident.title, incident.title_values).render(PlainEnglish()))
 
 
 def owner_of(project: Project, incident: Incident) -> str | None:
-    """Give who answers for its table; None if nobody does, or the table is no longer configured."""
+    """Return who answers for its table; None if nobody does, or the table is no longer configured."""
     table = project.config.table(incident.table)
     return None if table is None else project.config.owner_of(table)
 
 
 def incident_as_json(project: Project, incident: Incident, figures: IncidentFigures) -> dict[str, Any]:
-    """Give an incident without its history: what a list holds of it."""
+    """Return an incident without its history: what a list holds of it."""
     first, last = incident.episodes[0], incident.last
     return {
         "id": incident.id,
@@ -152,7 +152,7 @@ def incident_as_json(project: Project, incident: Incident, figures: IncidentFigu
 
 
 def sheet_as_json(project: Project, sheet: IncidentDetail) -> dict[str, Any]:
-    """Give the published shape `tablewatch.incident/1`: an incident with its episodes and its history."""
+    """Return the published shape `tablewatch.incident/1`: an incident with its episodes and its history."""
     incident = sheet.incident
     figures = incident_figures(project, [incident])[incident.id]
     return {
@@ -166,7 +166,7 @@ def sheet_as_json(project: Project, sheet: IncidentDetail) -> dict[str, Any]:
 
 
 def iso(moment: datetime | None) -> str | None:
-    """Give a moment as JSON has it."""
+    """Return a moment as JSON has it."""
     return None if moment is None else moment.isoformat()
 
 

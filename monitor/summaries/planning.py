@@ -50,7 +50,7 @@ class PlanningFigure:
 
     @classmethod
     def of(cls, typed: Typed) -> Self:
-        """Give the estimate of what was typed.
+        """Return the estimate of what was typed.
 
         Raises:
             Stop: something cannot be read, or cannot be.
@@ -73,7 +73,7 @@ class PlanningFigure:
         return cls(expected, found, improve, Currency.of(typed.currency.upper()))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published shape `tablewatch.estimate/1`; money is rounded once, hours are not rounded."""
+        """Return the published shape `tablewatch.estimate/1`; money is rounded once, hours are not rounded."""
         found = self.found
         return {
             "schema": "tablewatch.estimate/1",
@@ -93,9 +93,9 @@ class PlanningFigure:
 
     def _lines(self) -> Iterator[Text]:
         found, expected, text = self.found, self.expected, self.currency.text
-        each = f"{say_duration(expected.ttd)} until noticed + {say_duration(expected.ttr)} until repaired"
+        name = f"{say_duration(expected.ttd)} until noticed + {say_duration(expected.ttr)} until repaired"
         yield _line("incidents", f"{_say(found.incidents)} a year on {expected.tables:,} tables")
-        yield _line("each", each)
+        yield _line("each", name)
         yield _line("downtime", f"{round(found.downtime_h):,} h a year")
         yield _line("an hour costs", text(found.hourly_cost))
         yield Text.assemble((f"{'a year costs':<15}", "dim"), (text(found.annual_cost), "bold"))
@@ -147,5 +147,5 @@ def _say(number: Fraction) -> str:
     return f"{number.numerator:,}" if number.denominator == 1 else f"{float(number):,.1f}"
 
 
-def _line(label: str, said: str) -> Text:
-    return Text.assemble((f"{label:<15}", "dim"), said)
+def _line(label: str, text: str) -> Text:
+    return Text.assemble((f"{label:<15}", "dim"), text)

@@ -87,17 +87,17 @@ def rank(
     if not rows.size:
         return None
     part = spans.take(rows)
-    each = per_incident(part, Ruler(window, as_of_us, maintenance), disclosure=False)
-    down = each.undetected + each.repair
-    places = np.flatnonzero(each.down & (down > 0))
+    incident = per_incident(part, Ruler(window, as_of_us, maintenance), disclosure=False)
+    down = incident.undetected + incident.repair
+    places = np.flatnonzero(incident.down & (down > 0))
     if not places.size:
         return None
     weights = down.astype(np.float64)
     if costs is not None:
-        ids = part.incident[each.first]
+        ids = part.incident[incident.first]
         weights = np.array([float(costs[one].amount) if one in costs else 0.0 for one in ids.tolist()])
-    order = np.lexsort((places, -down[places], -weights[places], ~each.lasts[places]))
-    return Ranking(part, each, places[order], weights, costs)
+    order = np.lexsort((places, -down[places], -weights[places], ~incident.lasts[places]))
+    return Ranking(part, incident, places[order], weights, costs)
 
 
 class AdviceStep(StrEnum):

@@ -70,7 +70,7 @@ class ReleaseState:
 
     @property
     def said(self) -> str:
-        """Say in a few words what holds it, or who approved it."""
+        """Format in a few words what holds it, or who approved it."""
         if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return ", ".join(
@@ -80,7 +80,7 @@ class ReleaseState:
 
     @property
     def why(self) -> str:
-        """Say at length what holds it, or who approved it."""
+        """Format at length what holds it, or who approved it."""
         if self.standing.decision is not ReleaseDecision.NONE:
             return self.standing.said
         return "; ".join(
@@ -90,7 +90,7 @@ class ReleaseState:
 
     @property
     def word(self) -> ReleaseWord:
-        """Give the word for it."""
+        """Return the word for it."""
         match self.standing.decision:
             case ReleaseDecision.APPROVED:
                 return ReleaseWord.APPROVED
@@ -102,7 +102,7 @@ class ReleaseState:
                 return ReleaseWord.HOLD
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published form."""
+        """Return the published form."""
         return {
             "release": self.name,
             "table": self.release.table,
@@ -119,15 +119,15 @@ class ReleaseState:
 
 
 def releases_of(project: Project, view: View, states: Sequence[TableState]) -> Sequence[ReleaseState]:
-    """Give how the releases of the configuration stand, in its order; `states` are those of all its tables."""
+    """Return how the releases of the configuration stand, in its order; `states` are those of all its tables."""
     releases = project.config.releases
     if not releases:
         return []
     tables = {state.table.name: state for state in states}
-    asked = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
-    watches = view.watches([check_id for gate in asked.values() for check_id in gate])
+    request = {name: _gate(releases, name, tables[release.table].table) for name, release in releases.items()}
+    watches = view.watches([check_id for gate in request.values() for check_id in gate])
     return [
-        _state(name, release, _Gate(tables[release.table], asked[name], watches), _decided(project, view, name))
+        _state(name, release, _Gate(tables[release.table], request[name], watches), _decided(project, view, name))
         for name, release in releases.items()
     ]
 
@@ -139,8 +139,10 @@ def _decided(project: Project, view: View, name: str) -> ReleaseStanding:
 
 
 def _gate(releases: Mapping[str, Release], name: str, table: Table) -> Mapping[str, Check]:
-    """Give the disclosure checks of a release's table, but those that other releases of it ask for."""
-    others = {check.name for one in releases if one != name for check in release_checks(one, releases[one])}
+    """Return the disclosure checks of a release's table, but those that other releases of it ask for."""
+    others = {
+        check.name for release in releases if release != name for check in release_checks(release, releases[release])
+    }
     mine = [check for check in table.checks if check.kind is Kind.DISCLOSURE and check.name not in others]
     return {table.check_id(check): check for check in mine}
 
@@ -154,10 +156,13 @@ class _Gate:
     def held_by(self) -> Iterator[HoldingCheck]:
         if not self.checks:
             yield HoldingCheck(None, NOTHING_ASKED, None)
-        silent = {one.check_id: one.reason for one in self.table.not_evaluated}
+        silent = {not_evaluated.check_id: not_evaluated.reason for not_evaluated in self.table.not_evaluated}
         incidents = list(self._incidents())
-        yield from (HoldingCheck(one.check_id, INCIDENT, one.last.detected_at, one.id, _what(one)) for one in incidents)
-        for check_id in sorted(self.checks.keys() - {one.check_id for one in incidents}):
+        yield from (
+            HoldingCheck(incident.check_id, INCIDENT, incident.last.detected_at, incident.id, _what(incident))
+            for incident in incidents
+        )
+        for check_id in sorted(self.checks.keys() - {incident.check_id for incident in incidents}):
             watch = self.watches.get(check_id)
             if watch is None:
                 yield HoldingCheck(check_id, NEVER_RAN, None)
@@ -167,22 +172,22 @@ class _Gate:
                 yield HoldingCheck(check_id, "fail", watch.failing_since or watch.last_run_at)
 
     def clear_since(self) -> datetime | None:
-        """Give when the last of the checks began to pass."""
+        """Return when the last of the checks began to pass."""
         watches = [self.watches[check_id] for check_id in self.checks]
         return max((watch.passing_since or watch.last_run_at for watch in watches), default=None)
 
     def _incidents(self) -> Iterator[Incident]:
-        """Give the open incidents that hold the release: not those of a check that another release asks for."""
+        """Yield the open incidents that hold the release: not those of a check that another release asks for."""
         table = self.table.table
         others = {table.check_id(check) for check in table.checks} - self.checks.keys()
-        for one in self.table.incidents:
-            if one.kind is Kind.DISCLOSURE and one.check_id not in others:
-                yield one
+        for incident in self.table.incidents:
+            if incident.kind is Kind.DISCLOSURE and incident.check_id not in others:
+                yield incident
 
 
 def _state(name: str, release: Release, gate: _Gate, decided: ReleaseStanding) -> ReleaseState:
     held_by = list(gate.held_by())
-    since = min((one.since for one in held_by if one.since is not None), default=None)
+    since = min((holding_check.since for holding_check in held_by if holding_check.since is not None), default=None)
     if decided.event is not None:
         if decided.decision in {ReleaseDecision.HELD, ReleaseDecision.OTHERWISE}:
             held_by = [HoldingCheck(None, DECISION, decided.event.recorded_at), *held_by]
@@ -193,10 +198,10 @@ def _state(name: str, release: Release, gate: _Gate, decided: ReleaseStanding) -
     return ReleaseState(name, release, since if held_by else gate.clear_since(), held_by)
 
 
-def _number_or_reason(one: HoldingCheck) -> str:
-    return f"#{one.incident}" if one.incident else one.reason
+def _number_or_reason(holding_check: HoldingCheck) -> str:
+    return f"#{holding_check.incident}" if holding_check.incident else holding_check.reason
 
 
 def _what(incident: Incident) -> Message | str:
-    """Give what an incident is about; braces in a title that a person wrote are no places."""
+    """Return what an incident is about; braces in a title that a person wrote are no places."""
     return Message(incident.title, incident.title_values) if incident.title_values else incident.title

@@ -44,7 +44,7 @@ class StatisticState:
 
     @property
     def word(self) -> StatisticWord:
-        """Say how it is in a word."""
+        """Return how it is in a word."""
         if self.left is None:
             return StatisticWord.NO_BUDGET
         if self.left == 0:
@@ -54,7 +54,7 @@ class StatisticState:
         return StatisticWord.ANSWERED if self.slot.state is SlotState.DONE else StatisticWord.NOT_ANSWERED
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published form."""
+        """Return the published form."""
         return {
             "table": self.series.table,
             "statistic": self.series.name,
@@ -70,11 +70,11 @@ class StatisticState:
 
 
 def statistics_of(project: Project, view: View) -> Sequence[StatisticState]:
-    """Give how each standing statistic of a configuration is, in its order. No table is looked at."""
+    """Return how each standing statistic of a configuration is, in its order. No table is looked at."""
     budgets = project.config.budgets
     all_of = AnswerSeries.configured(project.config)
     due = {row.table: row.next_slot for row in view.schedule()} if all_of else {}
-    found = []
+    results = []
     for name, series in all_of.items():
         declared = budgets[series.table]
         statistic = declared.statistics[series.name]
@@ -82,5 +82,5 @@ def statistics_of(project: Project, view: View) -> Sequence[StatisticState]:
         stored = view.budget(series.table, declared.unit_name)
         left = None if stored is None else Standing(stored.budget, stored.spent, 0).left // cost
         slot = view.last_ended(name)
-        found.append(StatisticState(series, str(statistic.schedule), cost, left, slot, due.get(name)))
-    return found
+        results.append(StatisticState(series, str(statistic.schedule), cost, left, slot, due.get(name)))
+    return results

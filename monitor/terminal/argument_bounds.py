@@ -40,9 +40,9 @@ def problem_of(value: Any) -> str | None:
             problem = None
     if problem is None:
         return None
-    seen = str(value)
-    shown = seen if len(seen) <= _SHOWN else f"{seen[:_SHOWN]}... ({len(seen):,} characters)"
-    return f"{problem}, not '{shown}'"
+    text = str(value)
+    current_text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)"
+    return f"{problem}, not '{current_text}'"
 
 
 def _problem_of_path(path: Path) -> str | None:

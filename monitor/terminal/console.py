@@ -37,7 +37,7 @@ class _Masked:
 
 
 def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
-    """Give a console on standard output or error.
+    """Return a console on standard output or error.
 
     Nothing is read as markup, and lines are not wrapped. Names and paths reach the terminal as text only: a control
     character in them is shown, not obeyed. A reader that goes away (`| head`) ends the output, not the command: what
@@ -63,13 +63,13 @@ def make_console(mask: Callable[[str], str], *, stderr: bool) -> "Console":
 
 @cache
 def out() -> "Console":
-    """Give a console of standard output, to ask what it is; results are shown by `Invocation.emit`."""
+    """Return a console of standard output, to ask what it is; results are shown by `Invocation.emit`."""
     return make_console(str, stderr=False)
 
 
 @cache
 def err() -> "Console":
-    """Give a console of standard error for text that holds no secret, such as progress."""
+    """Return a console of standard error for text that holds no secret, such as progress."""
     return make_console(str, stderr=True)
 
 
@@ -164,7 +164,7 @@ def draw_problem(console: "Console", problem: Problem, redact: Redactor) -> None
 
 
 def _cut(line: str, column: int, redact: Redactor) -> tuple[str, int]:
-    """Give what is shown of a line, masked, and how many cells the caret is away from its beginning."""
+    """Return what is shown of a line, masked, and how many cells the caret is away from its beginning."""
     from rich.cells import cell_len
 
     shown, before = redact.line(_printable(line)), redact.line(_printable(line[: column - 1]))

@@ -18,7 +18,7 @@ Hook: TypeAlias = Callable[[type[BaseException], BaseException, TracebackType | 
 
 
 def crash_hook(invocation: Invocation) -> Hook:
-    """Give the hook that writes a crash report, tells where it is, and leaves with exit code 70."""
+    """Return the hook that writes a crash report, tells where it is, and leaves with exit code 70."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):

@@ -58,7 +58,7 @@ class Money:
 
     @property
     def rounded(self) -> Decimal:
-        """Give the amount with the currency's decimals: none for yen."""
+        """Return the amount with the currency's decimals: none for yen."""
         return money(Fraction(self.amount), get_currency_precision(self.currency))
 
 
@@ -86,15 +86,15 @@ class Localizer:
         self._catalogue = catalogue(self.language)
 
     def text(self, text: str) -> str:
-        """Give the translation of a text."""
+        """Return the translation of a text."""
         return self._catalogue.text(text)
 
-    def plural(self, one: str, many: str, number: int) -> str:
-        """Give the translation of the form that fits a number."""
-        return self._catalogue.texts.ngettext(one, many, number)
+    def plural(self, name: str, many: str, number: int) -> str:
+        """Return the translation of the form that fits a number."""
+        return self._catalogue.texts.ngettext(name, many, number)
 
     def format(self, value: Any, kind: str) -> str:  # noqa: PLR0911 - one line for each kind
-        """Give a value of a kind as text; a kind unknown here leaves the value as it is."""
+        """Return a value of a kind as text; a kind unknown here leaves the value as it is."""
         match kind:
             case "count":
                 return format_decimal(int(value), locale=self._locale)
@@ -159,10 +159,10 @@ class Localizer:
             count, rest = divmod(rest, _SECONDS[unit])
             counts.append((count, names[unit]))
         first = next((place for place, (count, _) in enumerate(counts) if count), len(counts) - 2)
-        said = [
+        parts = [
             f"{format_decimal(count, locale=self._locale)}{name}" for count, name in counts[first : first + 2] if count
         ]
-        return sign + (between.join(said) or f"0{names[units[-2]]}")
+        return sign + (between.join(parts) or f"0{names[units[-2]]}")
 
 
 _MOST_DIGITS: Final = 200
@@ -181,7 +181,7 @@ class Catalogue:
     singulars: Mapping[str, str]
 
     def text(self, text: str) -> str:
-        """Give the translation of a text; also of one form of a text that counts, as an incident's title keeps it."""
+        """Return the translation of a text; also of one form of a text that counts, as an incident's title keeps it."""
         if text in self.singulars:
             return self.texts.ngettext(self.singulars[text], text, 2)
         return self.texts.gettext(text) if text else text  # gettext's empty text is the catalogue's own header
@@ -189,7 +189,7 @@ class Catalogue:
 
 @cache
 def catalogue(language: str) -> Catalogue:
-    """Give the catalogue of a language; of English, and where there is none, one that gives every text back."""
+    """Return the catalogue of a language; of English, and where there is none, one that gives every text back."""
     source = importlib.resources.files("templates") / "locale" / language / "LC_MESSAGES" / "tablewatch.po"
     if language == SOURCE_LANGUAGE or not source.is_file():
         return Catalogue(gettext.NullTranslations(), {})

@@ -48,7 +48,7 @@ class Invocation:
 
     @property
     def as_json(self) -> bool:
-        """Say whether standard output belongs to a program."""
+        """Check whether standard output belongs to a program."""
         return self.format == Format.JSON
 
     def load(self) -> "Loaded":
@@ -68,7 +68,7 @@ class Invocation:
         return loaded
 
     def typed(self, command: str) -> str:
-        """Give a command as it has to be typed here: with the configuration that this one was given."""
+        """Return a command as it has to be typed here: with the configuration that this one was given."""
         if self.config_path is None:
             return command
         return command.replace("tablewatch ", f"tablewatch -c {shlex.quote(str(self.config_path))} ", 1)
@@ -84,7 +84,7 @@ class Invocation:
             human(self._console(stderr=False))
 
     def note(self, text: str) -> None:
-        """Tell the person something beside the result, on stderr."""
+        """Report the person something beside the result, on stderr."""
         self._console(stderr=True).print(text)
 
     def show(self, problems: Sequence[Problem]) -> None:
@@ -116,5 +116,5 @@ def remember_format(ctx: typer.Context, value: Any) -> Any:
 
 
 def count(number: int, thing: str) -> str:
-    """Say how many of a thing there are: `1 table`, `12 tables`."""
+    """Describe how many of a thing there are: `1 table`, `12 tables`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -181,9 +181,9 @@ def matches(pattern: str, path: Path) -> bool:
     if any(_parts_match(Path(pattern).parts, place.parts) for place in places):
         return True
     is_name = fnmatchcase(path.name, "*" if name == "**" else name)
-    if is_name and any(_is_same(Path(found), path.parent) for found in _glob(folder or os.sep)):
+    if is_name and any(_is_same(Path(text), path.parent) for text in _glob(folder or os.sep)):
         return True  # the folder has another name in the pattern
-    return path.exists() and any(_is_same(Path(found), path) for found in _glob(pattern))
+    return path.exists() and any(_is_same(Path(text), path) for text in _glob(pattern))
 
 
 def _glob(pattern: str) -> Iterator[str]:
@@ -209,9 +209,9 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # unlike Path.resolve, it raises nothing on links in a circle
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     with suppress(OSError, ValueError):
-        return one.samefile(other)
+        return path.samefile(other)
     return False
 
 

@@ -40,22 +40,22 @@ class Problem:
     excerpt: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Give the published shape of an error (DESIGN.md section 9)."""
+        """Return the published shape of an error (DESIGN.md section 9)."""
         values = asdict(self)
         return {name: values[name] for name in _SHOWN}
 
     def in_file(self, file: str) -> "Problem":
-        """Give the same problem under another name of its file."""
+        """Return the same problem under another name of its file."""
         return replace(self, file=file)
 
 
 def envelope(problems: Sequence[Problem]) -> dict[str, Any]:
-    """Give the published JSON form of errors: `{"ok": false, "error", "errors": [...]}`."""
+    """Return the published JSON form of errors: `{"ok": false, "error", "errors": [...]}`."""
     return {"ok": False, "error": sum_up(problems), "errors": [problem.as_json() for problem in problems]}
 
 
 def sum_up(problems: Sequence[Problem]) -> str:
-    """Say in one sentence what went wrong."""
+    """Format in one sentence what went wrong."""
     if not problems:
         return "the command stopped without saying why"
     first = problems[0].message

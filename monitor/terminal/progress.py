@@ -21,7 +21,7 @@ _LINE_EVERY = 10.0
 def progress(
     label: str, total: int, *, share: bool = False, console: "Console | None" = None, clock: Clock | None = None
 ) -> Iterator[Callable[[], None]]:
-    """Give a function to be called after each of `total` pieces of work; it may be called from any thread.
+    """Yield a function to be called after each of `total` pieces of work; it may be called from any thread.
 
     On a terminal a bar appears after two seconds and goes away at the end; elsewhere a line `label [3/12]` is written
     every ten seconds. `share`: the pieces are nothing that anybody counts, so per cent are shown, `label 25 %`.

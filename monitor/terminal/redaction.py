@@ -34,9 +34,9 @@ class Redactor:
         `urls=False` lets the passwords of URLs through, for a person who asked to see them.
         """
         self._urls = urls
-        known = set(secrets) - set(published)
-        lines = {line.strip() for secret in known for line in secret.splitlines()}
-        self._secrets = sorted({text for text in known | lines if len(text) >= _SHORTEST}, key=len, reverse=True)
+        names = set(secrets) - set(published)
+        lines = {line.strip() for secret in names for line in secret.splitlines()}
+        self._secrets = sorted({text for text in names | lines if len(text) >= _SHORTEST}, key=len, reverse=True)
         self._pattern = re.compile("|".join(re.escape(secret) for secret in self._secrets)) if self._secrets else None
 
     def __call__(self, text: str) -> str:

@@ -30,7 +30,7 @@ def draw_table(console: "Console", columns: Sequence[str], rows: Iterable[Sequen
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Sequence[int] | None:
-    """Give each column its width: figures theirs, texts what is left; None where that is too little."""
+    """Return each column its width: figures theirs, texts what is left; None where that is too little."""
     wanted = [_widest(column, number, rows) for number, column in enumerate(columns)]
     folds = [column.startswith("~") for column in columns]
     given = [min(_NARROWEST, most) if fold else most for most, fold in zip(wanted, folds, strict=True)]
@@ -45,7 +45,7 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) ->
 
 
 def _widest(column: str, number: int, rows: Sequence[Sequence[str]]) -> int:
-    """Give how many cells the widest text of a column takes; wide characters take two."""
+    """Return how many cells the widest text of a column takes; wide characters take two."""
     return max(cell_len(cell) for cell in (column.lstrip(">~"), *(row[number] for row in rows)))
 
 

@@ -19,7 +19,7 @@ _INSIDE: Final = "draft"
 
 @contextmanager
 def draft_folder(beside: Path) -> Iterator[Path]:
-    """Give an empty folder that only its owner can read, in the folder `beside`, and remove it afterwards.
+    """Yield an empty folder that only its owner can read, in the folder `beside`, and remove it afterwards.
 
     Those that killed processes left there are removed first.
 
@@ -50,10 +50,10 @@ def _made(beside: Path) -> tuple[Path, int]:
 
 
 def _remove_orphans(beside: Path) -> None:
-    found: list[Path] = []
+    paths: list[Path] = []
     with suppress(OSError):  # a folder in which one may write, and not look
-        found += (path for path in beside.iterdir() if _A_DRAFT.fullmatch(path.name) and not path.is_symlink())
-    for folder in found:
+        paths += (path for path in beside.iterdir() if _A_DRAFT.fullmatch(path.name) and not path.is_symlink())
+    for folder in paths:
         with suppress(OSError):  # somebody works in it, or it is another person's
             _remove_orphan(folder)
 

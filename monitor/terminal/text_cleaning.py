@@ -27,8 +27,10 @@ def visible(text: str, *, keep: str = "") -> str:
     r"""Show control characters as escapes (`\x1b`): text must not move the cursor, turn its direction or recolour."""
     if text.isprintable():
         return text
-    kept = keep + _HARMLESS
-    return "".join(one if one.isprintable() or one in kept or category(one) == "Zs" else _escape(one) for one in text)
+    current_text = keep + _HARMLESS
+    return "".join(
+        one if one.isprintable() or one in current_text or category(one) == "Zs" else _escape(one) for one in text
+    )
 
 
 def one_line(text: str) -> str:
@@ -48,8 +50,8 @@ def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -
     return text if _PLAIN_JSON.fullmatch(text) else _UNPRINTABLE.sub(_as_json, text)
 
 
-def _as_json(found: re.Match[str]) -> str:
-    character = found[0]
+def _as_json(match: re.Match[str]) -> str:
+    character = match[0]
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 

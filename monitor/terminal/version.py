@@ -2,7 +2,7 @@
 
 
 def version() -> str:
-    """Give the version of the installed distribution, or say that there is none on record."""
+    """Return the version of the installed distribution, or say that there is none on record."""
     from importlib import metadata
 
     try:

@@ -37,7 +37,7 @@ class ReportedIncident:
     fingerprint: str | None = None
 
     def changes(self, now: datetime) -> tuple[Change, ...]:
-        """Give what opens it and, if it is over, what ends it.
+        """Return what opens it and, if it is over, what ends it.
 
         Raises:
             incidents.ImpossibleOrder: its times cannot follow one another, or lie in the future.
@@ -68,14 +68,14 @@ class ReportedIncident:
 
 
 def tidy(text: str) -> str:
-    """Give a text in one line, without the control characters that would move a terminal's cursor."""
+    """Return a text in one line, without the control characters that would move a terminal's cursor."""
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " for sign in text)
     return " ".join(text.split())
 
 
 def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetime) -> str:
-    """Give what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
+    """Return what importing the same ticket again shares: its own key, else its table, title and when it was noticed.
 
     A key identifies a ticket whatever else of it was put right since, its table included.
     """
@@ -86,12 +86,12 @@ def ticket_fingerprint(key: str, *, table: str, title: str, detected_at: datetim
 
 
 def former_fingerprint(key: str, *, table: str) -> str | None:
-    """Give what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
+    """Return what a ticket with a key was known by at first, when a key was one of its table; None without a key."""
     return f"{table}:{_TICKET}{tidy(key)}" if tidy(key) else None
 
 
 def ticket_of(incident: Incident) -> str | None:
-    """Give the key of the ticket that an incident was imported from; None if it has none."""
+    """Return the key of the ticket that an incident was imported from; None if it has none."""
     if incident.fingerprint.startswith(_TICKET):
         return incident.fingerprint.removeprefix(_TICKET)
     former = incident.fingerprint.removeprefix(f"{incident.table}:{_TICKET}")
@@ -99,7 +99,7 @@ def ticket_of(incident: Incident) -> str | None:
 
 
 def unknown_table(name: str, config: Config) -> Problem | None:
-    """Say that a table is not configured, and which one may have been meant; None if it is."""
+    """Return that a table is not configured, and which one may have been meant; None if it is."""
     if config.table(name) is not None:
         return None
     hint = did_you_mean(name, [table.name for table in config.tables]).removeprefix("; ")

@@ -58,27 +58,27 @@ class IncidentDesk:
         self._actor = actor
         self.now = project.clock.now()
 
-    def log(self, told: ReportedIncident) -> tuple[Incident, bool]:
+    def log(self, reported_incident: ReportedIncident) -> tuple[Incident, bool]:
         """Write down what somebody found; the same report twice is one incident. Gives it, and whether it is new.
 
         Raises:
             incidents.ImpossibleOrder: its times cannot follow one another.
         """
-        changes = told.changes(self.now)
+        changes = reported_incident.changes(self.now)
         opened = changes[0]
         with self._store.writing() as book:
-            known = book.latest_incidents([opened.fingerprint]) if isinstance(opened, Opened) else {}
-            for incident in known.values():
+            incidents = book.latest_incidents([opened.fingerprint]) if isinstance(opened, Opened) else {}
+            for incident in incidents.values():
                 return incident, False
             return book.add_histories([History(changes, self.now, self._actor)], announce=True)[0], True
 
     def sheet(self, incident: Incident) -> IncidentDetail:
-        """Give all there is to tell of an incident by now."""
+        """Return all there is to tell of an incident by now."""
         with self._store.reading() as view:
             return read_incident_detail(view, incident.id)
 
     def alike(self, incident: Incident) -> Sequence[int]:
-        """Give the other incidents of its table that last and have its title, the newest first."""
+        """Return the other incidents of its table that last and have its title, the newest first."""
         with self._store.reading() as view:
             lasting = view.incidents(IncidentFilter(tables=(incident.table,), states=(State.OPEN, State.ACKNOWLEDGED)))
         return [one.id for one in lasting if one.id != incident.id and one.title == incident.title]
@@ -88,7 +88,7 @@ class IncidentDesk:
         return self._change(incident_id, lambda _, incident: verbs.acknowledge(incident, now=self.now))
 
     def assign(self, incident_id: int, assignee: str) -> Incident:
-        """Give it to somebody."""
+        """Return it to somebody."""
         return self._change(incident_id, lambda _, incident: verbs.assign(incident, assignee))
 
     def snooze(self, incident_id: int, until: datetime) -> Incident:
@@ -167,7 +167,10 @@ class IncidentDesk:
             return book.append(incident, [change], recorded_at=self.now, actor=self._actor)
 
     def _still_fails(self, view: View, incident: Incident) -> bool:
-        """Say whether the last evaluated run of its check failed; a check that is no longer configured says nothing."""
+        """Check whether the last evaluated run of its check failed.
+
+        A check that is no longer configured says nothing.
+        """
         configured = {table.check_id(check) for table in self._project.config.tables for check in table.checks}
         if incident.check_id is None or incident.check_id not in configured:
             return False

@@ -37,7 +37,7 @@ class Ticket:
 
     @property
     def fingerprint(self) -> str:
-        """Give what importing the same ticket again shares."""
+        """Return what importing the same ticket again shares."""
         return self.told.fingerprint or ""
 
 
@@ -89,7 +89,7 @@ def _pack(ticket: Ticket, fields: int) -> tuple[Any, ...]:
 def _unpack(cells: Sequence[Any], fields: list[frozenset[str]]) -> Ticket:
     line, said, assumed, former, table, title, detected, occurred, resolved, *words = cells
     resolution, severity, found_by, cause, fingerprint = words
-    told = ReportedIncident(
+    reported_incident = ReportedIncident(
         table,
         title,
         from_us(detected),
@@ -101,4 +101,4 @@ def _unpack(cells: Sequence[Any], fields: list[frozenset[str]]) -> Ticket:
         cause,
         fingerprint,
     )
-    return Ticket(line, told, fields[said], assumed, former)
+    return Ticket(line, reported_incident, fields[said], assumed, former)

@@ -64,19 +64,19 @@ class TicketComparison:
 
     @property
     def is_new(self) -> bool:
-        """Say whether some of it is said since the last import."""
-        return any(one.is_new for one in self.differences)
+        """Check whether some of it is said since the last import."""
+        return any(difference.is_new for difference in self.differences)
 
     @property
     def to_record(self) -> Sequence[Change]:
-        """Give what following the ticket writes down."""
+        """Return what following the ticket writes down."""
         return [*self.changes, self.remembers] if self.remembers is not None else self.changes
 
 
 def compare(
     ticket: Ticket, incident: Incident, events: Sequence[Event], *, now: datetime, zone: str
 ) -> TicketComparison:
-    """Give what a ticket says otherwise than its incident; only what the file says something about is compared.
+    """Return what a ticket says otherwise than its incident; only what the file says something about is compared.
 
     Args:
         ticket: the row.
@@ -86,31 +86,31 @@ def compare(
         zone: the IANA zone in which reasons tell times.
     """
     past = ticket_history_of(events)
-    told = {one.name: as_text(one.told(ticket.told)) for one in FIELDS if one.name in ticket.said}
-    if told.get(TABLE) != incident.table:
-        told = {TABLE: told.get(TABLE)}
-    news = {name: value for name, value in told.items() if past.said.get(name) != value}
-    compared = [one for one in FIELDS if one.name in told and one.recorded(incident) != one.told(ticket.told)]
+    response = {one.name: as_text(one.told(ticket.told)) for one in FIELDS if one.name in ticket.said}
+    if response.get(TABLE) != incident.table:
+        response = {TABLE: response.get(TABLE)}
+    news = {name: value for name, value in response.items() if past.said.get(name) != value}
+    compared = [one for one in FIELDS if one.name in response and one.recorded(incident) != one.told(ticket.told)]
     differ = [_difference(one, ticket.told, incident, past, is_new=one.name in news) for one in compared]
     found, changes = _followed(incident, ticket.told, differ, now=now, zone=zone)
-    remembers = _remembered(events, changes, told, now) if news else None
+    remembers = _remembered(events, changes, response, now) if news else None
     return TicketComparison(ticket.line, incident, found, changes, remembers)
 
 
 def _difference(
-    compared: Field, told: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
+    compared: Field, reported_incident: ReportedIncident, incident: Incident, past: TicketHistory, *, is_new: bool
 ) -> Difference:
     name = compared.name
-    recorded, said = (None, None) if compared.text else (compared.recorded(incident), compared.told(told))
+    recorded, said = (None, None) if compared.text else (compared.recorded(incident), compared.told(reported_incident))
     stays = _stays(compared, incident, past, is_new=is_new)
     replaced = past.here.get(name) if stays is None else None
-    if name == "resolved" and stays is None and told.resolved_at is None:
+    if name == "resolved" and stays is None and reported_incident.resolved_at is None:
         replaced = replaced or past.here.get("resolution")  # going on takes back how it ended, too
     return Difference(name, recorded, said, stays, is_new, replaced)
 
 
 def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: bool) -> str | None:
-    """Give why a field stays as it is recorded; None if the incident follows the ticket."""
+    """Return why a field stays as it is recorded; None if the incident follows the ticket."""
     here = past.here.get(compared.name)
     if compared.stays is not None:
         return compared.stays.format(id=incident.id)
@@ -125,22 +125,34 @@ def _stays(compared: Field, incident: Incident, past: TicketHistory, *, is_new: 
 
 
 def _followed(
-    incident: Incident, told: ReportedIncident, found: Sequence[Difference], *, now: datetime, zone: str
+    incident: Incident,
+    reported_incident: ReportedIncident,
+    differences: Sequence[Difference],
+    *,
+    now: datetime,
+    zone: str,
 ) -> tuple[Sequence[Difference], Sequence[Change]]:
-    """Give the changes that apply what can be applied, and the differences with the reasons of what cannot."""
-    fields = frozenset(one.field for one in found if one.stays is None)
+    """Return the changes that apply what can be applied, and the differences with the reasons of what cannot."""
+    fields = frozenset(difference.field for difference in differences if difference.stays is None)
     stuck: frozenset[str] = frozenset()
     reason = "it lasts here; 'incident resolve' ends it"
     try:
-        changes = _changes(incident, told, fields, now)
+        changes = _changes(incident, reported_incident, fields, now)
     except (ImpossibleOrder, NotAllowed) as error:
         reason = in_zone(str(error), zone)
         # times depend on one another, and how it ended on its end
         stuck = fields & (_TIMES | (_ENDING if incident.last.resolved_at is None else frozenset()))
-        changes = _changes(incident, told, fields - stuck, now)
+        changes = _changes(incident, reported_incident, fields - stuck, now)
     after = _after(incident, changes, now)
-    stuck |= {one.name for one in FIELDS if one.name in fields and one.recorded(after) != one.told(told)}
-    return [replace(one, stays=reason, replaces=None) if one.field in stuck else one for one in found], changes
+    stuck |= {
+        difference.name
+        for difference in FIELDS
+        if difference.name in fields and difference.recorded(after) != difference.told(reported_incident)
+    }
+    return [
+        replace(difference, stays=reason, replaces=None) if difference.field in stuck else difference
+        for difference in differences
+    ], changes
 
 
 def _after(incident: Incident, changes: Iterable[Change], now: datetime) -> Incident:
@@ -150,51 +162,57 @@ def _after(incident: Incident, changes: Iterable[Change], now: datetime) -> Inci
 
 
 def _remembered(
-    events: Sequence[Event], changes: Sequence[Change], told: Mapping[str, str | None], now: datetime
+    events: Sequence[Event], changes: Sequence[Change], response: Mapping[str, str | None], now: datetime
 ) -> TicketSaid | None:
-    """Give what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
-    made = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
-    known = ticket_history_of([*events, *made]).said
-    rest = {name: value for name, value in told.items() if known.get(name) != value}
+    """Return what of a ticket its changes do not tell, or tell otherwise: a new cause comes with the recorded end."""
+    current_events = [Event(events[0].incident_id, now, importer(""), change) for change in changes]
+    known = ticket_history_of([*events, *current_events]).said
+    rest = {name: value for name, value in response.items() if known.get(name) != value}
     return TicketSaid(rest) if rest else None
 
 
-def _changes(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
-    """Give the changes that apply some fields, each decided on the incident as the one before leaves it.
+def _changes(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
+) -> Sequence[Change]:
+    """Return the changes that apply some fields, each decided on the incident as the one before leaves it.
 
     Raises:
         incidents.ImpossibleOrder: the times cannot follow one another.
         incidents.NotAllowed: its state does not allow one of them.
     """
-    made: list[Change] = []
+    changes: list[Change] = []
     for decide in (_begin, _shorten, _end, _reopen, _resolve):
-        decided = decide(incident, told, fields, now)
-        made += decided
+        decided = decide(incident, reported_incident, fields, now)
+        changes += decided
         incident = _after(incident, decided, now)
-    return [*made, Escalated(told.severity)] if "severity" in fields else made
+    return [*changes, Escalated(reported_incident.severity)] if "severity" in fields else changes
 
 
-def _begin(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _begin(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
+) -> Sequence[Change]:
     if not fields & {"occurred", "detected"}:
         return ()
-    detected = told.detected_at if "detected" in fields else None
-    occurred = told.occurred_at if "occurred" in fields else None
+    detected = reported_incident.detected_at if "detected" in fields else None
+    occurred = reported_incident.occurred_at if "occurred" in fields else None
     first = incident.episodes[0]
-    if told.occurred_at is None and first.onset.at == first.detected_at:
+    if reported_incident.occurred_at is None and first.onset.at == first.detected_at:
         occurred = detected  # nobody says when it began: as on opening, when it was noticed
     # all times of one episode at once: moved one by one they could be in an impossible order on the way
     whole = len(incident.episodes) == 1 and incident.last.resolved_at is not None and "resolved" in fields
-    change = Corrected(0, occurred, detected, told.resolved_at if whole else None)
+    change = Corrected(0, occurred, detected, reported_incident.resolved_at if whole else None)
     return (verbs.correct(incident, change, now=now),)
 
 
-def _shorten(incident: Incident, told: ReportedIncident, fields: frozenset[str], _: datetime) -> Sequence[Change]:
+def _shorten(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], _: datetime
+) -> Sequence[Change]:
     """Let what went on without a healthy time between end before it went on; what was bad again stays so.
 
     Raises:
         incidents.ImpossibleOrder: it was good between the ticket's end and the last episode.
     """
-    at, episodes = told.resolved_at, incident.episodes
+    at, episodes = reported_incident.resolved_at, incident.episodes
     if "resolved" not in fields or at is None or at >= incident.last.detected_at or at < episodes[0].detected_at:
         return ()
     ended = max(number for number, episode in enumerate(episodes) if episode.detected_at <= at)
@@ -204,36 +222,52 @@ def _shorten(incident: Incident, told: ReportedIncident, fields: frozenset[str],
                 f"the ticket ended {_say(at)}, before the data was bad again {_say(after.onset.at)}; 'incident correct "
                 f"{incident.id} --episode {ended + 1} --resolved TIME' moves an earlier end"
             )
-    gone = [
+    correcteds = [
         Corrected(number, at, at, None if episode.resolved_at is None else at)
         for number, episode in enumerate(episodes)
         if number > ended
     ]
-    return [Corrected(ended, resolved_at=at), *gone]
+    return [Corrected(ended, resolved_at=at), *correcteds]
 
 
 def _say(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _end(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
-    if "resolved" not in fields or told.resolved_at is None or incident.last.resolved_at in {None, told.resolved_at}:
+def _end(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
+) -> Sequence[Change]:
+    if (
+        "resolved" not in fields
+        or reported_incident.resolved_at is None
+        or incident.last.resolved_at in {None, reported_incident.resolved_at}
+    ):
         return ()
-    return (verbs.correct(incident, Corrected(-1, resolved_at=told.resolved_at), now=now),)
+    return (verbs.correct(incident, Corrected(-1, resolved_at=reported_incident.resolved_at), now=now),)
 
 
-def _reopen(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _reopen(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
+) -> Sequence[Change]:
     """Go on from the end that was recorded: by the ticket, the data was bad all the time."""
     ended_at = incident.last.resolved_at
-    if "resolved" not in fields or told.resolved_at is not None or ended_at is None:
+    if "resolved" not in fields or reported_incident.resolved_at is not None or ended_at is None:
         return ()
     return (verbs.reopen(incident, detected_at=ended_at, occurred_at=ended_at, now=now),)
 
 
-def _resolve(incident: Incident, told: ReportedIncident, fields: frozenset[str], now: datetime) -> Sequence[Change]:
+def _resolve(
+    incident: Incident, reported_incident: ReportedIncident, fields: frozenset[str], now: datetime
+) -> Sequence[Change]:
     ends = "resolved" in fields and incident.last.resolved_at is None
-    at = told.resolved_at if "resolved" in fields else incident.last.resolved_at
+    at = reported_incident.resolved_at if "resolved" in fields else incident.last.resolved_at
     if at is None or not (ends or fields & {"resolution", "cause"}):
         return ()
-    resolution = told.resolution if incident.resolution is None or "resolution" in fields else incident.resolution
-    return (verbs.resolve(incident, Ending(at, resolution, told.cause if "cause" in fields else None), now=now),)
+    resolution = (
+        reported_incident.resolution if incident.resolution is None or "resolution" in fields else incident.resolution
+    )
+    return (
+        verbs.resolve(
+            incident, Ending(at, resolution, reported_incident.cause if "cause" in fields else None), now=now
+        ),
+    )

@@ -19,7 +19,7 @@ _USUAL: Final = ("utf-8", "utf-16", "shift_jis", "euc_jp", "iso2022_jp", "cp1252
 
 
 def known_encoding(name: str) -> str:
-    """Give the encoding of a name, as Python knows it.
+    """Return the encoding of a name, as Python knows it.
 
     Raises:
         UnreadableTickets: there is none of that name for texts.
@@ -34,7 +34,7 @@ def known_encoding(name: str) -> str:
 
 
 def records(file: Path, encoding: str = UTF_8) -> Iterator[tuple[int, list[str]]]:
-    """Give every record that is not blank, with the line on which it begins.
+    """Yield every record that is not blank, with the line on which it begins.
 
     Raises:
         UnreadableTickets: it is no text in this encoding, or no table.
@@ -60,5 +60,5 @@ def records(file: Path, encoding: str = UTF_8) -> Iterator[tuple[int, list[str]]
 
 
 def _delimiter(header: str) -> str:
-    """Give the sign that splits the line with the names of the columns into most parts."""
+    """Return the sign that splits the line with the names of the columns into most parts."""
     return max(_DELIMITERS, key=lambda sign: len(next(csv.reader([header], delimiter=sign), [])))

@@ -65,7 +65,7 @@ def importer(actor: str) -> str:
 
 
 def as_text(value: datetime | str | None) -> str | None:
-    """Give a field's value as it is kept: a time as ISO text in UTC."""
+    """Return a field's value as it is kept: a time as ISO text in UTC."""
     return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else None if value is None else str(value)
 
 
@@ -79,24 +79,27 @@ class TicketHistory:
 
 def ticket_history_of(events: Sequence[Event]) -> TicketHistory:
     """Read what became of an imported incident from all its events, in the order of recording."""
-    said: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
     here: dict[str, str] = {}
     incident: Incident | None = None
     for number, event in enumerate(events):
         before, incident = incident, apply(incident, event)
         by_import = _is_of_import(event, number, events[0])
         if by_import:
-            said |= _words(event.change)
+            texts |= _words(event.change)
         for name in _changed(before, incident):
             if by_import:
                 here.pop(name, None)
             else:
                 here[name] = tidy(event.actor)
-    return TicketHistory(said, here)
+    return TicketHistory(texts, here)
 
 
 def _is_of_import(event: Event, number: int, first: Event) -> bool:
-    """Say whether an import made an event; the first ones signed like a person, and ended what they opened at once."""
+    """Check whether an import made an event.
+
+    The first ones signed like a person, and ended what they opened at once.
+    """
     if number == 0 or event.actor.endswith(_BY_IMPORT):
         return True
     at_once = (event.actor, event.recorded_at) == (first.actor, first.recorded_at)
@@ -104,7 +107,7 @@ def _is_of_import(event: Event, number: int, first: Event) -> bool:
 
 
 def _words(change: Change) -> Mapping[str, str | None]:
-    """Give what a ticket must have said, by field, for an import to make this change."""
+    """Return what a ticket must have said, by field, for an import to make this change."""
     match change:
         case Opened():
             onset = change.episode.onset

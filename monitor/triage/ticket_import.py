@@ -35,7 +35,7 @@ class ImportCounts:
     @property
     def applicable(self) -> int:
         """Count the incidents that can follow their tickets in something."""
-        return sum(bool(one.changes) for one in self.differ)
+        return sum(bool(ticket_comparison.changes) for ticket_comparison in self.differ)
 
     def assumed(self, name: str) -> int:
         """Count the new tickets that do not say this field of theirs; how it ended is one of ended ones only."""
@@ -69,7 +69,7 @@ class TicketImport:
     update: bool = False
 
     def look(self, tickets: TicketBatches, on_ticket: Callable[[], None] = lambda: None) -> ImportCounts:
-        """Say what taking them in would do, and write nothing."""
+        """Return what taking them in would do, and write nothing."""
         with self.store.reading() as view:
             return self._take(view, None, tickets, on_ticket)
 
@@ -85,17 +85,17 @@ class TicketImport:
     def _take(
         self, view: View, book: Book | None, tickets: TicketBatches, on_ticket: Callable[[], None]
     ) -> ImportCounts:
-        taken = ImportCounts()
+        import_counts = ImportCounts()
         for chunk in tickets.batches():
             there = _known(view, chunk)
             new = [ticket for ticket in chunk if ticket.line not in there]
             compared = list(self._compared(view, chunk, there, on_ticket))
             if book is not None:
-                taken.number(self._write(book, new, compared))
-            taken.add(new)
-            taken.known += len(chunk) - len(new)
-            taken.differ += [one for one in compared if one.differences]
-        return taken
+                import_counts.number(self._write(book, new, compared))
+            import_counts.add(new)
+            import_counts.known += len(chunk) - len(new)
+            import_counts.differ += [one for one in compared if one.differences]
+        return import_counts
 
     def _compared(
         self, view: View, tickets: Sequence[Ticket], there: Mapping[int, Incident], on_ticket: Callable[[], None]
@@ -111,14 +111,20 @@ class TicketImport:
         actor = importer(self.actor)
         histories = [History(ticket.told.changes(self.now), self.now, actor) for ticket in new]
         if self.update:
-            for one in compared:
-                book.append(one.incident, one.to_record, recorded_at=self.now, actor=actor, announce=False)
+            for ticket_comparison in compared:
+                book.append(
+                    ticket_comparison.incident,
+                    ticket_comparison.to_record,
+                    recorded_at=self.now,
+                    actor=actor,
+                    announce=False,
+                )
         return book.add_past(histories)
 
 
 def _known(view: View, tickets: Sequence[Ticket]) -> Mapping[int, Incident]:
-    """Give the incidents of the tickets that were imported before, by the ticket's line."""
+    """Return the incidents of the tickets that were imported before, by the ticket's line."""
     former = [ticket.former for ticket in tickets if ticket.former is not None]
     there = view.latest_incidents([*(ticket.fingerprint for ticket in tickets), *former])
-    found = {ticket.line: there.get(ticket.fingerprint) or there.get(ticket.former or "") for ticket in tickets}
-    return {line: incident for line, incident in found.items() if incident is not None}
+    incidents = {ticket.line: there.get(ticket.fingerprint) or there.get(ticket.former or "") for ticket in tickets}
+    return {line: incident for line, incident in incidents.items() if incident is not None}

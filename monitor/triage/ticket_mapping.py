@@ -46,7 +46,7 @@ class UnreadableTickets(Exception):
 def unreadable(
     message: str, file: str | None = None, line: int | None = None, hint: str | None = None
 ) -> UnreadableTickets:
-    """Give the error that says so, where, and what to do."""
+    """Return the error that says so, where, and what to do."""
     return UnreadableTickets(Problem("import.unreadable", message, file=file, line=line, hint=hint))
 
 
@@ -59,7 +59,7 @@ class UnknownWord(ValueError):
 
 
 def word_of(words: type[W]) -> Callable[[str], W]:
-    """Give what reads one of our words, whatever its case; hyphens, underscores and spaces are alike."""
+    """Return what reads one of our words, whatever its case; hyphens, underscores and spaces are alike."""
 
     @lru_cache(maxsize=1000)  # a million rows share a few words
     def read(text: str) -> W:
@@ -92,23 +92,23 @@ class TicketMapping:
         columns: dict[str, str] = {}
         for text in maps:
             column, equals, name = text.rpartition("=")
-            known = _field(name, f"--map {text}", "COLUMN=FIELD") if equals else None
-            if known is None or not column.strip():
+            current_text = _field(name, f"--map {text}", "COLUMN=FIELD") if equals else None
+            if current_text is None or not column.strip():
                 raise unreadable(f"--map takes COLUMN=FIELD such as 'Opened at=detected', not '{text}'")
-            _once(known, columns)
-            columns[known] = column.strip()
+            _once(current_text, columns)
+            columns[current_text] = column.strip()
         fixed: dict[str, str] = {}
         for text in constants:
             name, equals, value = text.partition("=")
-            known = _field(name, f"--set {text}", "FIELD=VALUE") if equals else None
-            if known is None or not value.strip():
+            current_text = _field(name, f"--set {text}", "FIELD=VALUE") if equals else None
+            if current_text is None or not value.strip():
                 raise unreadable(f"--set takes FIELD=VALUE such as severity=error, not '{text}'")
-            _once(known, {**columns, **fixed})
-            fixed[known] = _ours(known, value, f"--set {text}")
+            _once(current_text, {**columns, **fixed})
+            fixed[current_text] = _ours(current_text, value, f"--set {text}")
         return cls(columns, fixed, _meanings(meanings))
 
     def places(self, header: Sequence[str]) -> Mapping[str, int]:
-        """Give where each field stands in a row; a column named like a field needs no mapping.
+        """Return where each field stands in a row; a column named like a field needs no mapping.
 
         Raises:
             UnreadableTickets: a column is missing or there twice, or a field that every incident needs has none.
@@ -120,17 +120,17 @@ class TicketMapping:
             raise unreadable(f"no column holds {' and '.join(missing)}", hint=hint)
         for column in wanted.values():
             if header.count(column) != 1:
-                seen = "is there more than once" if column in header else "is not in the file"
+                text = "is there more than once" if column in header else "is not in the file"
                 hint = did_you_mean(column, header).removeprefix("; ") or f"columns: {', '.join(header)}"
-                raise unreadable(f"column '{column}' {seen}", hint=hint)
+                raise unreadable(f"column '{column}' {text}", hint=hint)
         return {name: header.index(column) for name, column in wanted.items()}
 
-    def row(self, told: Mapping[str, str]) -> Mapping[str, str]:
-        """Give a row in our words, with what is the same for all; how all ended holds for those that have ended."""
-        ours = {**told, **self.constants}
+    def row(self, response: Mapping[str, str]) -> Mapping[str, str]:
+        """Return a row in our words, with what is the same for all; how all ended holds for those that have ended."""
+        ours = {**response, **self.constants}
         for name, words in self.meanings.items():
-            if name in told and name not in self.constants:
-                ours[name] = words.get(_alike(told[name]), told[name])
+            if name in response and name not in self.constants:
+                ours[name] = words.get(_alike(response[name]), response[name])
         if "resolution" in self.constants and not ours.get("resolved"):
             del ours["resolution"]
         return ours
@@ -143,11 +143,11 @@ def _meanings(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         name, colon, theirs = said.partition(":")
         if not equals or not colon or not theirs.strip():
             raise unreadable(f"--value takes FIELD:THEIRS=OURS such as severity:Highest=critical, not '{text}'")
-        known = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)
-        words = meanings.setdefault(known, {})
+        current_text = _field(name, f"--value {text}", "FIELD:THEIRS=OURS", _TRANSLATED if ours.strip() else FIELDS)
+        words = meanings.setdefault(current_text, {})
         if _alike(theirs) in words:
-            raise unreadable(f"--value {text}: '{theirs.strip()}' is given two meanings for {known}; it has one")
-        words[_alike(theirs)] = _ours(known, ours, f"--value {text}") if ours.strip() else ""
+            raise unreadable(f"--value {text}: '{theirs.strip()}' is given two meanings for {current_text}; it has one")
+        words[_alike(theirs)] = _ours(current_text, ours, f"--value {text}") if ours.strip() else ""
     return meanings
 
 
@@ -156,7 +156,7 @@ def _alike(text: str) -> str:
 
 
 def _ours(name: str, value: str, option: str) -> str:
-    """Give a value that is the user's own word: one of ours, where the field takes only those."""
+    """Return a value that is the user's own word: one of ours, where the field takes only those."""
     if name in WORDS:
         try:
             return word_of(WORDS[name])(value)
@@ -169,14 +169,14 @@ def _field(name: str, option: str, form: str, fields: Sequence[str] = FIELDS) ->
     plain = name.strip().lower().replace("-", "_").removesuffix("_at")
     known = _OTHER_NAMES.get(plain, plain)
     if known not in fields:
-        meant = did_you_mean(plain, fields).removeprefix("; ") or f"fields: {', '.join(fields)}"
+        text = did_you_mean(plain, fields).removeprefix("; ") or f"fields: {', '.join(fields)}"
         what = (
             "no field of an incident" if known not in FIELDS else "no field with words to translate, only to leave out"
         )
-        raise unreadable(f"{option}: '{name}' is {what}; it takes {form}", hint=meant)
+        raise unreadable(f"{option}: '{name}' is {what}; it takes {form}", hint=text)
     return known
 
 
-def _once(name: str, said: Mapping[str, str]) -> None:
-    if name in said:
+def _once(name: str, texts: Mapping[str, str]) -> None:
+    if name in texts:
         raise unreadable(f"two columns or values for {name}; an incident has one")

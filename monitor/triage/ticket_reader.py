@@ -72,7 +72,7 @@ class TicketReader:
             UnreadableTickets: it is no table of texts in the encoding, or does not have the columns.
             OSError: there is no such file, or it may not be read.
         """
-        found = Tickets()
+        tickets = Tickets()
         rows = records(file, self.encoding)
         _, header = next(rows, (0, []))
         if not header:
@@ -86,14 +86,14 @@ class TicketReader:
                 ticket = self._ticket(row, line)
                 self._only_once(ticket)
             except _Bad as refusal:
-                found.bad.append(Refusal(line, str(refusal)))
+                tickets.bad.append(Refusal(line, str(refusal)))
             else:
                 if self.open_as_unknown and ticket.told.resolved_at is None:
-                    found.endless.append(line)
+                    tickets.endless.append(line)
                 else:
-                    found.good.append(ticket)
-                    found.assumed_zone += ticket.assumed_zone
-        return found
+                    tickets.good.append(ticket)
+                    tickets.assumed_zone += ticket.assumed_zone
+        return tickets
 
     def _ticket(self, row: Mapping[str, str], line: int) -> Ticket:
         problems: list[str] = []
@@ -117,7 +117,7 @@ class TicketReader:
         if problems or detected is None:
             raise _Bad("; ".join(problems))
         at = {name: None if moment is None else moment.at for name, moment in moments.items()}
-        told = ReportedIncident(
+        reported_incident = ReportedIncident(
             table=row["table"],
             title=tidy(row["title"]),
             detected_at=detected.at,
@@ -132,12 +132,12 @@ class TicketReader:
             ),
         )
         try:
-            told.check_order(self.times.now)
+            reported_incident.check_order(self.times.now)
         except ImpossibleOrder as error:
             raise _Bad(without_times(str(error))) from None
         assumed = sum(moment is not None and moment.assumed for moment in moments.values())
         former = former_fingerprint(row.get("id", ""), table=row["table"])
-        return Ticket(line, told, _said(row), assumed, former)
+        return Ticket(line, reported_incident, _said(row), assumed, former)
 
     def _missing(self, row: Mapping[str, str]) -> Iterator[str]:
         yield from (f"no {name}" for name in NEEDED if not tidy(row.get(name, "")))
@@ -147,9 +147,9 @@ class TicketReader:
                 stranger = unknown_table(table, self.config)
                 reason = "the table is not in the configuration; {}; --value table:THEIRS=OURS translates its name"
                 self._strangers[table] = None if stranger is None else reason.format(stranger.hint)
-            known = self._strangers[table]
-            if known is not None:
-                yield known
+            text = self._strangers[table]
+            if text is not None:
+                yield text
 
     def _only_once(self, ticket: Ticket) -> None:
         first = self._lines.setdefault(ticket.fingerprint, ticket.line)
@@ -173,7 +173,7 @@ def _row(values: Sequence[str], places: Mapping[str, int], *, expected: int) -> 
 
 def _said(row: Mapping[str, str]) -> frozenset[str]:
     """Name the fields of which a row says something: how and why it ended only with an end."""
-    said = {name for name in FIELDS if row.get(name)}
-    if "resolved" not in said:
-        said -= _ENDING
-    return frozenset(said | {"resolved"} if "resolved" in row else said)
+    parts = {name for name in FIELDS if row.get(name)}
+    if "resolved" not in parts:
+        parts -= _ENDING
+    return frozenset(parts | {"resolved"} if "resolved" in row else parts)

@@ -62,7 +62,7 @@ class TimeReader:
     relative: bool = True
 
     def read(self, text: str) -> ParsedTime:
-        """Give the moment of a time.
+        """Return the moment of a time.
 
         Raises:
             UnreadableTime: it is none, or the zone's clocks skip it or show it twice.
@@ -94,7 +94,7 @@ class TimeReader:
         return self._placed(_parsed(f"{match['day']}T{match['clock']}{offset}", text), text)
 
     def read_bound(self, text: str) -> datetime:
-        """Give the beginning or end of a window: a time, a date (its midnight in the zone), or `7d` (so long ago).
+        """Return the beginning or end of a window: a time, a date (its midnight in the zone), or `7d` (so long ago).
 
         Raises:
             UnreadableTime: it is none of these.
@@ -113,10 +113,10 @@ class TimeReader:
             raise UnreadableTime(f"{length} ago", f"is no time; expected {error}") from None
 
     def _read_patterns(self, words: str) -> ParsedTime:
-        found = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
-        if len(set(found.values())) > 1:
-            raise UnreadableTime(words, f"is another time by each of {', '.join(found)}; keep the one that is meant")
-        for parsed in found.values():
+        results = {pattern: parsed for pattern in self.patterns if (parsed := _by_pattern(words, pattern)) is not None}
+        if len(set(results.values())) > 1:
+            raise UnreadableTime(words, f"is another time by each of {', '.join(results)}; keep the one that is meant")
+        for parsed in results.values():
             return self._placed(_in_range(parsed, words), words)
         match = _TIME.fullmatch(words)
         if match is None or not match["offset"]:
@@ -145,7 +145,7 @@ def _by_pattern(words: str, pattern: str) -> datetime | None:
 
 
 def _with_hyphens(words: str) -> str:
-    """Give a time that is written with slashes, its year first, as one with hyphens; any other as it is."""
+    """Return a time that is written with slashes, its year first, as one with hyphens; any other as it is."""
     match = _SLASHED.fullmatch(words)
     if match is None:
         return words
@@ -181,7 +181,7 @@ class TypedTimes:
         self._said = False
 
     def moment(self, option: str, text: str | None) -> datetime | None:
-        """Give the time of an option; None if it was not given.
+        """Return the time of an option; None if it was not given.
 
         Raises:
             Stop: it is no time.
@@ -195,7 +195,7 @@ class TypedTimes:
         return moment.at
 
     def bound(self, option: str, text: str | None) -> datetime | None:
-        """Give the time of an option that may be a date or a length of time ago; None if it was not given.
+        """Return the time of an option that may be a date or a length of time ago; None if it was not given.
 
         Raises:
             Stop: it is neither.
@@ -203,7 +203,7 @@ class TypedTimes:
         return None if text is None else self._read(option, text, self._reader.read_bound)
 
     def length(self, option: str, text: str) -> timedelta:
-        """Give the length of time of an option.
+        """Return the length of time of an option.
 
         Raises:
             Stop: it is none.
@@ -221,12 +221,12 @@ class TypedTimes:
 
 
 def format_time(moment: datetime, zone: str) -> str:
-    """Say a moment on the wall clock of a zone: `Wed 2026-11-11 10:10`."""
+    """Format a moment on the wall clock of a zone: `Wed 2026-11-11 10:10`."""
     return f"{moment.astimezone(ZoneInfo(zone)):%a %Y-%m-%d %H:%M}"
 
 
 def format_hours(microseconds: Fraction | int) -> str:
-    """Say a length of time in hours, never days, by its two largest units: `61 h 10 min`, `42 min`, `33,593 h`."""
+    """Format a length of time in hours, never days, by its two largest units: `61 h 10 min`, `42 min`, `33,593 h`."""
     seconds = round(Fraction(microseconds) / 1_000_000)
     if seconds >= _LONG:
         return f"{round(Fraction(microseconds) / 3_600_000_000):,} h"

@@ -74,8 +74,8 @@ class AdmissionQueue:
         self._stopped.add(source)
 
     def startable(self, load: Load) -> Sequence[Task]:
-        """Give the jobs that may be started now, the oldest first. Of each source they are the first that wait."""
-        running, found = load.running.copy(), []
+        """Return the jobs that may be started now, the oldest first. Of each source they are the first that wait."""
+        running, results = load.running.copy(), []
         heads = [(tasks[0][0], source, 0) for source, tasks in self._waiting.items()]
         heapq.heapify(heads)
         while heads:
@@ -83,14 +83,14 @@ class AdmissionQueue:
             if not self._admits(source, running, load.silent):
                 continue
             tasks = self._waiting[source]
-            found.append(tasks[place][1])
+            results.append(tasks[place][1])
             running[source] += 1
             if place + 1 < len(tasks):
                 heapq.heappush(heads, (tasks[place + 1][0], source, place + 1))
-        return found
+        return results
 
     def can_take(self, source: str, load: Load) -> bool:
-        """Say whether a job of a source, if it came now, would be started at once."""
+        """Check whether a job of a source, if it came now, would be started at once."""
         if source in self._waiting:
             return False
         running = load.running.copy()
@@ -130,7 +130,7 @@ class SourceLoad:
 
     @property
     def trusted(self) -> bool:
-        """Say whether it answers, as far as is known."""
+        """Check whether it answers, as far as is known."""
         return self.proven and not self.suspect
 
 
@@ -144,7 +144,7 @@ class PoolLoad:
 
 
 def admits(pool: PoolLoad, source: SourceLoad) -> bool:
-    """Say whether another job of the source may be started."""
+    """Check whether another job of the source may be started."""
     if source.running >= source.concurrency:
         return False
     free = pool.size - pool.running

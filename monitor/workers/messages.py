@@ -83,12 +83,12 @@ Word: TypeAlias = Begun | TableProgress | Done | Stuck
 
 
 def packed_job(targets: tuple[Target, ...], kept: tuple[bytes | None, ...]) -> bytes:
-    """Give a job as a worker takes it: the tables, each with the plan that was made for it earlier."""
+    """Return a job as a worker takes it: the tables, each with the plan that was made for it earlier."""
     return pickle.dumps((targets, kept), protocol=5)
 
 
 def pack(value: Any, *, most: int = MOST_BYTES) -> bytes:
-    """Give a value as bytes.
+    """Return a value as bytes.
 
     Raises:
         Unportable: it holds something that is no plain value, or is larger than `most` bytes.
@@ -101,7 +101,7 @@ def pack(value: Any, *, most: int = MOST_BYTES) -> bytes:
 
 
 def unpack(payload: bytes | bytearray) -> Any:
-    """Give back what was packed.
+    """Return back what was packed.
 
     Raises:
         Unportable: it names something that is no plain value.
@@ -135,7 +135,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def framed(payload: bytes) -> bytes:
-    """Give a payload as it is sent."""
+    """Return a payload as it is sent."""
     return _LENGTH.pack(len(payload)) + payload
 
 
@@ -170,12 +170,12 @@ class WorkerChannel:
         self._going = bytearray()
 
     def fileno(self) -> int:
-        """Give the descriptor, for a selector."""
+        """Return the descriptor, for a selector."""
         return self._pipe.fileno()
 
     @property
     def waits_to_send(self) -> bool:
-        """Say whether something is left to be sent."""
+        """Check whether something is left to be sent."""
         return bool(self._going) and not self.ended
 
     def send(self, payload: bytes) -> None:
@@ -196,7 +196,7 @@ class WorkerChannel:
             del self._going[:sent]
 
     def receive(self) -> Iterator[bytes]:
-        """Give the payloads that have come whole.
+        """Yield the payloads that have come whole.
 
         Raises:
             Unportable: a frame is larger than any may be.
@@ -226,7 +226,7 @@ class WorkerChannel:
             yield payload
 
     def hang_up(self) -> None:
-        """Say that nothing more is sent: an idle worker ends."""
+        """Report that nothing more is sent: an idle worker ends."""
         with suppress(OSError):
             self._pipe.shutdown(SHUT_WR)
 

@@ -21,7 +21,7 @@ class KeptPlans:
         self._plans: OrderedDict[str, tuple[Subject, bytes]] = OrderedDict()
 
     def get(self, subject: Subject) -> bytes | None:
-        """Give the plan that was made for exactly this."""
+        """Return the plan that was made for exactly this."""
         known = self._plans.get(subject.name)
         if known is None or known[0] != subject:
             return None

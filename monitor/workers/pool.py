@@ -106,11 +106,11 @@ class Pool:
         self._line.put(Task(job))
 
     def can_take(self, source: str) -> bool:
-        """Say whether a job of a source, submitted now, would be started at once."""
+        """Check whether a job of a source, submitted now, would be started at once."""
         return self._line.can_take(source, self._load())
 
     def events(self, timeout: float) -> Sequence[Event]:
-        """Give what has happened, in order; wait for it, at most so many seconds, or until `wake` is called."""
+        """Return what has happened, in order; wait for it, at most so many seconds, or until `wake` is called."""
         until = self._watch.monotonic() + timeout
         while True:
             left = until - self._watch.monotonic()
@@ -126,7 +126,7 @@ class Pool:
 
     @property
     def state(self) -> PoolState:
-        """Give what the pool is doing."""
+        """Return what the pool is doing."""
         load = self._load()
         return PoolState(
             size=self._line.size,
@@ -139,7 +139,7 @@ class Pool:
 
     @property
     def processes(self) -> Sequence[int]:
-        """Give the ids of its processes at present: that of the one that forks first, then the workers'."""
+        """Return the ids of its processes at present: that of the one that forks first, then the workers'."""
         return self._crew.processes
 
     def close(self, deadline: timedelta = timedelta(seconds=2)) -> None:
@@ -183,7 +183,7 @@ class Pool:
         return self._crew.rang
 
     def _next_alarm(self) -> float:
-        """Give the seconds until something is to be done though nothing is heard."""
+        """Return the seconds until something is to be done though nothing is heard."""
         alarms = [self._time + _LONGEST_TURN_S]
         for member in self._crew.members.values():
             if member.task is not None:
@@ -242,13 +242,15 @@ class Pool:
                 if not task.is_over:
                     self._line.put_first(task)
 
-    def _take(self, task: Task, seen: TableProgress) -> Sequence[Event]:
+    def _take(self, task: Task, table_progress: TableProgress) -> Sequence[Event]:
         target = task.job.targets[task.table]
-        reasons = {one.answer.reason if isinstance(one.answer, Outcome) else None for one in seen.answers}
+        reasons = {
+            answer.answer.reason if isinstance(answer.answer, Outcome) else None for answer in table_progress.answers
+        }
         self._line.answered(task.job.source, really=not reasons <= _NO_ANSWER)
-        if seen.plan is not None and task.keeps_plans:
-            self._plans.keep(target.subject, seen.plan)
-        return task.found(seen)
+        if table_progress.plan is not None and task.keeps_plans:
+            self._plans.keep(target.subject, table_progress.plan)
+        return task.found(table_progress)
 
     def _lost(self, member: WorkerState, cause: str, *, its_doing: bool) -> None:
         """Take in that a worker is gone."""
@@ -348,5 +350,5 @@ class Pool:
 
 
 def _fittest(idle: Sequence[WorkerState], task: Task) -> WorkerState:
-    """Give the worker that has a process of Great Expectations where one is needed, one without elsewhere."""
+    """Return the worker that has a process of Great Expectations where one is needed, one without elsewhere."""
     return min(idle, key=lambda member: (member.worn, member.has_expectations != task.asks_great_expectations))

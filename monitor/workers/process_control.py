@@ -16,7 +16,7 @@ _CGROUP: Final = re.compile(r"^0::/(.*)$", re.MULTILINE)
 
 
 def memory_of(process: int) -> int:
-    """Give the bytes of memory that a process holds; 0 of one that is gone."""
+    """Return the bytes of memory that a process holds; 0 of one that is gone."""
     try:
         return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * getpagesize()
     except (OSError, IndexError):
@@ -24,14 +24,14 @@ def memory_of(process: int) -> int:
 
 
 def allowed_memory(root: Path = Path("/")) -> int:
-    """Give the bytes that one worker may hold: three quarters of what the machine, or its container, has."""
+    """Return the bytes that one worker may hold: three quarters of what the machine, or its container, has."""
     part, whole = _SHARE
     return min(_limits(root)) * part // whole
 
 
 def _limits(root: Path) -> Iterator[int]:
-    found = _TOTAL.search((root / "proc/meminfo").read_text(encoding="ascii"))
-    yield int(found[1]) * 1024 if found else os.sysconf("SC_PHYS_PAGES") * getpagesize()
+    match = _TOTAL.search((root / "proc/meminfo").read_text(encoding="ascii"))
+    yield int(match[1]) * 1024 if match else os.sysconf("SC_PHYS_PAGES") * getpagesize()
     with suppress(OSError):
         group = _CGROUP.search((root / "proc/self/cgroup").read_text(encoding="utf-8"))
         place = Path("sys/fs/cgroup", group[1] if group else "")
@@ -55,10 +55,10 @@ def kill_session(leader: int) -> None:
 
 
 def _session(leader: int) -> list[int]:
-    found = []
+    results = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
             if int(session) == leader and state != "Z":
-                found.append(int(entry.name))
-    return found
+                results.append(int(entry.name))
+    return results

@@ -33,7 +33,7 @@ class ProcessCrashed:
 
     @property
     def said(self) -> str:
-        """Say it to a person; what the process printed might tell of the data."""
+        """Format it to a person; what the process printed might tell of the data."""
         if self.exit_code is not None and self.exit_code < 0:
             return f"its process was killed (signal {-self.exit_code}); the machine may have run out of memory"
         return "its process ended without an answer"
@@ -49,7 +49,7 @@ class _Running:
 def run_in_processes(
     work: Callable[..., Done], pieces: Sequence[tuple[Any, ...]], *, workers: int
 ) -> Generator[tuple[int, Done | ProcessCrashed], None, None]:
-    """Give what comes of each piece, by its place, as it comes. `workers`: how many at a time.
+    """Yield what comes of each piece, by its place, as it comes. `workers`: how many at a time.
 
     Whoever stops asking, or presses Ctrl-C, ends all processes that are left.
     """
@@ -60,10 +60,10 @@ def run_in_processes(
             while waiting and len(running) < workers:
                 place, words = waiting.pop()
                 running.append(_begun(work, place, words))
-            ready = wait([one.answers for one in running])
-            for one in [one for one in running if one.answers in ready]:
-                running.remove(one)
-                yield one.place, _answer(one)
+            ready = wait([current_running.answers for current_running in running])
+            for current_running in [current_running for current_running in running if current_running.answers in ready]:
+                running.remove(current_running)
+                yield current_running.place, _answer(current_running)
 
 
 def _get_ready() -> None:
@@ -91,15 +91,15 @@ def _begun(work: Callable[..., Done], place: int, words: tuple[Any, ...]) -> _Ru
     return _Running(place, process, ours)
 
 
-def _answer(one: _Running) -> Any:
+def _answer(running: _Running) -> Any:
     try:
-        found = one.answers.recv()
+        found = running.answers.recv()
     except EOFError:
-        one.process.join()
-        return ProcessCrashed(one.process.exitcode)
+        running.process.join()
+        return ProcessCrashed(running.process.exitcode)
     finally:
-        one.answers.close()
-    one.process.join()
+        running.answers.close()
+    running.process.join()
     return found
 
 
@@ -108,10 +108,10 @@ def _ended(running: Sequence[_Running]) -> Iterator[None]:
     try:
         yield
     finally:
-        for one in running:
-            one.process.kill()
-        for one in running:
-            one.process.join()
+        for current_running in running:
+            current_running.process.kill()
+        for current_running in running:
+            current_running.process.join()
 
 
 def _work(answers: Connection, work: Callable[..., Any], words: tuple[Any, ...]) -> None:

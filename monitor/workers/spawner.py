@@ -97,11 +97,11 @@ class Spawner:
 
     @property
     def pid(self) -> int:
-        """Give its process id."""
+        """Return its process id."""
         return self._process.pid
 
     def fileno(self) -> int:
-        """Give the descriptor of the control socket, for a selector."""
+        """Return the descriptor of the control socket, for a selector."""
         return self._control.fileno()
 
     def fork(self, worker: int) -> WorkerChannel:
@@ -127,8 +127,8 @@ class Spawner:
         self._order_burials()
 
     def news(self) -> list[News]:
-        """Give what came since the last time."""
-        found: list[News] = []
+        """Return what came since the last time."""
+        current_news: list[News] = []
         self._order_burials()
         while not self.lost:
             try:
@@ -138,10 +138,10 @@ class Spawner:
             except OSError:
                 message = b""
             if message:
-                found.append(_news(json.loads(message)))
+                current_news.append(_news(json.loads(message)))
             else:
                 self.lost = True
-        return found
+        return current_news
 
     def _order_burials(self) -> None:
         with suppress(OSError):  # it does not listen just now; or it is lost, and so are they
@@ -163,7 +163,7 @@ class Spawner:
 
 
 def how(status: int) -> str:
-    """Say how a process ended, by its exit status or, negative, its signal."""
+    """Describe how a process ended, by its exit status or, negative, its signal."""
     if status >= 0:
         return f"exit status {status}"
     with suppress(ValueError):

@@ -32,7 +32,7 @@ class Task:
     """Where in the job the worker's step begins."""
 
     def step(self) -> tuple[Target, ...]:
-        """Give what the next worker is to look at."""
+        """Return what the next worker is to look at."""
         self._started = self.table
         if not self.job.alone:
             return self.job.targets[self.table :]
@@ -43,22 +43,22 @@ class Task:
 
     @property
     def is_over(self) -> bool:
-        """Say whether every table was found."""
+        """Check whether every table was found."""
         return self.table == len(self.job.targets)
 
     @property
     def keeps_plans(self) -> bool:
-        """Say whether the plans are those of whole tables."""
+        """Check whether the plans are those of whole tables."""
         return not self.job.alone
 
     @property
     def goes_on(self) -> bool:
-        """Say whether it goes on after a check that was given up."""
+        """Check whether it goes on after a check that was given up."""
         return self.job.alone and not self.is_over and bool(self.job.targets[self.table].subject.checks)
 
     @property
     def asks_great_expectations(self) -> bool:
-        """Say whether a process of Great Expectations is needed."""
+        """Check whether a process of Great Expectations is needed."""
         return any(check.type == "expectation" for target in self.job.targets for _, check in target.subject.checks)
 
     @property
@@ -68,27 +68,29 @@ class Task:
         return subject.name, subject.checks[self._check][0] if self.job.alone and subject.checks else None
 
     def began(self) -> Event:
-        """Say what was begun."""
+        """Return what was begun."""
         return Began(self.job.id, *self.in_hand)
 
-    def found(self, seen: TableProgress) -> Sequence[Event]:
+    def found(self, table_progress: TableProgress) -> Sequence[Event]:
         """Take what a worker found for the table, or check, in hand.
 
         Raises:
             ValueError: that is not what was in hand.
         """
-        if self.is_over or seen.place + self._started != self.table:
+        if self.is_over or table_progress.place + self._started != self.table:
             raise ValueError("a worker answered for what it was not asked")
         target = self.job.targets[self.table]
         checks = target.subject.checks[self._check :][:1] if self.job.alone else target.subject.checks
         measured = [
-            CheckMeasurement(check_id, check, one.answer, one.duration_s, one.earlier)
-            for (check_id, check), one in zip(checks, seen.answers, strict=True)
+            CheckMeasurement(check_id, check, answer.answer, answer.duration_s, answer.earlier)
+            for (check_id, check), answer in zip(checks, table_progress.answers, strict=True)
         ]
-        return self._take(TableResult(target, seen.started_at, seen.ended_at, measured, seen.told))
+        return self._take(
+            TableResult(target, table_progress.started_at, table_progress.ended_at, measured, table_progress.told)
+        )
 
     def died(self, cause: str, now: datetime) -> Sequence[Event]:
-        """Say that the worker ended, and blame the check if it is known."""
+        """Return that the worker ended, and blame the check if it is known."""
         table, check_id = self.in_hand
         event = Died(self.job.id, table, check_id, cause)
         text = "the check ended the worker that looked at it ({cause})"
@@ -126,7 +128,7 @@ class Task:
         whole = replace(
             looked,
             started_at=self._parts[0].started_at,
-            measured=[one for part in self._parts for one in part.measured],
+            measured=[check_measurement for part in self._parts for check_measurement in part.measured],
         )
         self._parts, self._check = [], 0
         self.table += 1

@@ -56,21 +56,28 @@ def _work(pipe: socket, targets: tuple[Target, ...], plans: Plans) -> None:
     ) as found:
         for place, looked in enumerate(found):
             name = looked.target.subject.name
-            answers = tuple(TableAnswer(one.answer, one.duration_s, one.earlier) for one in looked.measured)
+            answers = tuple(
+                TableAnswer(check_measurement.answer, check_measurement.duration_s, check_measurement.earlier)
+                for check_measurement in looked.measured
+            )
             plan = _plan_news(sent.get(name), plans.get(name))
             _tell_seen(pipe, TableProgress(place, looked.started_at, looked.ended_at, answers, plan, looked.told))
 
 
-def _tell(pipe: socket, told: Word) -> None:
+def _tell(pipe: socket, word: Word) -> None:
     with _SENDING:
-        pipe.sendall(framed(pack(told)))
+        pipe.sendall(framed(pack(word)))
 
 
-def _tell_seen(pipe: socket, seen: TableProgress) -> None:
-    packed = run_guarded(lambda: pack(seen))
+def _tell_seen(pipe: socket, table_progress: TableProgress) -> None:
+    packed = run_guarded(lambda: pack(table_progress))
     if isinstance(packed, Outcome):
-        most = _ROOM // max(1, len(seen.answers))
-        packed = pack(replace(seen, plan=None, answers=tuple(_portable(one, most) for one in seen.answers)))
+        most = _ROOM // max(1, len(table_progress.answers))
+        packed = pack(
+            replace(
+                table_progress, plan=None, answers=tuple(_portable(answer, most) for answer in table_progress.answers)
+            )
+        )
     with _SENDING:
         pipe.sendall(framed(packed))
 

@@ -78,7 +78,7 @@ class WorkerProcesses:
         return heard
 
     def receive(self, member: WorkerState) -> Iterator[bytes]:
-        """Give what a worker has said since.
+        """Yield what a worker has said since.
 
         Raises:
             Unportable: it is no message.
@@ -124,7 +124,7 @@ class WorkerProcesses:
 
     @property
     def processes(self) -> Sequence[int]:
-        """Give the process ids: the forkserver's first, then the workers'."""
+        """Return the process ids: the forkserver's first, then the workers'."""
         ours = [] if self._spawner is None else [self._spawner.pid]
         return [*ours, *(member.pid for member in self.members.values() if member.pid is not None)]
 
@@ -140,7 +140,7 @@ class WorkerProcesses:
         self._failures, self.trouble = 0, None
 
     def next_alarm(self) -> float | None:
-        """Give when something is to be done though nothing is heard."""
+        """Return when something is to be done though nothing is heard."""
         alarms = [member.kill_at for member in self.members.values() if member.kill_at is not None]
         return min([*alarms, *([self._try_at] if self._try_at > self._time() else [])], default=None)
 

@@ -46,5 +46,5 @@ class WorkerState:
 
     @property
     def holds_job(self) -> bool:
-        """Say whether a source has it."""
+        """Check whether a source has it."""
         return self.source is not None

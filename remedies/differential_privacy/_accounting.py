@@ -51,7 +51,7 @@ def parallel(
     accounting: Accounting = Accounting.PURE,
     both_signs: bool = False,
 ) -> int:
-    """Give what answers about disjoint parts of a table cost together, each priced for a record entering or leaving it.
+    """Return what answers about disjoint parts of a table cost together, each priced for a record entering or leaving it.
 
     Under add-remove a record is in one part: the largest. Under substitute it can leave one part and enter another: the
     sum of the two largest. `both_signs`: a record's share of an answer can be positive or negative (sums with limits of
@@ -68,12 +68,12 @@ def parallel(
 
 
 def rho_of_pure(nano_epsilon: int) -> int:
-    """Give what a pure answer costs in nano-rho: epsilon^2 / 2, rounded up (Bun, Steinke 2016, proposition 1.4)."""
+    """Return what a pure answer costs in nano-rho: epsilon^2 / 2, rounded up (Bun, Steinke 2016, proposition 1.4)."""
     return -(-(nano_epsilon**2) // (2 * NANO))
 
 
 def epsilon_of_rho(nano_rho: int, delta: Fraction) -> int:
-    """Give the nano-epsilon at which rho-zCDP holds but for delta: rho + 2 sqrt(rho ln(1/delta)), rounded up.
+    """Return the nano-epsilon at which rho-zCDP holds but for delta: rho + 2 sqrt(rho ln(1/delta)), rounded up.
 
     Raises:
         Misfit: delta is not between 0 and 1.
@@ -82,7 +82,7 @@ def epsilon_of_rho(nano_rho: int, delta: Fraction) -> int:
 
 
 def rho_within(nano_epsilon: int, delta: Fraction) -> int:
-    """Give the most nano-rho whose `epsilon_of_rho` is at most `nano_epsilon`: 0 if not even 1 is.
+    """Return the most nano-rho whose `epsilon_of_rho` is at most `nano_epsilon`: 0 if not even 1 is.
 
     Raises:
         Misfit: delta is not between 0 and 1.
@@ -98,7 +98,7 @@ def rho_within(nano_epsilon: int, delta: Fraction) -> int:
 
 
 def plan(nano_epsilon: int, *, answers: int, delta: Fraction) -> Plan:
-    """Give what `answers` pure answers at `nano_epsilon` each cost together, announced and reserved at once.
+    """Return what `answers` pure answers at `nano_epsilon` each cost together, announced and reserved at once.
 
     Advanced composition: e sqrt(2 k ln(1/delta)) + k e (exp(e) - 1). A planning figure: adaptive answers, asked one by
     one, are added up in the budget's own unit.

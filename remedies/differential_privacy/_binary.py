@@ -105,12 +105,15 @@ class BinaryMechanism:
         return self.answer
 
     def scale(self, tree: int = 0) -> Fraction:
-        """Give the exact scale of a node's noise; without a horizon, of tree number 0, 1, 2 ... with 2^number steps."""
+        """Return the exact scale of a node's noise.
+
+        Without a horizon, of tree number 0, 1, 2 ... with 2^number steps.
+        """
         levels = tree + 1 if self.horizon is None else self.horizon.bit_length()
         return laplace_scale(levels * self.sensitivity, self.nano_epsilon)
 
     def variance(self, step: int) -> float:
-        """Give the variance of the answer after a step, 1 or later: of its nodes, with discrete noise.
+        """Return the variance of the answer after a step, 1 or later: of its nodes, with discrete noise.
 
         Raises:
             Misfit: there is no such step.
@@ -122,7 +125,7 @@ class BinaryMechanism:
         return full + place.bit_count() * laplace_variance(self.scale(tree))
 
     def state(self) -> dict[str, object]:
-        """Give everything as plain data, for `restore`. It is as secret as the events."""
+        """Return everything as plain data, for `restore`. It is as secret as the events."""
         return {
             "form": _FORM,
             "nano_epsilon": self.nano_epsilon,
@@ -166,7 +169,7 @@ class BinaryMechanism:
         return {str(level) for level in range(place.bit_length()) if place >> level & 1}
 
     def _place(self, step: int) -> tuple[int, int]:
-        """Give the number of the tree that a step is in, and its place in there, from 1."""
+        """Return the number of the tree that a step is in, and its place in there, from 1."""
         if self.horizon is not None:
             return 0, step
         tree = step.bit_length() - 1

@@ -10,12 +10,12 @@ from remedies.differential_privacy._bytes import Flags, Words, below, many_below
 
 
 def coin(numerator: int, denominator: int) -> bool:
-    """Give true with probability `numerator` / `denominator`, exactly."""
+    """Return true with probability `numerator` / `denominator`, exactly."""
     return below(denominator) < numerator
 
 
 def exponential_coin(gamma: Fraction) -> bool:
-    """Give true with probability exp(-gamma), exactly, for any gamma >= 0.
+    """Return true with probability exp(-gamma), exactly, for any gamma >= 0.
 
     exp(-gamma) is the product of as many exp(-1) as gamma holds whole ones, and of one for the rest; the first coin
     that fails ends it, so it takes 1.6 rounds on average however large gamma is.
@@ -28,7 +28,7 @@ def exponential_coin(gamma: Fraction) -> bool:
 
 
 def _unit_coin(numerator: int, denominator: int) -> bool:
-    """Give true with probability exp(-gamma) for gamma = numerator / denominator <= 1.
+    """Return true with probability exp(-gamma) for gamma = numerator / denominator <= 1.
 
     The first k at which a coin of gamma / k fails is odd with probability 1 - gamma + gamma^2/2! - ... = exp(-gamma).
     """

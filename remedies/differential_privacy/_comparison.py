@@ -141,7 +141,7 @@ def compare(
     table = _read(counts)
     if isinstance(rows_per_unit, bool) or rows_per_unit < 1:
         raise Misfit("rows_per_unit says how many rows one person has at most, 1 or more")
-    if not all(type(one) is int and one >= 1 for one in queries):
+    if not all(type(query) is int and query >= 1 for query in queries):
         raise Misfit("queries are numbers of answers, each 1 or more")
     if runs is None:
         runs = min(max(_ROWS // max(int(table.sum()), table.size), _RUNS.start), _RUNS.stop - 1)
@@ -189,7 +189,7 @@ class _Asked:
 
     def _batch(self, factors: Sequence[Replacement], *, joint: bool) -> Batch:
         truth = self.table.astype(np.float64)
-        laid_out = truth.reshape([one.size for one in factors])
+        laid_out = truth.reshape([factor.size for factor in factors])
         simulated = self._simulated(factors)
         inverted = inverse(simulated, factors)
         kept, undone = (
@@ -210,9 +210,9 @@ class _Asked:
 
     def _simulated(self, factors: Sequence[Replacement]) -> Floats:
         """Randomise the table so many times: float64 (runs, V...), a table each."""
-        sizes = [one.size for one in factors]
+        sizes = [factor.size for factor in factors]
         found = np.zeros((self.runs, self.table.size), dtype=np.int64)
-        retentions = [Fraction(one.retention) for one in factors]
+        retentions = [Fraction(factor.retention) for factor in factors]
         for rows in _chunks(self.table.ravel()):
             codes = [part.astype(np.int64) for part in np.unravel_index(rows, sizes)]
             for run in range(self.runs):
@@ -221,7 +221,7 @@ class _Asked:
         return found.astype(np.float64).reshape(self.runs, *sizes)
 
     def _seen(self, estimates: Floats | Sequence[Floats]) -> Error | None:
-        """Give the error of simulated estimates, in any layout of the cells; None without one."""
+        """Return the error of simulated estimates, in any layout of the cells; None without one."""
         if not len(estimates):
             return None
         truth = self.table.astype(np.float64)
@@ -257,7 +257,7 @@ def _read(counts: npt.ArrayLike) -> Whole:
 
 
 def _chunks(counts: Whole) -> Iterator[Whole]:
-    """Give the cell of each record, a million records at a time."""
+    """Yield the cell of each record, a million records at a time."""
     ends = np.cumsum(counts)
     for start in range(0, int(ends[-1]), _AT_ONCE):
         numbers = np.arange(start, min(start + _AT_ONCE, int(ends[-1])))
@@ -265,7 +265,7 @@ def _chunks(counts: Whole) -> Iterator[Whole]:
 
 
 def _margin(truth: Floats, axis: int, retention: float) -> tuple[float, float]:
-    """Give the RMS L2 errors of one attribute's counts, as they are and inverted.
+    """Return the RMS L2 errors of one attribute's counts, as they are and inverted.
 
     A combination that is kept or drawn anew does the same to each of its attributes, with the same retention.
     """

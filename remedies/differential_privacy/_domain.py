@@ -37,7 +37,7 @@ class Coded:
     respelled: npt.NDArray[np.bool_]
 
     def changed(self, drawn: Codes) -> npt.NDArray[np.bool_]:
-        """Tell which cells hold another value than before, bool (n,)."""
+        """Return which cells hold another value than before, bool (n,)."""
         return np.asarray(self.respelled | (self.places != drawn))
 
 
@@ -65,18 +65,18 @@ class Domain:
         """
         if isinstance(values, Range):
             return cls._of_range(name, values, others.get(name, values.other))
-        said = f"the domain of column '{name}'"
+        current_text = f"the domain of column '{name}'"
         if isinstance(values, str | bytes) or not len(values):
-            raise Misfit(f"{said} is to be a list of one or more values")
+            raise Misfit(f"{current_text} is to be a list of one or more values")
         texts = [text_of(value) for value in values]
         if None in texts:
-            raise Misfit(f"{said} holds NULL; name a value that NULL is taken for, with `others`")
+            raise Misfit(f"{current_text} holds NULL; name a value that NULL is taken for, with `others`")
         places = {text: place for place, text in enumerate(texts) if text is not None}
         if len(places) < len(texts):
-            raise Misfit(f"{said} has {len(texts)} values, of which only {len(places)} differ; name each once")
+            raise Misfit(f"{current_text} has {len(texts)} values, of which only {len(places)} differ; name each once")
         other = text_of(others[name]) if name in others else None
         if name in others and (other is None or other not in places):
-            raise Misfit(f"{said} does not have the value that all others are taken for; add it")
+            raise Misfit(f"{current_text} does not have the value that all others are taken for; add it")
         return cls(name, tuple(values), places, None if other is None else places[other], alike=_alike(places))
 
     @classmethod
@@ -101,8 +101,8 @@ class Domain:
             Misfit: some have none.
         """
         texts = texts_of(column)
-        known = {text: self.place(text) for text in set(texts)}
-        found = np.array([known[text] for text in texts], dtype=np.int64)
+        entries = {text: self.place(text) for text in set(texts)}
+        found = np.array([entries[text] for text in texts], dtype=np.int64)
         outside = found < 0
         if self.other is None and outside.any():
             count = int(outside.sum())
@@ -127,7 +127,7 @@ class Domain:
         return -1 if place is None else place
 
     def column(self, codes: Codes, index: pd.Index[Any]) -> pd.Series[Any]:
-        """Give a column of the domain's own type."""
+        """Return a column of the domain's own type."""
         import pandas as pd
 
         return pd.Series(pd.Index(list(self.declared)).take(codes), index=index, name=self.name)

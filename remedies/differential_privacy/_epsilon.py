@@ -51,7 +51,7 @@ def nano(loss: Loss, *, name: str = "epsilon") -> int:
 
 
 def decimal_of(nanos: int) -> Decimal:
-    """Give a loss in nano units as the decimal that people read, without trailing zeros."""
+    """Return a loss in nano units as the decimal that people read, without trailing zeros."""
     return Decimal(f"{Decimal(nanos).scaleb(-_PLACES):f}").normalize() if nanos else Decimal(0)
 
 
@@ -61,7 +61,7 @@ def text_of(nanos: int) -> str:
 
 
 def laplace_scale(sensitivity: int | Fraction, nano_epsilon: int) -> Fraction:
-    """Give the exact scale of Laplace noise: sensitivity / epsilon, as a fraction (Dwork et al. 2006, proposition 1).
+    """Return the exact scale of Laplace noise: sensitivity / epsilon, as a fraction (Dwork et al. 2006, proposition 1).
 
     Dividing in floats gives a scale that is too small for about half of all epsilon.
 
@@ -102,5 +102,5 @@ def _digits(number: Decimal, *, name: str) -> str:
     return text.removesuffix(".0")
 
 
-def _misfit(name: str, seen: str, fault: str) -> Misfit:
-    return Misfit(f"{name} {seen[:_LONGEST]!r} {fault}, expected a decimal above 0 of at most nine places, such as 0.1")
+def _misfit(name: str, text: str, fault: str) -> Misfit:
+    return Misfit(f"{name} {text[:_LONGEST]!r} {fault}, expected a decimal above 0 of at most nine places, such as 0.1")

@@ -40,7 +40,7 @@ class Error:
 
     @classmethod
     def of(cls, bias: Floats, variance: Floats, *, spearman: float | None = None) -> Error:
-        """Give the error of cells with this bias and variance, in the shape of the table."""
+        """Return the error of cells with this bias and variance, in the shape of the table."""
         cells = np.sqrt(bias**2 + np.maximum(variance, 0.0))
         first, median, third = (float(one) for one in np.percentile(cells, _QUARTERS))
         place = tuple(int(one) for one in np.unravel_index(int(cells.argmax()), cells.shape))
@@ -49,7 +49,7 @@ class Error:
 
 
 def randomised_moments(counts: Floats, factors: Sequence[Factor]) -> tuple[Floats, Floats]:
-    """Give bias and variance of the randomised counts of each cell.
+    """Return bias and variance of the randomised counts of each cell.
 
     Each record falls into cell b with probability A[a, b], so x_a A[a, b] (1 - A[a, b]) are summed over a.
     """
@@ -58,7 +58,7 @@ def randomised_moments(counts: Floats, factors: Sequence[Factor]) -> tuple[Float
 
 
 def inverted_moments(counts: Floats, factors: Sequence[Factor]) -> tuple[Floats, Floats]:
-    """Give bias and variance of the counts of each cell that the inverse B = A^-1 estimates.
+    """Return bias and variance of the counts of each cell that the inverse B = A^-1 estimates.
 
     They are unbiased. With y the expected counts, the variance of cell c is the sum of y_b B[b, c]^2, less x_c.
 
@@ -80,20 +80,20 @@ class Answering:
     rows_per_unit: int = 1
 
     def scale(self, answers: int) -> Fraction:
-        """Give the scale of the Laplace noise on each count, in records: 2 X / epsilon for a person of one row."""
+        """Return the scale of the Laplace noise on each count, in records: 2 X / epsilon for a person of one row."""
         l1 = histogram_sensitivity(Adjacency.SUBSTITUTE, rows=self.rows_per_unit).l1
         return laplace_scale(l1 * answers, self.nano_epsilon)
 
     def continuous(self, answers: int) -> float:
-        """Give the RMS L2 error of one of so many answers with continuous Laplace noise, of variance 2 scale^2."""
+        """Return the RMS L2 error of one of so many answers with continuous Laplace noise, of variance 2 scale^2."""
         return math.sqrt(2 * self.cells) * float(self.scale(answers))
 
     def discrete(self, answers: int) -> float:
-        """Give it with discrete Laplace noise, which is what answers have."""
+        """Return it with discrete Laplace noise, which is what answers have."""
         return math.sqrt(self.cells * laplace_variance(self.scale(answers)))
 
     def gaussian(self, answers: int, delta: Fraction) -> float | None:
-        """Give it with discrete Gaussian noise under zCDP, a weaker guarantee: epsilon holds but for delta.
+        """Return it with discrete Gaussian noise under zCDP, a weaker guarantee: epsilon holds but for delta.
 
         None where epsilon is too small for this delta.
         """
@@ -103,22 +103,22 @@ class Answering:
         return math.sqrt(self.cells * gaussian_variance(self._square(nano_rho) * answers))
 
     def crossover(self, error: float) -> int:
-        """Give the number of answers from which on each has a larger RMS L2 error than this, by continuous noise."""
+        """Return the number of answers from which on each has a larger RMS L2 error than this, by continuous noise."""
         return math.floor(error / self.continuous(1)) + 1
 
     def gaussian_crossover(self, error: float, delta: Fraction) -> int | None:
-        """Give that number under zCDP; None where epsilon is too small for this delta."""
+        """Return that number under zCDP; None where epsilon is too small for this delta."""
         nano_rho = rho_within(self.nano_epsilon, delta)
         return math.floor(error**2 / (self.cells * float(self._square(nano_rho)))) + 1 if nano_rho else None
 
     def _square(self, nano_rho: int) -> Fraction:
-        """Give sigma^2 of a single answer."""
+        """Return sigma^2 of a single answer."""
         squared = histogram_sensitivity(Adjacency.SUBSTITUTE, rows=self.rows_per_unit).l2_squared
         return gaussian_square(squared, nano_rho)
 
 
 def spearman(truth: Floats, estimates: Floats) -> float | None:
-    """Give the mean correlation of average ranks between a table and some estimates (tables, ...) of it.
+    """Return the mean correlation of average ranks between a table and some estimates (tables, ...) of it.
 
     None where all true counts are equal; an estimate whose cells are all equal counts as 0.
 
@@ -130,12 +130,14 @@ def spearman(truth: Floats, estimates: Floats) -> float | None:
     own = _ranks(truth.ravel())
     if not own.any():
         return None
-    theirs = [_ranks(one.ravel()) for one in estimates]
-    return float(np.mean([own @ one / max(1e-300, float(np.linalg.norm(own) * np.linalg.norm(one))) for one in theirs]))
+    theirs = [_ranks(estimate.ravel()) for estimate in estimates]
+    return float(
+        np.mean([own @ their / max(1e-300, float(np.linalg.norm(own) * np.linalg.norm(their))) for their in theirs])
+    )
 
 
 def _ranks(cells: Floats) -> Floats:
-    """Give ranks less their mean; cells that are equal have the mean of their ranks."""
+    """Return ranks less their mean; cells that are equal have the mean of their ranks."""
     _, places, times = np.unique(cells, return_inverse=True, return_counts=True)
     ends = np.cumsum(times)
     ranks = (ends - (times - 1) / 2)[places]

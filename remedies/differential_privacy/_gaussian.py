@@ -16,7 +16,7 @@ from remedies.differential_privacy._laplace import discrete_laplace, exact_scale
 
 
 def gaussian_square(l2_squared: int | Fraction, nano_rho: int) -> Fraction:
-    """Give the exact sigma^2 at which a statistic costs `nano_rho`: D^2 / (2 rho).
+    """Return the exact sigma^2 at which a statistic costs `nano_rho`: D^2 / (2 rho).
 
     Raises:
         Misfit: the sensitivity or the loss is not above 0.

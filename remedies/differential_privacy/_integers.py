@@ -9,7 +9,7 @@ from remedies._errors import Misfit
 
 
 def integer(value: object, *, name: str, least: int | None = None) -> int:
-    """Give an integer of Python or numpy as an int, of at least `least`. What was given is not shown: it may be data.
+    """Return an integer of Python or numpy as an int, of at least `least`. What was given is not shown: it may be data.
 
     Raises:
         Misfit: it is something else, a truth value included, or too small.

@@ -145,7 +145,7 @@ class Refusal:
     left: int
 
     def __str__(self) -> str:
-        """Say it to a person."""
+        """Format it to a person."""
         if self.reason is RefusalReason.OTHER_CONTENT:
             return (
                 f"request '{self.charge.request_id}' was made before, and asked something else; give this one another "
@@ -198,7 +198,7 @@ class Ledger(Protocol):
     """Keeps budgets. Whatever it grants is charged for good, whether the answer is ever given or not."""
 
     def standing(self, data_set: str, unit: str) -> Standing:
-        """Give a budget and what was charged to it."""
+        """Return a budget and what was charged to it."""
 
     def claim(self, request_id: str, *, patience: timedelta = timedelta(0)) -> Claim | None:
         """Claim a request; None if somebody else holds its claim for longer than the patience."""
@@ -231,6 +231,6 @@ def check_amount(name: str, nano: int) -> None:
         raise Misfit(f"{name} is not a whole number of nano units, 1 to {LARGEST:,}")
 
 
-def _check_name(name: str, given: str) -> None:
-    if not given.strip() or len(given) > _LONGEST or not given.isprintable():
+def _check_name(name: str, text: str) -> None:
+    if not text.strip() or len(text) > _LONGEST or not text.isprintable():
         raise Misfit(f"{name} is not a name; expected 1 to {_LONGEST} printable characters")

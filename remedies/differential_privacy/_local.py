@@ -16,7 +16,7 @@ MOST_BITS: Final = 1024
 
 
 def choose_oracle(domain: Declared, epsilon: Loss, *, other: Hashable = None) -> Oracle:
-    """Give the oracle of least variance (Wang et al. 2017, section 5.1).
+    """Return the oracle of least variance (Wang et al. 2017, section 5.1).
 
     GRR iff d < 3 exp(epsilon) + 2; beyond, OUE for domains of up to 1,024 values and OLH for larger ones, which vary
     alike. The domain (its values, or d for 0 to d - 1) and epsilon alone decide, so clients and server choose alike.

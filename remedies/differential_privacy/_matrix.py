@@ -25,15 +25,15 @@ class Replacement:
     size: int
 
     def forward(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts A, what is expected to come out."""
+        """Return counts A, what is expected to come out."""
         return self._mixed(counts, axis, *self._shares())
 
     def backward(self, ratios: Floats, axis: int = -1) -> Floats:
-        """Give ratios A^T, which is A."""
+        """Return ratios A^T, which is A."""
         return self.forward(ratios, axis)
 
     def inverse(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts A^-1.
+        """Return counts A^-1.
 
         Raises:
             Misfit: nothing is kept.
@@ -42,11 +42,11 @@ class Replacement:
         return self._mixed(counts, axis, keep, share)
 
     def squared(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts (A o A), with each entry squared."""
+        """Return counts (A o A), with each entry squared."""
         return self._squared(counts, axis, *self._shares())
 
     def inverse_squared(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts (A^-1 o A^-1), with each entry squared.
+        """Return counts (A^-1 o A^-1), with each entry squared.
 
         Raises:
             Misfit: nothing is kept.
@@ -54,11 +54,11 @@ class Replacement:
         return self._squared(counts, axis, *self._inverse())
 
     def dense(self) -> Floats:
-        """Give A, (V, V)."""
+        """Return A, (V, V)."""
         return np.asarray(self.forward(np.eye(self.size)))
 
     def _shares(self) -> tuple[float, float]:
-        """Give what stays, and what each value gets of all; an only value stays."""
+        """Return what stays, and what each value gets of all; an only value stays."""
         return (self.retention, (1 - self.retention) / self.size) if self.size > 1 else (1.0, 0.0)
 
     def _inverse(self) -> tuple[float, float]:
@@ -88,15 +88,15 @@ class Dense:
         return len(self.matrix)
 
     def forward(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts A, what is expected to come out."""
+        """Return counts A, what is expected to come out."""
         return self._times(counts, axis, self.matrix)
 
     def backward(self, ratios: Floats, axis: int = -1) -> Floats:
-        """Give ratios A^T."""
+        """Return ratios A^T."""
         return self._times(ratios, axis, self.matrix.T)
 
     def inverse(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts A^-1.
+        """Return counts A^-1.
 
         Raises:
             Misfit: there is no inverse.
@@ -104,11 +104,11 @@ class Dense:
         return self._times(counts, axis, self._inverse())
 
     def squared(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts (A o A), with each entry squared."""
+        """Return counts (A o A), with each entry squared."""
         return self._times(counts, axis, self.matrix**2)
 
     def inverse_squared(self, counts: Floats, axis: int = -1) -> Floats:
-        """Give counts (A^-1 o A^-1), with each entry squared.
+        """Return counts (A^-1 o A^-1), with each entry squared.
 
         Raises:
             Misfit: there is no inverse.
@@ -133,7 +133,7 @@ Step: TypeAlias = Callable[[Factor, Floats, int], Floats]
 
 
 def read_factors(matrix: Matrix | Sequence[Matrix], counts: Floats) -> tuple[tuple[Factor, ...], Floats]:
-    """Give a factor for each axis of the counts, and the counts in that shape.
+    """Return a factor for each axis of the counts, and the counts in that shape.
 
     One matrix over all cells belongs to the counts laid out as one axis, the last varying fastest.
 
@@ -145,7 +145,7 @@ def read_factors(matrix: Matrix | Sequence[Matrix], counts: Floats) -> tuple[tup
     else:
         factors = (_factor(cast("Matrix", matrix)),)
     shaped = counts.reshape(-1) if len(factors) == 1 else counts
-    sizes = tuple(one.size for one in factors)
+    sizes = tuple(factor.size for factor in factors)
     if sizes != shaped.shape:
         raise Misfit(f"the matrices are of {sizes} values, the counts of {counts.shape}; expected one for each axis")
     return factors, shaped
@@ -162,17 +162,17 @@ def along(counts: Floats, factors: Sequence[Factor], step: Step) -> Floats:
 
 
 def forward(counts: Floats, factors: Sequence[Factor]) -> Floats:
-    """Give what is expected to come out of counts."""
+    """Return what is expected to come out of counts."""
     return along(counts, factors, lambda one, cells, axis: one.forward(cells, axis))
 
 
 def backward(ratios: Floats, factors: Sequence[Factor]) -> Floats:
-    """Give ratios A^T."""
+    """Return ratios A^T."""
     return along(ratios, factors, lambda one, cells, axis: one.backward(cells, axis))
 
 
 def inverse(counts: Floats, factors: Sequence[Factor]) -> Floats:
-    """Give counts A^-1.
+    """Return counts A^-1.
 
     Raises:
         Misfit: a factor has no inverse.
@@ -181,12 +181,12 @@ def inverse(counts: Floats, factors: Sequence[Factor]) -> Floats:
 
 
 def squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
-    """Give counts (A o A), with each entry squared."""
+    """Return counts (A o A), with each entry squared."""
     return along(counts, factors, lambda one, cells, axis: one.squared(cells, axis))
 
 
 def inverse_squared(counts: Floats, factors: Sequence[Factor]) -> Floats:
-    """Give counts (A^-1 o A^-1), with each entry squared.
+    """Return counts (A^-1 o A^-1), with each entry squared.
 
     Raises:
         Misfit: a factor has no inverse.

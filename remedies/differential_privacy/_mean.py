@@ -19,7 +19,7 @@ def halves(nano_epsilon: int) -> tuple[int, int]:
 
 
 def mean_of(centred_sum: int, rows: int, *, low: int, high: int) -> Fraction:
-    """Give the mean of values in [low, high] from the noisy sum of 2x - (low + high) and the noisy count.
+    """Return the mean of values in [low, high] from the noisy sum of 2x - (low + high) and the noisy count.
 
     It is clamped to the limits, and a count below 1 is read as 1: what is computed from noisy numbers costs nothing.
     The sum (`centred_sum_sensitivity`) is counted in half units of the grid.

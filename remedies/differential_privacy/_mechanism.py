@@ -51,30 +51,30 @@ class Mechanism:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Give how many values each column's domain has."""
+        """Return how many values each column's domain has."""
         return tuple(map(len, self.domains.values()))
 
     @property
     def factors(self) -> tuple[Replacement, ...]:
-        """Give the matrices for `reconstruct`: of each column, or one of all combinations."""
+        """Return the matrices for `reconstruct`: of each column, or one of all combinations."""
         sizes = (math.prod(self.sizes),) if self.joint else self.sizes
         return tuple(Replacement(float(rho), size) for rho, size in zip(self.retentions, sizes, strict=True))
 
     @property
     def likelihood_ratio(self) -> Fraction:
-        """Give how many times as likely a row may come out if it held something else: exact, at most e^epsilon."""
+        """Return how many times as likely a row may come out if it held something else: exact, at most e^epsilon."""
         ratio = Fraction(1)
-        for rho, one in zip(self.retentions, self.factors, strict=True):
-            ratio *= (1 + (one.size - 1) * rho) / (1 - rho) if one.size > 1 else 1
+        for rho, factor in zip(self.retentions, self.factors, strict=True):
+            ratio *= (1 + (factor.size - 1) * rho) / (1 - rho) if factor.size > 1 else 1
         return ratio
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data; numbers that have to be exact are texts."""
+        """Return it as plain data; numbers that have to be exact are texts."""
         return {
             "mechanism": "joint" if self.joint else "attribute-wise",
             "domains": {name: [text_of(value) for value in values] for name, values in self.domains.items()},
             "others": {name: text_of(value) for name, value in self.others.items()},
-            "ranges": {name: list(one) for name, one in self.ranges.items()},
+            "ranges": {name: list(numbers) for name, numbers in self.ranges.items()},
             "retentions": [str(rho) for rho in self.retentions],
             "epsilon_of_row": f"{self.epsilon_of_row:f}",
             "epsilon": None if self.epsilon is None else f"{self.epsilon:f}",
@@ -119,7 +119,7 @@ class Mechanism:
         return found
 
     def _follows(self) -> bool:
-        """Say whether epsilon is what the retentions cost, and stated only where nothing leaves unchanged."""
+        """Check whether epsilon is what the retentions cost, and stated only where nothing leaves unchanged."""
         sizes = (math.prod(self.sizes),) if self.joint else self.sizes
         if not sizes or 0 in sizes or len(sizes) != len(self.retentions) or self.rows_per_unit < 1:
             return False

@@ -66,7 +66,7 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     rows_per_unit: int = 1,
     keep_order: bool = False,
 ) -> Randomised:
-    """Give a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
+    """Return a copy in which each value of the named columns is kept with a probability, else drawn from its domain.
 
     Columns are randomised each by itself, or, if `joint`, all together: a row's combination is kept or drawn anew from
     all combinations of the domains. Joint is better for the reconstructed counts of combinations; by itself is better
@@ -97,30 +97,36 @@ def randomise(  # noqa: PLR0913 - three ways to say how much is kept, of which o
     asked = _Asked(table, epsilon, pk, retention, joint=joint, rows_per_unit=rows_per_unit, keep_order=keep_order)
     read = [Domain.read(name, values, others or {}) for name, values in domains.items()]
     _check(asked, read, others or {})
-    cells = [math.prod(one.size for one in read)] if joint else [one.size for one in read]
+    cells = (
+        [math.prod(current_coded.size for current_coded in read)]
+        if joint
+        else [current_coded.size for current_coded in read]
+    )
     if max(cells) > _LARGEST:
         raise Misfit("the domains have more combinations than can be numbered; randomise the columns each by itself")
-    mechanism = _mechanism(asked, read, _retentions(asked, [one.name for one in read], cells), cells)
-    coded = [one.read_column(table[one.name]) for one in read]
-    drawn = _drawn([one.places for one in coded], mechanism)
-    changed = [one.changed(codes) for one, codes in zip(coded, drawn, strict=True)]
+    mechanism = _mechanism(
+        asked, read, _retentions(asked, [current_coded.name for current_coded in read], cells), cells
+    )
+    coded = [current_coded.read_column(table[current_coded.name]) for current_coded in read]
+    drawn = _drawn([current_coded.places for current_coded in coded], mechanism)
+    changed = [current_coded.changed(codes) for current_coded, codes in zip(coded, drawn, strict=True)]
     places = random_order(len(table)) if mechanism.shuffled else slice(None)
     treated = table.copy(deep=False)
     treated.attrs = {}
-    for one, codes in zip(read, drawn, strict=True):
-        treated[one.name] = one.column(codes[places], treated.index)
-    cells_changed = {one.name: int(cells.sum()) for one, cells in zip(read, changed, strict=True)}
+    for current_coded, codes in zip(read, drawn, strict=True):
+        treated[current_coded.name] = current_coded.column(codes[places], treated.index)
+    cells_changed = {current_coded.name: int(cells.sum()) for current_coded, cells in zip(read, changed, strict=True)}
     return Randomised(treated, mechanism, cells_changed, int(np.logical_or.reduce(changed).sum()))
 
 
 def redrawn(codes: Codes, size: int, retention: Fraction) -> Codes:
-    """Give codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
+    """Return codes (n,), each kept with a probability of whole 2**-64ths, else drawn from 0 to size - 1."""
     kept = flags(int(retention * ONE), len(codes))
     return np.where(kept, codes, many_below(size, len(codes)).astype(np.int64))
 
 
 def random_order(count: int) -> Codes:
-    """Give 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
+    """Return 0 to count - 1 in an order of which each is equally likely: that of random words, none of them equal."""
     while True:
         words = many_below(ONE, count)
         order = np.argsort(words)
@@ -149,11 +155,11 @@ def _check(asked: _Asked, domains: Sequence[Domain], others: Mapping[str, object
     if not domains:
         raise Misfit("no column is named; expected one or more with their domains")
     known = asked.table.columns.tolist()
-    for one in domains:
-        if known.count(one.name) != 1:
-            seen = "not found" if one.name not in known else f"found {known.count(one.name)} times"
-            raise Misfit(f"column '{one.name}' {seen}{did_you_mean(one.name, map(str, known))}")
-    named = [one.name for one in domains]
+    for domain in domains:
+        if known.count(domain.name) != 1:
+            text = "not found" if domain.name not in known else f"found {known.count(domain.name)} times"
+            raise Misfit(f"column '{domain.name}' {text}{did_you_mean(domain.name, map(str, known))}")
+    named = [domain.name for domain in domains]
     strange = sorted({*others, *(asked.retention if isinstance(asked.retention, Mapping) else ())} - set(named))
     if strange:
         raise Misfit(f"column '{strange[0]}' has no domain{did_you_mean(strange[0], named)}")
@@ -164,7 +170,7 @@ def _check(asked: _Asked, domains: Sequence[Domain], others: Mapping[str, object
 
 
 def _retentions(asked: _Asked, names: Sequence[str], cells: Sequence[int]) -> tuple[Fraction, ...]:
-    """Give what is asked for in whole 2**-64ths, rounded down.
+    """Return what is asked for in whole 2**-64ths, rounded down.
 
     Raises:
         Misfit: it cannot be had.
@@ -175,19 +181,19 @@ def _retentions(asked: _Asked, names: Sequence[str], cells: Sequence[int]) -> tu
             if asked.pk is not None
             else Fraction(nano(cast("Loss", asked.epsilon)), NANO * asked.rows_per_unit)
         )
-        each: list[Retention] = [largest_retention(Fraction(epsilon), cells)] * len(cells)
+        retentions: list[Retention] = [largest_retention(Fraction(epsilon), cells)] * len(cells)
     elif not isinstance(asked.retention, Mapping):
-        each = [asked.retention] * len(cells)
+        retentions = [asked.retention] * len(cells)
     elif asked.joint:
         raise Misfit("jointly randomised columns have one retention")
     else:
         missing = [name for name in names if name not in asked.retention]
         if missing:
             raise Misfit(f"column '{missing[0]}' has no retention; name one for each column, or one for all")
-        each = [asked.retention[name] for name in names]
-    if not all(0 <= rho < 1 for rho in each):
+        retentions = [asked.retention[name] for name in names]
+    if not all(0 <= rho < 1 for rho in retentions):
         raise Misfit("a retention is a probability, 0 to below 1; a column that is kept is not to be named")
-    return tuple(Fraction(int(Fraction(rho) * ONE), ONE) for rho in each)
+    return tuple(Fraction(int(Fraction(rho) * ONE), ONE) for rho in retentions)
 
 
 def _mechanism(
@@ -196,16 +202,18 @@ def _mechanism(
     spent = exact_epsilon(retentions, cells)
     if spent is None:
         raise Misfit("a retention of 1 protects nothing")
-    named = {one.name for one in domains}
+    named = {domain.name for domain in domains}
     unchanged = tuple(str(column) for column in asked.table.columns if column not in named)
     if not _is_count(asked.table.index):
         unchanged = (INDEX, *unchanged)
     if asked.keep_order:
         unchanged = (ORDER, *unchanged)
     return Mechanism(
-        domains={one.name: one.declared for one in domains},
-        ranges={one.name: (*one.range.range, one.range.width) for one in domains if one.range is not None},
-        others={one.name: one.declared[one.other] for one in domains if one.other is not None},
+        domains={domain.name: domain.declared for domain in domains},
+        ranges={
+            domain.name: (*domain.range.range, domain.range.width) for domain in domains if domain.range is not None
+        },
+        others={domain.name: domain.declared[domain.other] for domain in domains if domain.other is not None},
         joint=asked.joint,
         retentions=retentions,
         epsilon_of_row=stated_epsilon(spent),

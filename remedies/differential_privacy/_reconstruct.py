@@ -94,17 +94,17 @@ def reconstruct(
     iterations, stopped = 0, Stopped.NONE
     if how is Method.BAYES:
         course = bayes(shaped[np.newaxis], factors, stop=stop)
-        found, iterations, stopped = course.estimates[0], int(course.iterations[0]), course.stopped[0]
+        values, iterations, stopped = course.estimates[0], int(course.iterations[0]), course.stopped[0]
     else:
-        found = inverse(shaped, factors)
+        values = inverse(shaped, factors)
         if how is Method.INVERSE_PROJECTED:
-            found = project(found, float(shaped.sum()))
-    chi2 = float(_chi2(shaped[np.newaxis], forward(found, factors)[np.newaxis])[0])
-    return Reconstruction(found.reshape(given.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
+            values = project(values, float(shaped.sum()))
+    chi2 = float(_chi2(shaped[np.newaxis], forward(values, factors)[np.newaxis])[0])
+    return Reconstruction(values.reshape(given.shape), how, iterations, stopped, chi2 if np.isfinite(chi2) else None)
 
 
 def project(counts: Floats, total: float) -> Floats:
-    """Give the point without negative cells and of a total, 0 or more, that is nearest in L2.
+    """Return the point without negative cells and of a total, 0 or more, that is nearest in L2.
 
     Source: Held, Wolfe, Crowder (1974); Duchi, Shalev-Shwartz, Singer, Chandra (ICML 2008), figure 1.
     """
@@ -124,24 +124,26 @@ class Course:
     stopped: tuple[Stopped, ...]
 
 
-def bayes(given: Floats, factors: Sequence[Factor], *, stop: int | Literal["discrepancy"], most: int = _MOST) -> Course:
+def bayes(
+    values: Floats, factors: Sequence[Factor], *, stop: int | Literal["discrepancy"], most: int = _MOST
+) -> Course:
     """Do what `reconstruct` says of `bayes`, of several tables at once: (tables, V1, ..., Vd).
 
     Raises:
         Misfit: a table holds records where the matrix lets nothing come out.
     """
     most = stop if isinstance(stop, int) else most
-    found, iterations = np.empty_like(given), np.full(len(given), most, dtype=np.int64)
-    stopped = [Stopped.ITERATIONS if isinstance(stop, int) else Stopped.MOST] * len(given)
-    going, moved, total = np.arange(len(given)), np.full(len(given), np.inf), _totals(given)
-    estimate = _begin(given, total)
+    found, iterations = np.empty_like(values), np.full(len(values), most, dtype=np.int64)
+    stopped = [Stopped.ITERATIONS if isinstance(stop, int) else Stopped.MOST] * len(values)
+    going, moved, total = np.arange(len(values)), np.full(len(values), np.inf), _totals(values)
+    estimate = _begin(values, total)
     for iteration in range(most + 1):
         expected = forward(estimate, factors)
         over = {}
         if stop == "discrepancy":
             over = {
                 Stopped.STILL: moved <= _STILL * total[going].ravel(),
-                Stopped.DISCREPANCY: _is_near(given, expected),
+                Stopped.DISCREPANCY: _is_near(values, expected),
             }
         done = np.logical_or.reduce([*over.values(), np.full(len(going), iteration == most)])
         for rule, tables in over.items():
@@ -150,56 +152,56 @@ def bayes(given: Floats, factors: Sequence[Factor], *, stop: int | Literal["disc
         found[going[done]] = estimate[done]
         if done.all():
             break
-        going, given, estimate, expected = going[~done], given[~done], estimate[~done], expected[~done]
-        following = _step(given, estimate, expected, factors)
+        going, values, estimate, expected = going[~done], values[~done], estimate[~done], expected[~done]
+        following = _step(values, estimate, expected, factors)
         moved = _totals(np.abs(following - estimate)).ravel()
         estimate = following
     return Course(found, iterations, tuple(stopped))
 
 
 def _totals(tables: Floats) -> Floats:
-    """Give the sum of each table, in a shape that divides it."""
+    """Return the sum of each table, in a shape that divides it."""
     return np.asarray(tables.sum(axis=tuple(range(1, tables.ndim)), keepdims=True))
 
 
-def _begin(given: Floats, total: Floats) -> Floats:
-    """Give the randomised counts without an empty cell, of the same totals; tables of nobody as they are."""
-    lent = np.minimum(0.5, 0.5 * total / given.size // len(given))
-    begun = np.where(given > 0, given, lent)
+def _begin(values: Floats, total: Floats) -> Floats:
+    """Return the randomised counts without an empty cell, of the same totals; tables of nobody as they are."""
+    lent = np.minimum(0.5, 0.5 * total / values.size // len(values))
+    begun = np.where(values > 0, values, lent)
     sums = _totals(begun)
     return np.asarray(begun * np.divide(total, sums, out=np.ones_like(total), where=sums != total))
 
 
-def _step(given: Floats, estimate: Floats, expected: Floats, factors: Sequence[Factor]) -> Floats:
+def _step(values: Floats, estimate: Floats, expected: Floats, factors: Sequence[Factor]) -> Floats:
     """Share each randomised count out among the values it may have come from.
 
     Raises:
         Misfit: there is none.
     """
     if expected.min() > 0:
-        ratios = given / expected
-    elif ((given > 0) & (expected <= 0)).any():
+        ratios = values / expected
+    elif ((values > 0) & (expected <= 0)).any():
         raise Misfit("counts hold records where the matrix lets nothing come out; they are not of this mechanism")
     else:
-        ratios = np.divide(given, expected, out=np.zeros_like(given), where=expected > 0)
+        ratios = np.divide(values, expected, out=np.zeros_like(values), where=expected > 0)
     following = estimate * backward(ratios, factors)
     if following.min() < _TINY:
         following = np.where(following < _TINY, 0.0, following)
-    kept, total = _totals(following), _totals(given)
+    kept, total = _totals(following), _totals(values)
     return np.asarray(following * np.divide(total, kept, out=np.ones_like(total), where=kept > 0))
 
 
-def _is_near(given: Floats, expected: Floats) -> npt.NDArray[np.bool_]:
+def _is_near(values: Floats, expected: Floats) -> npt.NDArray[np.bool_]:
     """Apply the discrepancy rule to each table: Pearson's chi2 is below cells - 1, or there is but one cell."""
-    chi2 = _chi2(given, expected)
-    return np.asarray((chi2 < given.size // len(given) - 1) | (chi2 == 0))
+    chi2 = _chi2(values, expected)
+    return np.asarray((chi2 < values.size // len(values) - 1) | (chi2 == 0))
 
 
-def _chi2(given: Floats, expected: Floats) -> Floats:
-    """Give Pearson's chi2 of each table; infinite where a cell that holds records is expected empty, or fewer."""
-    errors = (given - expected) ** 2
+def _chi2(values: Floats, expected: Floats) -> Floats:
+    """Return Pearson's chi2 of each table; infinite where a cell that holds records is expected empty, or fewer."""
+    errors = (values - expected) ** 2
     if expected.min() > 0:
-        return np.asarray((errors / expected).reshape(len(given), -1).sum(axis=1))
+        return np.asarray((errors / expected).reshape(len(values), -1).sum(axis=1))
     shares = np.divide(errors, expected, out=np.zeros_like(errors), where=expected > 0)
-    strange = (expected < 0) | ((expected == 0) & (given != 0))
+    strange = (expected < 0) | ((expected == 0) & (values != 0))
     return np.asarray(_totals(np.where(strange, np.inf, shares))).ravel()

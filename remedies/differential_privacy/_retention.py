@@ -34,7 +34,7 @@ _MARGIN: Final = Decimal("1e-60")
 
 
 def retention(epsilon: Loss, domain_sizes: Sequence[int]) -> float:
-    """Give the probability of keeping a value, the same for every attribute, that costs at most epsilon in all.
+    """Return the probability of keeping a value, the same for every attribute, that costs at most epsilon in all.
 
     It is the largest float that does; the next one costs more. For a single attribute equation 6 is
     rho = (e^epsilon - 1) / (e^epsilon + V - 1). An attribute of one value costs nothing, whatever is kept of it.
@@ -50,7 +50,7 @@ def retention(epsilon: Loss, domain_sizes: Sequence[int]) -> float:
 
 
 def largest_retention(epsilon: Decimal | Fraction, domain_sizes: Sequence[int]) -> float:
-    """Give what `retention` gives, of any epsilon above 0.
+    """Return what `retention` gives, of any epsilon above 0.
 
     Raises:
         Misfit: no attribute has two values.
@@ -72,7 +72,7 @@ def largest_retention(epsilon: Decimal | Fraction, domain_sizes: Sequence[int]) 
 
 
 def epsilon_of(retention: Retention | Sequence[Retention], domain_sizes: Sequence[int]) -> float:
-    """Give what keeping values costs, equation 6: the float nearest to it, infinite where a value is always kept.
+    """Return what keeping values costs, equation 6: the float nearest to it, infinite where a value is always kept.
 
     Args:
         retention: one for all attributes, or one for each.
@@ -86,7 +86,7 @@ def epsilon_of(retention: Retention | Sequence[Retention], domain_sizes: Sequenc
 
 
 def exact_epsilon(retention: Retention | Sequence[Retention], domain_sizes: Sequence[int]) -> Decimal | None:
-    """Give what keeping values costs, to 60 digits after the point; None where a value is always kept.
+    """Return what keeping values costs, to 60 digits after the point; None where a value is always kept.
 
     Raises:
         Misfit: as `epsilon_of`.
@@ -106,7 +106,10 @@ def exact_epsilon(retention: Retention | Sequence[Retention], domain_sizes: Sequ
 
 
 def stated_epsilon(spent: Decimal, times: int = 1) -> Decimal:
-    """Give epsilon as it is stated and charged: a decimal of nine places that is never below so many times `spent`."""
+    """Return epsilon as it is stated and charged.
+
+    A decimal of nine places that is never below so many times `spent`.
+    """
     if not spent:
         return spent
     at_most = _DIGITS.multiply(_DIGITS.add(spent, _MARGIN), Decimal(times))
@@ -120,7 +123,7 @@ def pk_of(
     retention: Retention | Sequence[Retention] | None = None,
     domain_sizes: Sequence[int] = (),
 ) -> float:
-    """Give the k of Pk-anonymity, equation 7: 1 (a record can be told) to the number of rows (nothing can).
+    """Return the k of Pk-anonymity, equation 7: 1 (a record can be told) to the number of rows (nothing can).
 
     It is the inverse of the largest probability with which somebody who knows all but the randomised table tells
     which row is whose. It is not the k of k-anonymity: no group of rows that are alike has this size.
@@ -146,7 +149,7 @@ def pk_of(
 
 
 def epsilon_for_pk(k: float, rows: int) -> Decimal:
-    """Give the largest epsilon, of nine decimal places, whose Pk is at least k: ln[(N - 1) / (k - 1)] / 2.
+    """Return the largest epsilon, of nine decimal places, whose Pk is at least k: ln[(N - 1) / (k - 1)] / 2.
 
     Raises:
         Misfit: k is not above 1 and below the number of rows, or so near to that number that nothing would be left.
@@ -163,7 +166,7 @@ def epsilon_for_pk(k: float, rows: int) -> Decimal:
 
 
 def _loss(rho: Fraction, size: int) -> Decimal:
-    """Give ln[(1 + (V - 1) rho) / (1 - rho)], of rho below 1."""
+    """Return ln[(1 + (V - 1) rho) / (1 - rho)], of rho below 1."""
     if size == 1:
         return Decimal(0)
     kept, whole = rho.numerator, rho.denominator

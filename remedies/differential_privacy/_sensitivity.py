@@ -34,13 +34,13 @@ class Sensitivity:
 
 
 def count_sensitivity(*, rows: int = 1) -> Sensitivity:
-    """Give the sensitivity of one count, under either adjacency, for at most `rows` rows per unit."""
+    """Return the sensitivity of one count, under either adjacency, for at most `rows` rows per unit."""
     _check_rows(rows)
     return Sensitivity(rows, rows**2)
 
 
 def histogram_sensitivity(adjacency: Adjacency, *, rows: int = 1) -> Sensitivity:
-    """Give the sensitivity of counts over disjoint cells: under substitute the rows can all change their cell."""
+    """Return the sensitivity of counts over disjoint cells: under substitute the rows can all change their cell."""
     _check_rows(rows)
     cells = 2 if adjacency is Adjacency.SUBSTITUTE else 1
     return Sensitivity(cells * rows, cells * rows**2)
@@ -49,7 +49,7 @@ def histogram_sensitivity(adjacency: Adjacency, *, rows: int = 1) -> Sensitivity
 def sum_sensitivity(
     adjacency: Adjacency, *, low: int, high: int, rows: int = 1, one_row_each: bool = False
 ) -> Sensitivity:
-    """Give the sensitivity of a sum over the whole table, of values in [low, high].
+    """Return the sensitivity of a sum over the whole table, of values in [low, high].
 
     `one_row_each`: every unit has exactly one row, so that under substitute a row always takes the place of another;
     otherwise a unit may have none, and 0 counts among the values.
@@ -71,7 +71,7 @@ def sum_sensitivity(
 
 
 def group_sum_sensitivity(adjacency: Adjacency, *, low: int, high: int, rows: int = 1) -> Sensitivity:
-    """Give the sensitivity of sums over disjoint groups, of values in [low, high].
+    """Return the sensitivity of sums over disjoint groups, of values in [low, high].
 
     Under substitute the L1 distance is largest between two groups; the L2 distance may be larger within one, when the
     limits have both signs: from m low to m high there.
@@ -89,7 +89,7 @@ def group_sum_sensitivity(adjacency: Adjacency, *, low: int, high: int, rows: in
 
 
 def centred_sum_sensitivity(adjacency: Adjacency, *, low: int, high: int, rows: int = 1) -> Sensitivity:
-    """Give the sensitivity of the sum of 2x - (low + high): twice the distance from the middle, an integer.
+    """Return the sensitivity of the sum of 2x - (low + high): twice the distance from the middle, an integer.
 
     A mean whose number of rows is not public is this sum / (2 noisy count) + the middle, with half of the loss each.
 

@@ -71,20 +71,20 @@ class SparseVector:
         return self.positives - self._found
 
     def above(self, answer: int, threshold: int) -> bool:
-        """Say whether an answer is above its threshold, both with noise. Look at `left` before the data is read.
+        """Check whether an answer is above its threshold, both with noise. Look at `left` before the data is read.
 
         Raises:
             Misfit: the numbers are no integers, or it has said "above" as often as it may.
         """
-        seen, limit = integer(answer, name="the answer"), integer(threshold, name="the threshold")
+        count, limit = integer(answer, name="the answer"), integer(threshold, name="the threshold")
         if not self.left:
             raise Misfit(f"{self.positives} answers were above; begin a new sparse vector, which is a new charge")
-        above = seen + discrete_laplace(self.answer_scale) >= limit + self._threshold_noise
+        above = count + discrete_laplace(self.answer_scale) >= limit + self._threshold_noise
         self._found += above
         return above
 
     def state(self) -> dict[str, object]:
-        """Give everything as plain data, for `restore`. It is as secret as the data."""
+        """Return everything as plain data, for `restore`. It is as secret as the data."""
         return {
             "form": _FORM,
             "nano_epsilon": self.nano_epsilon,
@@ -119,7 +119,7 @@ class SparseVector:
 
 
 def _cube_root(number: int) -> int:
-    """Give the integer part of a cube root."""
+    """Return the integer part of a cube root."""
     low, high = 0, 1 << (number.bit_length() // 3 + 1)
     while high - low > 1:
         middle = (low + high) // 2

@@ -16,7 +16,7 @@ _DIGITS: Final = 40
 
 
 def laplace_variance(scale: int | Fraction) -> float:
-    """Give the variance of discrete Laplace noise: 1 / (cosh(1/scale) - 1), a little below 2 scale^2.
+    """Return the variance of discrete Laplace noise: 1 / (cosh(1/scale) - 1), a little below 2 scale^2.
 
     Raises:
         Misfit: the scale is not an int or a Fraction above 0.
@@ -28,7 +28,7 @@ def laplace_variance(scale: int | Fraction) -> float:
 
 
 def gaussian_variance(sigma_squared: int | Fraction) -> float:
-    """Give the variance of discrete Gaussian noise: at most sigma^2, and nearly that from sigma = 1 on.
+    """Return the variance of discrete Gaussian noise: at most sigma^2, and nearly that from sigma = 1 on.
 
     Raises:
         Misfit: sigma^2 is not an int or a Fraction above 0.
@@ -41,7 +41,7 @@ def gaussian_variance(sigma_squared: int | Fraction) -> float:
 
 
 def laplace_within(scale: int | Fraction, share: float = 0.95) -> int:
-    """Give the smallest distance within which discrete Laplace noise stays with at least this probability.
+    """Return the smallest distance within which discrete Laplace noise stays with at least this probability.
 
     P[|z| > d] = 2 exp(-(d + 1)/scale) / (1 + exp(-1/scale)).
 
@@ -63,7 +63,7 @@ def laplace_within(scale: int | Fraction, share: float = 0.95) -> int:
 
 
 def gaussian_within(sigma_squared: int | Fraction, share: float = 0.95) -> int:
-    """Give the smallest distance within which discrete Gaussian noise stays with at least this probability.
+    """Return the smallest distance within which discrete Gaussian noise stays with at least this probability.
 
     Above sigma = 3 by the normal distribution, which it equals but for a share of exp(-2 pi^2 sigma^2).
 

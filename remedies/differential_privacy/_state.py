@@ -22,7 +22,7 @@ def read_state(state: Mapping[str, object], *, form: str, fields: set[str]) -> N
 
 
 def whole(state: Mapping[str, object], name: str, *, least: int | None = None) -> int:
-    """Give a field that is an integer, of at least `least`.
+    """Return a field that is an integer, of at least `least`.
 
     Raises:
         Misfit: it is something else.

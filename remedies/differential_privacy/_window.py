@@ -24,7 +24,7 @@ class WindowBudget:
             raise Misfit(f"a bound of {self.bound} over {self.window} steps, expected both to be at least 1")
 
     def room(self, charges: Mapping[int, int], *, step: int) -> int:
-        """Give the most that may still be charged at a step, given what each step was charged: 0 or more.
+        """Return the most that may still be charged at a step, given what each step was charged: 0 or more.
 
         Every window that holds the step counts, also those that reach beyond it to steps already charged.
         """

@@ -22,7 +22,7 @@ Listed: TypeAlias = "Sequence[Pair] | Mapping[str, Pair]"
 
 
 def bins(values: Iterable[object], *, levels: Sequence[Listed], root: str | None = ROOT) -> Hierarchy:
-    """Give the hierarchy value, its interval of the first level, of the second ..., root; values ascending.
+    """Return the hierarchy value, its interval of the first level, of the second ..., root; values ascending.
 
     `levels=[{"young": (None, 30), "middle": (30, 60), "old": (60, None)}]`; a level without names is written as
     `intervals` writes its own. The intervals of a level may come in any order.
@@ -38,7 +38,7 @@ def bins(values: Iterable[object], *, levels: Sequence[Listed], root: str | None
 
 
 def bin_faults(levels: Sequence[Listed]) -> tuple[Fault, ...]:
-    """Give all that is wrong with lists of intervals."""
+    """Return all that is wrong with lists of intervals."""
     if not levels or not all(levels):
         return (Fault(FaultKind.EMPTY, None, "a level without an interval", 0),)
     wrong = [
@@ -85,28 +85,28 @@ def _read(level: Listed, scale: Scale) -> Sequence[_Bin]:
     ends = [tuple(None if bound is None else scale.units(bound) for bound in pair) for pair in _pairs(level)]
     read: list[Ends] = [(low, high) for low, high in ends]
     names = list(level) if isinstance(level, Mapping) else [scale.interval(low, high) for low, high in read]
-    return [_Bin(name, one) for name, one in zip(names, read, strict=True)]
+    return [_Bin(name, current_ends) for name, current_ends in zip(names, read, strict=True)]
 
 
 def _placed(numbers: Numbers, number: int, level: Sequence[_Bin]) -> Sequence[str]:
-    """Give the interval of each value; intervals have neither gaps nor overlaps, and the values ascend.
+    """Return the interval of each value; intervals have neither gaps nor overlaps, and the values ascend.
 
     Raises:
         Misfit: values lie below the first or above the last.
     """
-    ordered = sorted(level, key=lambda one: (one.ends[0] is not None, one.ends[0] or 0))
+    ordered = sorted(level, key=lambda current_bin: (current_bin.ends[0] is not None, current_bin.ends[0] or 0))
     first, last = ordered[0].ends[0], ordered[-1].ends[1]
     strange = 0 if first is None else int((numbers.units < first).sum())
     strange += 0 if last is None else int((numbers.units >= last).sum())
     if strange:
         hint = "make the first or the last one wider, or give it no end"
         raise Misfit(f"{strange} of {len(numbers.texts)} values are in no interval of level {number}; {hint}")
-    starts = np.array([one.ends[0] for one in ordered[1:]], dtype=numbers.units.dtype)
+    starts = np.array([current_bin.ends[0] for current_bin in ordered[1:]], dtype=numbers.units.dtype)
     return [ordered[place].name for place in np.searchsorted(starts, numbers.units, side="right")]
 
 
 def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[Fault]:
-    gaps, overlaps = gaps_and_overlaps([one.ends for one in level])
+    gaps, overlaps = gaps_and_overlaps([current_bin.ends for current_bin in level])
     for gap in gaps:
         where = scale.interval(*gap)
         yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}", where)
@@ -116,11 +116,9 @@ def _of_level(number: int, level: Sequence[_Bin], scale: Scale) -> Iterator[Faul
 
 
 def _of_pair(number: int, lower: Sequence[_Bin], upper: Sequence[_Bin]) -> Iterator[Fault]:
-    edges = {edge for one in lower for edge in one.ends}
-    for one in upper:
-        strange = [edge for edge in one.ends if edge not in edges]
+    edges = {edge for current_bin in lower for edge in current_bin.ends}
+    for current_bin in upper:
+        strange = [edge for edge in current_bin.ends if edge not in edges]
         if strange:
-            said = (
-                f"level {number} splits what level {number - 1} has together: '{one.name}' begins or ends inside of it"
-            )
-            yield Fault(FaultKind.SPLIT, number, said, one.name)
+            text = f"level {number} splits what level {number - 1} has together: '{current_bin.name}' begins or ends inside of it"
+            yield Fault(FaultKind.SPLIT, number, text, current_bin.name)

@@ -54,7 +54,7 @@ class Blanks:
         self.open[helped] = False
 
     def recoding(self) -> Recoding:
-        """Give what became of the table; what is not in order is suppressed."""
+        """Return what became of the table; what is not in order is suppressed."""
         columns = tuple(
             _blanked(domain, self._frequencies.codes[:, place], self._codes[:, place])
             for place, domain in enumerate(self._frequencies.domains)
@@ -67,7 +67,7 @@ class Blanks:
         return not self._broken(recoding.classes()[kept], kept).any()
 
     def _broken(self, classes: Whole, combinations: Whole) -> Mask:
-        """Say of each class whether it is too small or breaks a criterion. `classes`: of some combinations."""
+        """Return of each class whether it is too small or breaks a criterion. `classes`: of some combinations."""
         counts = self._frequencies.counts[combinations]
         sizes = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
         np.add.at(sizes, classes, counts)
@@ -79,13 +79,13 @@ class Blanks:
 
 
 def _null_of(domain: Domain) -> int:
-    """Give the number of NULL among the leaves, or the next number."""
-    found = [place for place, value in enumerate(domain.values) if value is None]
-    return found[0] if found else len(domain.values)
+    """Return the number of NULL among the leaves, or the next number."""
+    results = [place for place, value in enumerate(domain.values) if value is None]
+    return results[0] if results else len(domain.values)
 
 
 def _blanked(domain: Domain, before: Whole, codes: Whole) -> RecodedColumn:
-    """Give a column some of whose cells are blanked; all that is NULL could then be any value."""
+    """Return a column some of whose cells are blanked; all that is NULL could then be any value."""
     if (before == codes).all():
         return column_at(domain, codes, 0)
     leaves, null = np.arange(len(domain.values)), _null_of(domain)

@@ -58,7 +58,7 @@ def find_candidates(ground: Ground, *, k: int, most: int, course: Course) -> tup
 
 
 def joined(columns: Sequence[int], held: Held, shape: tuple[int, ...]) -> Mask:
-    """Give the nodes of some columns all of whose parts held: bool of the shape."""
+    """Return the nodes of some columns all of whose parts held: bool of the shape."""
     found = np.ones(shape, dtype=np.bool_)
     for part, nodes in held.items():
         if set(part) <= set(columns):
@@ -68,13 +68,13 @@ def joined(columns: Sequence[int], held: Held, shape: tuple[int, ...]) -> Mask:
 
 def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course: Course) -> tuple[Held, int]:
     """Walk through the lattices of all parts of so many columns."""
-    found, read = {}, 0
+    results, read = {}, 0
     parts = list(combinations(range(len(ground.heights)), size))
     for number, part in enumerate(parts):
         shape = tuple(ground.heights[column] + 1 for column in part)
         candidates = joined(part, before, shape)
         if not candidates.any():
-            found[part] = candidates
+            results[part] = candidates
             break
         walker = Walker(ground, part, candidates, k=k, most=most)
         while walker.go_on() != ENDED and not course.is_over:
@@ -82,13 +82,13 @@ def _held(ground: Ground, size: int, before: Held, *, k: int, most: int, course:
         if course.is_over:
             break
         course.tell((number + 1) / len(parts))
-        found[part] = (walker.state == HOLDS).reshape(shape)
+        results[part] = (walker.state == HOLDS).reshape(shape)
         read += walker.read + _BEGIN * len(ground.classes)
-    return found, read
+    return results, read
 
 
 def _lowest(held: Held, width: int) -> npt.NDArray[np.int64]:
-    """Give the lowest level of each column at which something holds in all parts that it is in."""
+    """Return the lowest level of each column at which something holds in all parts that it is in."""
     low = np.zeros(width, dtype=np.int64)
     for part, nodes in held.items():
         for place, column in enumerate(part):

@@ -29,7 +29,7 @@ class Cells:
 
     @property
     def labels(self) -> Labels:
-        """Give the column's labels."""
+        """Return the column's labels."""
         return self.column.labels
 
     @property
@@ -41,8 +41,8 @@ class Cells:
     def covered(self) -> Whole:
         """Count the rows of the table, suppressed or not, that hold a leaf under each label: int64 (labels,)."""
         up_to = np.append(0, np.cumsum(self.total[self.labels.order]))
-        found: Whole = up_to[self.labels.last] - up_to[self.labels.first]
-        return found
+        whole: Whole = up_to[self.labels.last] - up_to[self.labels.first]
+        return whole
 
     def summed(self, of_label: Floats, of_lost: float) -> float:
         """Add up what each cell has: by its label, or because its row is suppressed."""
@@ -69,9 +69,9 @@ def cells_of(recoding: Recoding, place: int) -> Cells:
 
 
 def is_everything(labels: Labels) -> npt.NDArray[np.bool_]:
-    """Say of each label whether it could be any value."""
-    found: npt.NDArray[np.bool_] = labels.levels == EVERYTHING
-    return found
+    """Return of each label whether it could be any value."""
+    values: npt.NDArray[np.bool_] = labels.levels == EVERYTHING
+    return values
 
 
 def _counted(places: Whole, counts: Whole, room: int) -> Whole:

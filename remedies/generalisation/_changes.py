@@ -51,7 +51,7 @@ def changes(recoding: Recoding) -> Changes:
 
 
 def _of_column(column: RecodedColumn, leaves: npt.NDArray[np.int64]) -> tuple[Mask, Mask, Mask]:
-    """Say of each combination whether its cell reads otherwise, is blanked, is filled."""
+    """Return of each combination whether its cell reads otherwise, is blanked, is filled."""
     if column.is_unchanged:
         nothing = np.zeros(len(leaves), dtype=np.bool_)
         return nothing, nothing, nothing

@@ -62,7 +62,7 @@ class Choices:
     listed: Sequence[Choice]
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data."""
+        """Return it as plain data."""
         return {
             "by": self.by.value,
             "nodes": self.nodes,
@@ -70,17 +70,17 @@ class Choices:
             "minimal": self.minimal,
             "least_height": self.least_height,
             "complete": self.complete,
-            "listed": [self._line(one) for one in self.listed],
+            "listed": [self._line(choice) for choice in self.listed],
         }
 
-    def _line(self, one: Choice) -> Mapping[str, Json]:
-        levels: dict[str, Json] = dict(zip(self.columns, one.levels, strict=True))
-        return {"levels": levels, "is_minimal": one.is_minimal, "utilities": one.utilities.as_json()}
+    def _line(self, choice: Choice) -> Mapping[str, Json]:
+        levels: dict[str, Json] = dict(zip(self.columns, choice.levels, strict=True))
+        return {"levels": levels, "is_minimal": choice.is_minimal, "utilities": choice.utilities.as_json()}
 
 
 def choices(
     frequencies: Frequencies,
-    found: Generalisations,
+    generalisations: Generalisations,
     k: int,
     *,
     by: By,
@@ -92,33 +92,33 @@ def choices(
 
     Args:
         frequencies: the table.
-        found: what holds.
+        generalisations: what holds.
         k: rows of the smallest class.
         by: what to sort by; of equally good nodes those with the fewest steps come first.
         every: measure all, at the cost of making each one's frequency set.
         criteria: what else classes have to hold; what breaks it is suppressed.
         progress: is told the share of the nodes that were measured; by `StopRequest` it ends with those.
     """
-    chosen = found.nodes if every else found.minimal
+    chosen = generalisations.nodes if every else generalisations.minimal
     listed: list[Choice] = []
     try:
-        for one in _measured(frequencies, chosen, k, criteria):
-            listed.append(one)
+        for choice in _measured(frequencies, chosen, k, criteria):
+            listed.append(choice)
             if progress is not None:
                 progress(len(listed) / len(chosen))
     except StopRequest:
         pass
-    minimal = {tuple(levels.tolist()) for levels in found.minimal}
-    listed = [replace(one, is_minimal=one.levels in minimal) for one in listed]
+    minimal = {tuple(levels.tolist()) for levels in generalisations.minimal}
+    listed = [replace(choice, is_minimal=choice.levels in minimal) for choice in listed]
     return Choices(
-        columns=found.columns,
+        columns=generalisations.columns,
         by=by,
-        nodes=found.lattice,
-        holding=len(found.nodes),
-        minimal=int(found.is_minimal.sum()),
-        least_height=found.least_height,
-        complete=found.complete and len(listed) == len(chosen),
-        listed=sorted(listed, key=lambda one: (_FIGURE[by](one.utilities), sum(one.levels), one.levels)),
+        nodes=generalisations.lattice,
+        holding=len(generalisations.nodes),
+        minimal=int(generalisations.is_minimal.sum()),
+        least_height=generalisations.least_height,
+        complete=generalisations.complete and len(listed) == len(chosen),
+        listed=sorted(listed, key=lambda choice: (_FIGURE[by](choice.utilities), sum(choice.levels), choice.levels)),
     )
 
 

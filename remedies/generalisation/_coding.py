@@ -13,7 +13,7 @@ from remedies.generalisation._units import Number, Numbers, as_decimal
 def coding(
     values: Iterable[object], *, top: Number | None = None, bottom: Number | None = None, root: str | None = ROOT
 ) -> Hierarchy:
-    """Give the hierarchy value, coded value, root; values ascending.
+    """Return the hierarchy value, coded value, root; values ascending.
 
     `top`: the smallest number that becomes `>=top`. `bottom`: the smallest one that does not become `<bottom`.
 
@@ -39,7 +39,7 @@ def check_coding(bottom: Number | None, top: Number | None) -> None:
 
 
 def coded(numbers: Numbers, *, bottom: Number | None, top: Number | None) -> tuple[str, ...]:
-    """Give what each value becomes."""
+    """Return what each value becomes."""
     scale = numbers.scale
     labels = list(numbers.texts)
     if bottom is not None:

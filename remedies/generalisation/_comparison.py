@@ -56,16 +56,16 @@ class ResultChange:
     lines: pd.DataFrame
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give what it says of all lines together as plain data; an infinite change is the text `infinite`."""
+        """Return what it says of all lines together as plain data; an infinite change is the text `infinite`."""
         figures = {
             name: {
-                "cells": one.cells,
-                "mean": INFINITE if one.mean == math.inf else one.mean,
-                "largest": INFINITE if one.largest == math.inf else one.largest,
-                "vanished": one.vanished,
-                "appeared": one.appeared,
+                "cells": figure.cells,
+                "mean": INFINITE if figure.mean == math.inf else figure.mean,
+                "largest": INFINITE if figure.largest == math.inf else figure.largest,
+                "vanished": figure.vanished,
+                "appeared": figure.appeared,
             }
-            for name, one in self.figures.items()
+            for name, figure in self.figures.items()
         }
         return {
             "keys": list(self.keys),
@@ -97,8 +97,8 @@ def compare_results(before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence
     figures = [name for name in names if name not in own]
     strange = [name for name in figures if not (_is_number(before, name) and _is_number(after, name))]
     if strange or not figures:
-        seen = f"column '{strange[0]}' is no key and holds no numbers" if strange else "all columns are keys"
-        raise Misfit(f"{seen}; expected numbers to compare beside the keys")
+        text = f"column '{strange[0]}' is no key and holds no numbers" if strange else "all columns are keys"
+        raise Misfit(f"{text}; expected numbers to compare beside the keys")
     for frame, which in ((before, "first"), (after, "second")):
         if frame.duplicated(list(own)).any() if own else len(frame) > 1:
             raise Misfit(f"several lines of the {which} result have the same key; expected one: name more keys")
@@ -172,7 +172,7 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> tu
 
 
 def _is_number(frame: pd.DataFrame, name: str) -> bool:
-    """Say whether a column holds numbers; Decimals are, and a column without a value may be."""
+    """Check whether a column holds numbers; Decimals are, and a column without a value may be."""
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     column = frame[name]

@@ -17,12 +17,12 @@ class Course:
 
     @property
     def seconds(self) -> float:
-        """Give how long it has taken so far."""
+        """Return how long it has taken so far."""
         return perf_counter() - self._began
 
     @property
     def is_over(self) -> bool:
-        """Say whether the budget is used up."""
+        """Check whether the budget is used up."""
         return self._budget is not None and self.seconds >= self._budget
 
     def begin(self, share: float) -> None:
@@ -31,7 +31,7 @@ class Course:
         self._until = self._told + share * (1 - self._told)
 
     def tell(self, done: float) -> None:
-        """Tell how much of the part is done, 0 to 1."""
+        """Report how much of the part is done, 0 to 1."""
         self._told = self._from + done * (self._until - self._from)
         try:
             if self._progress is not None:

@@ -13,7 +13,7 @@ _Reach: TypeAlias = tuple[float, float]
 
 
 def gaps_and_overlaps(intervals: Sequence[Ends]) -> tuple[tuple[Ends, ...], tuple[Ends, ...]]:
-    """Give the gaps between intervals, and where one begins before another has ended; both ascending."""
+    """Return the gaps between intervals, and where one begins before another has ended; both ascending."""
     ordered = sorted(map(_reach, intervals))
     gaps: list[Ends] = []
     overlaps: list[Ends] = []
@@ -28,7 +28,7 @@ def gaps_and_overlaps(intervals: Sequence[Ends]) -> tuple[tuple[Ends, ...], tupl
 
 
 def holds(interval: Ends, units: int | Decimal) -> bool:
-    """Say whether a number is in an interval."""
+    """Check whether a number is in an interval."""
     low, high = _reach(interval)
     return low <= units < high
 

@@ -130,7 +130,7 @@ def _far(distances: npt.NDArray[np.float64], t: float) -> npt.NDArray[np.bool_]:
 
 
 def levels_of(column: str, hierarchy: Hierarchy, values: Sequence[Any]) -> Whole:
-    """Give the node of each value at each level that tells values apart: int64 (levels, values); NULL has its own.
+    """Return the node of each value at each level that tells values apart: int64 (levels, values); NULL has its own.
 
     Raises:
         Misfit: there are values that the hierarchy does not know.

@@ -34,7 +34,10 @@ class Columns(NamedTuple):
 
 @inner
 def span(columns: Columns, order: Whole, column: int) -> tuple[int, int]:
-    """Give what a part holds of a column: the lowest and highest rank, or level and node of the lowest common label."""
+    """Return what a part holds of a column: the lowest and highest rank.
+
+    Or level and node of the lowest common label.
+    """
     first = columns.codes[order[0], column]
     if columns.numeric[column]:
         low = high = first
@@ -52,7 +55,7 @@ def span(columns: Columns, order: Whole, column: int) -> tuple[int, int]:
 
 @inner
 def _width(columns: Columns, column: int, low: int, high: int) -> float:
-    """Say how wide a span is, 0 to 1; 0 if there is nothing to cut."""
+    """Return how wide a span is, 0 to 1; 0 if there is nothing to cut."""
     start = columns.start[column, 0]
     if not columns.numeric[column]:
         return columns.widths[columns.start[column, low] + high] if low else 0.0
@@ -72,7 +75,10 @@ def _rows_below(columns: Columns, counts: Whole, order: Whole, column: int, rank
 
 @inner
 def _cut_numbers(columns: Columns, counts: Whole, order: Whole, k: int, column: int, low: int, high: int) -> int:
-    """Give the first rank of the upper side: NULL if it can be cut off, or of the most even cut; -1 if none can be."""
+    """Return the first rank of the upper side: NULL if it can be cut off, or of the most even cut.
+
+    -1 if none can be.
+    """
     rows = _rows_below(columns, counts, order, column, high + 1)
     if high == columns.null[column]:
         numbers = _rows_below(columns, counts, order, column, high)
@@ -108,18 +114,18 @@ def _cut(
             part[place] = 1 if columns.codes[order[place], column] >= cut else 0
         return 2
     sides = 0
-    start, known = columns.start[column, low - 1], room[: room.shape[0] // 2]
+    start, whole = columns.start[column, low - 1], room[: room.shape[0] // 2]
     rows = room[room.shape[0] // 2 :]
     for place in range(len(order)):
         node = columns.nodes[start + columns.codes[order[place], column]]
-        if known[node] < 0:
-            known[node] = sides
+        if whole[node] < 0:
+            whole[node] = sides
             rows[sides] = 0
             sides += 1
-        part[place] = known[node]
-        rows[known[node]] += counts[order[place]]
+        part[place] = whole[node]
+        rows[whole[node]] += counts[order[place]]
     for place in order:
-        known[columns.nodes[start + columns.codes[place, column]]] = -1
+        whole[columns.nodes[start + columns.codes[place, column]]] = -1
     for side in range(sides):
         if rows[side] < k:
             return 0
@@ -163,25 +169,25 @@ def cut_up(order: Whole, starts: Whole, ends: Whole, sides: Whole, part: Whole) 
     for number in range(len(starts)):
         many += sides[number]
     new_starts, new_ends = np.empty(many, np.int64), np.empty(many, np.int64)
-    made = 0
+    count = 0
     for number in range(len(starts)):
         first, last = starts[number], ends[number]
         own, side = order[first:last].copy(), part[first:last]
         at = first
         for one in range(sides[number]):
-            new_starts[made] = at
+            new_starts[count] = at
             for place in range(len(own)):
                 if side[place] == one:
                     order[at] = own[place]
                     at += 1
-            new_ends[made] = at
-            made += 1
+            new_ends[count] = at
+            count += 1
     return new_starts, new_ends
 
 
 @compiled
 def spans(columns: Columns, order: Whole, starts: Whole, ends: Whole) -> Whole:
-    """Give the span of each part in each column: int64 (parts, columns, 2)."""
+    """Return the span of each part in each column: int64 (parts, columns, 2)."""
     found = np.empty((len(starts), columns.codes.shape[1], 2), np.int64)
     for number in range(len(starts)):
         for column in range(columns.codes.shape[1]):

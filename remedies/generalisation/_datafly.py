@@ -33,7 +33,7 @@ class Datafly:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Give the level of each column."""
+        """Return the level of each column."""
         return self.recoding.levels or ()
 
 
@@ -86,7 +86,7 @@ def raise_until(
 
 
 def _most_varied(frequencies: Frequencies, levels: Sequence[int]) -> int:
-    """Give the column with the most distinct labels among those that can go up.
+    """Return the column with the most distinct labels among those that can go up.
 
     Raises:
         Misfit: there is none.

@@ -34,7 +34,7 @@ def dates(
     pattern: str | None = None,
     root: str | None = ROOT,
 ) -> Hierarchy:
-    """Give the hierarchy value, first level ..., root; values ascending.
+    """Return the hierarchy value, first level ..., root; values ascending.
 
     `2024-05-17` (day), `2024-W20` (week, ISO 8601), `2024-05`, `2024-Q2`, `2024`, `2020-2024`, `2020-2029`. A time with
     a zone is of the day that its own clock shows.
@@ -52,28 +52,28 @@ def dates(
     chosen = check_date_levels(levels)
     texts = leaves_of(values)
     read = [(text, _moment(text, pattern)) for text in texts]
-    known = sorted((moment.replace(tzinfo=None), text) for text, moment in read if moment is not None)
-    if len(known) < len(texts):
+    entries = sorted((moment.replace(tzinfo=None), text) for text, moment in read if moment is not None)
+    if len(entries) < len(texts):
         expected = "ISO dates such as 2024-05-17, or a 'pattern'" if pattern is None else f"the pattern {pattern}"
-        raise Misfit(f"{len(texts) - len(known)} of {len(texts)} values are no dates; expected {expected}")
-    made = [[_LABELS[level](moment) for moment, _ in known] for level in chosen]
-    return with_root([text for _, text in known], made, root)
+        raise Misfit(f"{len(texts) - len(entries)} of {len(texts)} values are no dates; expected {expected}")
+    made = [[_LABELS[level](moment) for moment, _ in entries] for level in chosen]
+    return with_root([text for _, text in entries], made, root)
 
 
 def check_date_levels(levels: Sequence[DateLevel | str]) -> tuple[DateLevel, ...]:
-    """Give the levels if each is a union of those below.
+    """Return the levels if each is a union of those below.
 
     Raises:
         Misfit: there is none, one is unknown, finer than the one before it, or splits it.
     """
-    known = [str(level) for level in DateLevel]
-    strange = [level for level in levels if level not in known]
+    names = [str(level) for level in DateLevel]
+    strange = [level for level in levels if level not in names]
     if strange or not levels:
-        seen = f"no level '{strange[0]}' of dates" if strange else "no level"
-        raise Misfit(f"{seen}; expected some of {', '.join(known)}")
+        text = f"no level '{strange[0]}' of dates" if strange else "no level"
+        raise Misfit(f"{text}; expected some of {', '.join(names)}")
     chosen = tuple(DateLevel(level) for level in levels)
     for lower, upper in pairwise(chosen):
-        if known.index(upper) <= known.index(lower):
+        if names.index(upper) <= names.index(lower):
             raise Misfit(f"level '{upper}' comes after '{lower}'; expected each level once, from fine to coarse")
         if lower is DateLevel.WEEK:
             raise Misfit(

@@ -35,7 +35,7 @@ class Farthest:
     t_of_output: float
 
     def above(self, limit: float) -> bool:
-        """Say whether it is more than is allowed."""
+        """Check whether it is more than is allowed."""
         return self.t > limit + T_SLACK
 
 
@@ -66,15 +66,15 @@ def farthest(
         raise Misfit("the output has no row")
     short = str(counts[name].dtype).startswith("float[")  # as Arrow names it; an engine may have given 64 bits of it
     given = _named(reference.sensitive_values[name], short=short)
-    known = {value: place for place, value in enumerate(given)}
-    missing = known.get(_NULL, -1)  # NaN too, where the table that was given does not tell them apart
-    found = [known.get(value, missing if value == _NAN else -1) for value in _named(counts[name], short=short)]
-    values = np.array(found, dtype=np.int64)
+    entries = {value: place for place, value in enumerate(given)}
+    missing = entries.get(_NULL, -1)  # NaN too, where the table that was given does not tell them apart
+    results = [entries.get(value, missing if value == _NAN else -1) for value in _named(counts[name], short=short)]
+    values = np.array(results, dtype=np.int64)
     if (values < 0).any():
         raise Misfit(f"column '{name}' of the output has values that the input has not")
     records = counts.iloc[:, -1].to_numpy(dtype=np.int64)
     classes = class_numbers(counts, columns)
-    of_input = _totals(reference.sensitive[name], reference.counts, len(known))
+    of_input = _totals(reference.sensitive[name], reference.counts, len(entries))
     present, own = np.unique(values, return_inverse=True)
     pairs, own_pairs = ClassPairs.of(classes, values, records), ClassPairs.of(classes, own, records)
     levels = None if hierarchy is None else levels_of(name, hierarchy, reference.sensitive_values[name])
@@ -86,7 +86,7 @@ def farthest(
 
 
 def _named(values: Iterable[Any], *, short: bool) -> Sequence[tuple[str | None, bool]]:
-    """Give the text of each value, and whether it is NaN, which is a value of its own beside NULL.
+    """Return the text of each value, and whether it is NaN, which is a value of its own beside NULL.
 
     `short`: numbers are taken with the 32 bits that a float of such a column has.
     """

@@ -27,12 +27,12 @@ _LONGEST_NAME: Final = 40
 
 
 def hierarchy_faults(hierarchy: Hierarchy, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
-    """Give what is wrong with a hierarchy, as `row_faults`."""
+    """Return what is wrong with a hierarchy, as `row_faults`."""
     return row_faults(list(zip(*hierarchy.levels, strict=True)), values)
 
 
 def row_faults(rows: Rows, values: Iterable[object] | None = None, *, written: bool = False) -> tuple[Fault, ...]:
-    """Give what is wrong with the lines of a hierarchy: each a value, then its ancestors, nearest first.
+    """Return what is wrong with the lines of a hierarchy: each a value, then its ancestors, nearest first.
 
     Fatal: no line, lines of another length than most, values with several lines, empty labels, values of the table
     without a line, labels whose values part again on the level above, levels with more labels than the one below.
@@ -49,8 +49,8 @@ def row_faults(rows: Rows, values: Iterable[object] | None = None, *, written: b
     names = _Names(written)
     usual = _usual(rows)
     if usual < 2:
-        seen = "no line" if not rows else "no line with an ancestor"
-        return (Fault(FaultKind.EMPTY, None, f"{seen}; expected value;ancestor;...", len(rows)),)
+        text = "no line" if not rows else "no line with an ancestor"
+        return (Fault(FaultKind.EMPTY, None, f"{text}; expected value;ancestor;...", len(rows)),)
     even = [row for row in rows if len(row) == usual]
     levels = list(zip(*dict.fromkeys(map(tuple, even)), strict=True))
     return (
@@ -73,9 +73,9 @@ class _Names:
         distinct = list(dict.fromkeys(texts))
         if not self._written or not distinct:
             return ""
-        shown = ", ".join(f"'{visible_text(text)}'" for text in distinct[:_NAMED])
+        current_text = ", ".join(f"'{visible_text(text)}'" for text in distinct[:_NAMED])
         more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
-        return f" ({shown}{more})"
+        return f" ({current_text}{more})"
 
 
 def visible_text(text: str) -> str:
@@ -85,7 +85,7 @@ def visible_text(text: str) -> str:
 
 
 def _usual(rows: Rows) -> int:
-    """Give how many cells most lines have."""
+    """Return how many cells most lines have."""
     lengths = Counter(map(len, rows))
     return max(lengths, key=lambda cells: (lengths[cells], cells), default=0)
 
@@ -93,55 +93,55 @@ def _usual(rows: Rows) -> int:
 def _ragged(count: int, usual: int) -> Iterator[Fault]:
     if count:
         hint = "repeat a label where a branch is shorter"
-        said = f"{_counted(count, 'line')} without {usual} cells, as the others have; {hint}"
-        yield Fault(FaultKind.RAGGED, None, said, count)
+        text = f"{_counted(count, 'line')} without {usual} cells, as the others have; {hint}"
+        yield Fault(FaultKind.RAGGED, None, text, count)
 
 
 def _repeated(rows: Rows, names: _Names) -> Iterator[Fault]:
     lines = Counter(row[0] for row in rows)
     twice = [value for value, number in lines.items() if number > 1]
     if twice:
-        said = f"{_counted(len(twice), 'value')} with more than one line{names(twice)}; keep one"
-        yield Fault(FaultKind.DUPLICATE, 0, said, len(twice))
+        text = f"{_counted(len(twice), 'value')} with more than one line{names(twice)}; keep one"
+        yield Fault(FaultKind.DUPLICATE, 0, text, len(twice))
 
 
 def _without_path(rows: Rows, values: Iterable[object] | None) -> Iterator[Fault]:
-    known = {row[0] for row in rows if row}
-    count = 0 if values is None else sum(text not in known for text in distinct_texts(values))
+    entries = {row[0] for row in rows if row}
+    count = 0 if values is None else sum(text not in entries for text in distinct_texts(values))
     if count:
-        said = f"{_counted(count, 'value')} of the table without a line; add one for each, or mend the values"
-        yield Fault(FaultKind.MISSING_VALUE, 0, said, count)
+        current_text = f"{_counted(count, 'value')} of the table without a line; add one for each, or mend the values"
+        yield Fault(FaultKind.MISSING_VALUE, 0, current_text, count)
 
 
 def _of_level(number: int, levels: Levels, names: _Names) -> Iterator[Fault]:
     lower, upper = levels[number - 1], levels[number]
     empty = list(dict.fromkeys(below for below, label in zip(lower, upper, strict=True) if not label))
     if empty:
-        said = (
+        text = (
             f"level {number} is empty for {_counted(len(empty), 'label')} of the level below{names(empty)}; an empty "
             "label would be NULL: write one"
         )
-        yield Fault(FaultKind.EMPTY, number, said, len(empty))
+        yield Fault(FaultKind.EMPTY, number, text, len(empty))
     parents: dict[str, set[str]] = {}
     for below, label in zip(lower, upper, strict=True):
         parents.setdefault(below, set()).add(label)
     parted = [below for below, above in parents.items() if len(above) > 1]
     if parted and number > 1:  # values with several lines are counted as such
-        said = (
+        text = (
             f"level {number} splits {_counted(len(parted), 'label')} that level {number - 1} has together"
             f"{names(parted)}; give each one label on level {number}"
         )
-        yield Fault(FaultKind.SPLIT, number, said, len(parted))
+        yield Fault(FaultKind.SPLIT, number, text, len(parted))
     nodes = len(set(upper))
     if nodes > len(parents):
-        said = f"level {number} has {nodes} labels, more than the {len(parents)} of level {number - 1}"
-        yield Fault(FaultKind.NOT_MONOTONE, number, said, nodes)
+        text = f"level {number} has {nodes} labels, more than the {len(parents)} of level {number - 1}"
+        yield Fault(FaultKind.NOT_MONOTONE, number, text, nodes)
     if nodes == len(parents) and not parted:
-        said = (
+        text = (
             f"level {number} joins nothing that level {number - 1} has apart: each of its {_counted(nodes, 'label')}"
             f"{names(upper)} stands for one below; leave the level out, or give several one label"
         )
-        yield Fault(FaultKind.UNCHANGED, number, said, nodes, fatal=False)
+        yield Fault(FaultKind.UNCHANGED, number, text, nodes, fatal=False)
     yield from _as_intervals(number, levels[0], upper, names)
 
 
@@ -161,19 +161,19 @@ def _as_intervals(number: int, values: Sequence[str], labels: Sequence[str], nam
             yield Fault(FaultKind.GAP, number, f"level {number} leaves out {where}; {_FILL}", where, fatal=False)
     for overlap in overlaps:
         where = read.scale.interval(*overlap)
-        said = f"level {number} covers {where} twice; end one interval where the next begins"
-        yield Fault(FaultKind.OVERLAP, number, said, where, fatal=False)
+        text = f"level {number} covers {where} twice; end one interval where the next begins"
+        yield Fault(FaultKind.OVERLAP, number, text, where, fatal=False)
     strange = [value for label, held in members.items() for value in held if _outside(value, label, read)]
     if strange:
-        said = (
+        text = (
             f"level {number} puts {_counted(len(strange), 'value')}{names(strange)} into an interval that does not "
             "hold it; write the interval that does"
         )
-        yield Fault(FaultKind.MISPLACED, number, said, len(strange), fatal=False)
+        yield Fault(FaultKind.MISPLACED, number, text, len(strange), fatal=False)
 
 
 def _fills(gap: Ends, ends: Sequence[Ends]) -> bool:
-    """Say whether intervals as wide as one beside the gap fill it: then the file has no value there, and no fault."""
+    """Check whether intervals as wide as one beside the gap fill it: then the file has no value there, and no fault."""
     low, high = gap
     beside = [(start, end) for start, end in ends if end == low or start == high]
     widths = [end - start for start, end in beside if start is not None and end is not None]
@@ -188,11 +188,11 @@ def _outside(value: str, label: str, read: Intervals) -> bool:
 def _without_root(levels: Levels, names: _Names) -> Iterator[Fault]:
     tops = len(set(levels[-1]))
     if tops > 1:
-        said = (
+        text = (
             f"the last level, {len(levels) - 1}, has {tops} labels{names(levels[-1])}; without a common one a record "
             "cannot be fully suppressed: add a level that is '*' on every line"
         )
-        yield Fault(FaultKind.NO_ROOT, len(levels) - 1, said, tops, fatal=False)
+        yield Fault(FaultKind.NO_ROOT, len(levels) - 1, text, tops, fatal=False)
 
 
 def _counted(count: int, what: str) -> str:

@@ -78,7 +78,7 @@ def write_hierarchy(hierarchy: Hierarchy, path: Path | str, *, delimiter: str = 
 
 
 def text_of_hierarchy(hierarchy: Hierarchy, *, delimiter: str = DELIMITER) -> str:
-    """Give what `write_hierarchy` writes.
+    """Return what `write_hierarchy` writes.
 
     Raises:
         Misfit: as there.
@@ -95,9 +95,9 @@ def _split(text: str, delimiter: str) -> Rows:
 
 
 def _likely(text: str) -> str:
-    """Give the delimiter that splits most lines into one number of cells; of equally good ones the first."""
-    found = {delimiter: _alike(text, delimiter) for delimiter in _DELIMITERS}
-    return max(_DELIMITERS, key=lambda delimiter: found[delimiter])
+    """Return the delimiter that splits most lines into one number of cells; of equally good ones the first."""
+    results = {delimiter: _alike(text, delimiter) for delimiter in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda delimiter: results[delimiter])
 
 
 def _alike(text: str, delimiter: str) -> int:

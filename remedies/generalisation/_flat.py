@@ -9,7 +9,7 @@ from remedies.generalisation._levels import ROOT, leaves_of, with_root
 
 
 def flat(values: Iterable[object], *, root: str = ROOT) -> Hierarchy:
-    """Give the hierarchy value, root; values sorted.
+    """Return the hierarchy value, root; values sorted.
 
     Raises:
         Misfit: there is no value, or the root has no name.

@@ -22,7 +22,7 @@ _NULL: Final = frozenset({"", "~", "null"})
 def hierarchies_in(
     folder: Path | str, columns: Sequence[str], *, others: Iterable[str] = ()
 ) -> Mapping[str, HierarchySpec]:
-    """Give what a folder declares for each of these columns, by their order.
+    """Return what a folder declares for each of these columns, by their order.
 
     `others`: further columns of the table, so that `mean_age.csv` is not taken for a hierarchy of `age`.
 
@@ -30,39 +30,39 @@ def hierarchies_in(
         Misfit: the folder cannot be read; a column has no file, or more than one; a file declares no hierarchy.
     """
     folder = Path(folder)
-    found = hierarchy_files(folder, columns, others=others)
-    lacking = [column for column in columns if column not in found]
+    paths = hierarchy_files(folder, columns, others=others)
+    lacking = [column for column in columns if column not in paths]
     if lacking:
         name = lacking[0]
         raise Misfit(
             f"no hierarchy for column '{name}' in {folder}; expected {name}.csv, {name}.yaml or a name that ends in "
             f"_{name}.csv{did_you_mean(name, [path.stem for path in _files(folder)])}"
         )
-    return {column: read_spec(found[column]) for column in columns}
+    return {column: read_spec(paths[column]) for column in columns}
 
 
 def hierarchy_files(folder: Path | str, columns: Iterable[str], *, others: Iterable[str] = ()) -> Mapping[str, Path]:
-    """Give the file of each column that has one.
+    """Return the file of each column that has one.
 
     Raises:
         Misfit: the folder cannot be read, or a column has more than one.
     """
     folder, wanted = Path(folder), list(columns)
     names = {*wanted, *others}
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in _files(folder):
         owner = max((name for name in names if _is_for(path.stem, name)), key=len, default=None)
         if owner not in wanted:
             continue
-        if owner in found:
-            first, second = found[owner].name, path.name
+        if owner in paths:
+            first, second = paths[owner].name, path.name
             raise Misfit(f"two hierarchies for column '{owner}' in {folder}: {first} and {second}; keep one")
-        found[owner] = path
-    return {name: found[name] for name in wanted if name in found}
+        paths[owner] = path
+    return {name: paths[name] for name in wanted if name in paths}
 
 
 def read_spec(path: Path | str) -> HierarchySpec:
-    """Give what a file declares: a file of lines itself, or the builder in a YAML file.
+    """Return what a file declares: a file of lines itself, or the builder in a YAML file.
 
     Raises:
         Misfit: the YAML file cannot be read, or declares no hierarchy.
@@ -104,8 +104,8 @@ def _read_yaml(path: Path) -> Any:
     return _plain(node, set())
 
 
-def _plain(node: Any, seen: set[int]) -> Any:
-    """Give a node as mappings, lists and texts.
+def _plain(node: Any, counts: set[int]) -> Any:
+    """Return a node as mappings, lists and texts.
 
     Raises:
         Misfit: a key comes twice, or something stands in two places by its name (`*name`).
@@ -114,18 +114,18 @@ def _plain(node: Any, seen: set[int]) -> Any:
 
     if node is None:
         return None
-    if id(node) in seen:
+    if id(node) in counts:
         raise Misfit(f"line {node.start_mark.line + 1} is named again by '*'; write it out where it is needed")
-    seen.add(id(node))
+    counts.add(id(node))
     if isinstance(node, yaml.MappingNode):
         plain: dict[Any, Any] = {}
         for key, value in node.value:
-            name = _plain(key, seen)
+            name = _plain(key, counts)
             if not isinstance(name, str) or name in plain:
-                said = "comes twice" if isinstance(name, str) else "is no text"
-                raise Misfit(f"a key in line {key.start_mark.line + 1} {said}")
-            plain[name] = _plain(value, seen)
+                text = "comes twice" if isinstance(name, str) else "is no text"
+                raise Misfit(f"a key in line {key.start_mark.line + 1} {text}")
+            plain[name] = _plain(value, counts)
         return plain
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(one, seen) for one in node.value]
+        return [_plain(one, counts) for one in node.value]
     return None if node.style is None and node.value in _NULL else node.value

@@ -42,16 +42,16 @@ class Domain:
 
     @property
     def height(self) -> int:
-        """Give the highest level."""
+        """Return the highest level."""
         return len(self.nodes) - 1
 
     def labels(self, level: int) -> npt.NDArray[np.object_]:
-        """Give what each leaf is called at a level: object array of shape (leaves,), None for NULL."""
+        """Return what each leaf is called at a level: object array of shape (leaves,), None for NULL."""
         if level == 0:
             return self.values
         lines = [*self.hierarchy.levels[level], path_of_null(self.hierarchy)[level]]
-        found: npt.NDArray[np.object_] = np.array(lines, dtype=object)[self.places]
-        return found
+        values: npt.NDArray[np.object_] = np.array(lines, dtype=object)[self.places]
+        return values
 
     def widths(self, level: int) -> Whole:
         """Count, for each leaf, the lines of the hierarchy with its label at a level; 1 at level 0 and for NULL."""
@@ -85,7 +85,7 @@ class Frequencies:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Give the names of the quasi-identifiers."""
+        """Return the names of the quasi-identifiers."""
         return tuple(domain.column for domain in self.domains)
 
     @property
@@ -95,7 +95,7 @@ class Frequencies:
 
     @property
     def heights(self) -> tuple[int, ...]:
-        """Give the highest level of each column."""
+        """Return the highest level of each column."""
         return tuple(domain.height for domain in self.domains)
 
     def margins(self) -> Sequence[Whole]:
@@ -116,12 +116,12 @@ def read_counts(
     Raises:
         Misfit: a column is missing or of no use, a count is no positive whole number, or a value has no path.
     """
-    known = [str(column) for column in counts.columns]
+    names = [str(column) for column in counts.columns]
     for name in (*hierarchies, *sensitive, count):
-        if known.count(name) != 1:
-            seen = "not found" if name not in known else f"found {known.count(name)} times"
-            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, known)}")
-    strange = sorted(set(known) - {*hierarchies, *sensitive, count})
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
+    strange = sorted(set(names) - {*hierarchies, *sensitive, count})
     if strange:
         raise Misfit(
             f"column '{strange[0]}' has no hierarchy; expected one for each column but '{count}': give one, or leave "
@@ -142,11 +142,11 @@ def read_table(
     Raises:
         Misfit: a column is missing, or a value has no path in its hierarchy.
     """
-    known = [str(column) for column in table.columns]
+    names = [str(column) for column in table.columns]
     for name in (*hierarchies, *sensitive):
-        if known.count(name) != 1:
-            seen = "not found" if name not in known else f"found {known.count(name)} times"
-            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, known)}")
+        if names.count(name) != 1:
+            text = "not found" if name not in names else f"found {names.count(name)} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, names)}")
     return _gather(table, hierarchies, sensitive, np.ones(len(table), dtype=np.int64))
 
 
@@ -221,13 +221,13 @@ def _domain(column: pd.Series[Any], name: str, hierarchy: Hierarchy) -> tuple[Do
 
 
 def _nodes(hierarchy: Hierarchy, places: Whole) -> Whole:
-    """Give the first leaf with the same label, level by level; at level 0 each leaf is its own."""
-    found = [np.arange(len(places))]
+    """Return the first leaf with the same label, level by level; at level 0 each leaf is its own."""
+    results = [np.arange(len(places))]
     for labels, nobody in zip(hierarchy.nodes()[1:], path_of_null(hierarchy)[1:], strict=True):
         own = np.where(places == _NOBODY, len(labels) if nobody is None else 0, labels[places])
         _, first, number = np.unique(own, return_index=True, return_inverse=True)
-        found.append(first[number])
-    return np.array(found, dtype=np.int64)
+        results.append(first[number])
+    return np.array(results, dtype=np.int64)
 
 
 def _ordered(column: pd.Series[Any]) -> tuple[Whole, Sequence[Any]]:

@@ -52,12 +52,12 @@ class Generalisations:
 
     @property
     def minimal(self) -> Whole:
-        """Give the nodes that generalise none that holds: int64 (nodes, columns)."""
+        """Return the nodes that generalise none that holds: int64 (nodes, columns)."""
         return self.nodes[self.is_minimal]
 
     @property
     def least_height(self) -> int | None:
-        """Give the fewest steps with which a node holds; None where none does."""
+        """Return the fewest steps with which a node holds; None where none does."""
         return int(self.nodes.sum(axis=1).min()) if len(self.nodes) else None
 
 
@@ -105,7 +105,7 @@ def incognito(
 
 
 def sensitive_of(criteria: Sequence[Criterion]) -> tuple[str, ...]:
-    """Give the sensitive columns that criteria speak of, each once."""
+    """Return the sensitive columns that criteria speak of, each once."""
     return tuple(dict.fromkeys(criterion.column for criterion in criteria))
 
 
@@ -178,7 +178,7 @@ class Search:
         return Walker(self.ground, columns, self.candidates, k=self.k, most=self.most, bounds=bounds)
 
     def levels(self, walked: Whole) -> Whole:
-        """Give levels in the order of the table's columns."""
+        """Return levels in the order of the table's columns."""
         found = np.empty_like(walked)
         found[..., self.order] = walked
         return found

@@ -31,7 +31,7 @@ def intervals(
     codes: Pair = NO_PAIR,
     root: str | None = ROOT,
 ) -> Hierarchy:
-    """Give the hierarchy value, intervals of the first width, of the second ..., root; values ascending.
+    """Return the hierarchy value, intervals of the first width, of the second ..., root; values ascending.
 
     Intervals begin at `origin` plus a multiple of the width and leave their upper bound out. Where all values and
     bounds are whole numbers they are written `25-29`, elsewhere `[2.5, 5[`; the outermost ones of `snap` and `codes`
@@ -64,7 +64,7 @@ def intervals(
 def breaks(
     values: Iterable[object], *, levels: Sequence[Sequence[Number]], codes: Pair = NO_PAIR, root: str | None = ROOT
 ) -> Hierarchy:
-    """Give the hierarchy whose intervals begin at the given numbers; the outermost have no end.
+    """Return the hierarchy whose intervals begin at the given numbers; the outermost have no end.
 
     `levels=[[18, 30, 50], [30]]` is `<18`, `18-29`, `30-49`, `>=50`, then `<30`, `>=30`. `codes` as in `intervals`.
 
@@ -79,10 +79,10 @@ def breaks(
     made = [] if codes == NO_PAIR else [coded(numbers, bottom=codes[0], top=codes[1])]
     bottom, top = codes
     for number, level in enumerate(levels, 1):
-        kept = [cut for cut in level if _within(cut, bottom, top)]
-        if not kept:
+        current_numbers = [cut for cut in level if _within(cut, bottom, top)]
+        if not current_numbers:
             raise Misfit(f"level {number} has no break from 'bottom' to 'top'; all would be one interval: leave it out")
-        made.append(_between(numbers, [numbers.scale.units(cut) for cut in kept]))
+        made.append(_between(numbers, [numbers.scale.units(cut) for cut in current_numbers]))
     return with_root(numbers.texts, made, root)
 
 
@@ -147,15 +147,15 @@ class Grid:
         return cls(scale.units(width), scale.units(origin))
 
     def at_or_below(self, units: int) -> int:
-        """Give the last cut that is not above a number."""
+        """Return the last cut that is not above a number."""
         return self.origin + (units - self.origin) // self.width * self.width
 
     def at_or_above(self, units: int) -> int:
-        """Give the first cut that is not below a number."""
+        """Return the first cut that is not below a number."""
         return self.origin - (self.origin - units) // self.width * self.width
 
     def ends(self, scale: Scale, *, snap: Pair, codes: Pair) -> Ends:
-        """Give the first and the last cut that are left between the bounds; None where there is no bound.
+        """Return the first and the last cut that are left between the bounds; None where there is no bound.
 
         Raises:
             Misfit: none is left.

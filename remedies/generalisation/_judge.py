@@ -70,18 +70,18 @@ class Judge:
         return Seen(levels, sizes, broken, leaves[broken])
 
     def _classes(self, levels: Whole) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
-        """Give the leaves and the size of each class, and whether it breaks a criterion."""
+        """Return the leaves and the size of each class, and whether it breaks a criterion."""
         answers = [self._ask(question, levels) for question in self._questions]
         leaves, sizes, _ = answers[0]
         return leaves, sizes, np.logical_or.reduce([broken for _, _, broken in answers])
 
     def _ask(self, question: _Question, levels: Whole) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
-        found = roll_up(question.layout, question.classes, self._columns, levels)
-        classes, values = _parted(question.layout, found)
-        pairs = ClassPairs.of(classes, values, found[:, -1].astype(np.int64))
+        keys = roll_up(question.layout, question.classes, self._columns, levels)
+        classes, values = _parted(question.layout, keys)
+        pairs = ClassPairs.of(classes, values, keys[:, -1].astype(np.int64))
         first = np.empty(len(pairs.starts), dtype=np.int64)
         first[classes] = np.arange(len(classes))
-        return leaves_of(question.layout, found[first])[:, :-1], pairs.sizes, question.breaks(pairs)
+        return leaves_of(question.layout, keys[first])[:, :-1], pairs.sizes, question.breaks(pairs)
 
 
 def _question(frequencies: Frequencies, criterion: Criterion) -> _Question:
@@ -95,7 +95,7 @@ def _question(frequencies: Frequencies, criterion: Criterion) -> _Question:
 
 
 def leaves_of(layout: Layout, classes: Keys) -> Whole:
-    """Give what the keys of classes hold, column by column: int64 (classes, columns)."""
+    """Return what the keys of classes hold, column by column: int64 (classes, columns)."""
     return ((classes[:, layout.word] >> layout.shift) & layout.mask).astype(np.int64)
 
 
@@ -122,7 +122,7 @@ def _numbered(keys: Keys) -> Whole:
 def broken_combinations(
     frequencies: Frequencies, levels: Sequence[int], k: int, criteria: Sequence[Criterion]
 ) -> npt.NDArray[np.bool_]:
-    """Say of each combination whether its class at a node is smaller than k or breaks a criterion."""
+    """Return of each combination whether its class at a node is smaller than k or breaks a criterion."""
     columns = [
         domain.nodes[level][frequencies.codes[:, place]]
         for place, (domain, level) in enumerate(zip(frequencies.domains, levels, strict=True))

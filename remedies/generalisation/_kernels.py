@@ -76,7 +76,7 @@ NO_BOUND, BY_SQUARES, BY_CLASSES = 0, 1, 2
 
 @inner
 def hashed(classes: Keys, row: int, shift: np.uint64) -> np.int64:
-    """Give a place in a table of 2^(64 - shift) slots."""
+    """Return a place in a table of 2^(64 - shift) slots."""
     found = classes[row, 0] * _SPREAD
     for word in range(1, classes.shape[1] - 1):
         found = (found ^ (found >> np.uint64(29)) ^ classes[row, word]) * _SPREAD
@@ -85,7 +85,7 @@ def hashed(classes: Keys, row: int, shift: np.uint64) -> np.int64:
 
 @inner
 def same(classes: Keys, row: int, other: int) -> bool:
-    """Say whether two classes have the same key."""
+    """Check whether two classes have the same key."""
     alike = True
     for word in range(classes.shape[1] - 1):
         alike = alike and classes[row, word] == classes[other, word]
@@ -138,7 +138,7 @@ def roll(
 
 @compiled
 def roll_up(layout: Layout, classes: Keys, columns: Whole, levels: Whole) -> Keys:
-    """Give the frequency set of a coarser node: `columns` go up to `levels`."""
+    """Return the frequency set of a coarser node: `columns` go up to `levels`."""
     coarser = np.empty_like(classes)
     size = 64
     while size < 2 * len(classes):
@@ -198,7 +198,7 @@ def _look_down(walk: Walk, node: int, levels: Whole) -> bool:
 
 @inner
 def _is_no_better(walk: Walk, bound: float, levels: Whole) -> bool:
-    """Say whether a node is worse than the best one by its bound, or at most as good with as many steps."""
+    """Check whether a node is worse than the best one by its bound, or at most as good with as many steps."""
     steps = 0.0
     for level in levels:
         steps += level

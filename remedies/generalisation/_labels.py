@@ -44,31 +44,31 @@ def read_intervals(labels: Mapping[str, Iterable[str]]) -> Intervals | None:
         return None
     if any(number_in(value) is None for values in labels.values() for value in values):
         return None
-    found: dict[str, _Bounds] = {}
+    current_bounds: dict[str, _Bounds] = {}
     for label, values in labels.items():
         bounds = _bounds(label, values)
         if bounds is None:
             return None
-        found[label] = bounds
-    scale = Scale.of(*(bound for pair in found.values() for bound in pair if bound is not None))
+        current_bounds[label] = bounds
+    scale = Scale.of(*(bound for pair in current_bounds.values() for bound in pair if bound is not None))
     ends = {
         label: (None if low is None else scale.units(low), None if high is None else scale.units(high))
-        for label, (low, high) in found.items()
+        for label, (low, high) in current_bounds.items()
     }
     return Intervals(ends, scale)
 
 
 def _bounds(label: str, values: Iterable[str]) -> _Bounds | None:
-    """Give where a label begins and what it ends before; None of what is no interval."""
+    """Return where a label begins and what it ends before; None of what is no interval."""
     text = label.strip()
     inside = _BRACKETS.fullmatch(text)
     text = inside[1].strip() if inside else text
     if _UP_TO.fullmatch(text) and set(values) == {text}:
         return _point(text)
     for form, read in _FORMS:
-        found = form.fullmatch(text)
-        if found:
-            return read(found)
+        match = form.fullmatch(text)
+        if match:
+            return read(match)
     return _point(text)
 
 
@@ -77,22 +77,22 @@ def _point(text: str) -> _Bounds | None:
     return (number, number + 1) if number is not None and _is_whole(number) else None
 
 
-def _half_open(found: re.Match[str]) -> _Bounds | None:
-    return _in_order(Decimal(found["low"]), Decimal(found["high"]))
+def _half_open(match: re.Match[str]) -> _Bounds | None:
+    return _in_order(Decimal(match["low"]), Decimal(match["high"]))
 
 
-def _closed(found: re.Match[str]) -> _Bounds | None:
-    return _in_order(Decimal(found["low"]), Decimal(found["high"]) + 1)
+def _closed(match: re.Match[str]) -> _Bounds | None:
+    return _in_order(Decimal(match["low"]), Decimal(match["high"]) + 1)
 
 
-def _above(found: re.Match[str]) -> _Bounds | None:
-    low = Decimal(found["low"])
-    return (low, None) if found["sign"] == ">=" else (low + 1, None) if _is_whole(low) else None
+def _above(match: re.Match[str]) -> _Bounds | None:
+    low = Decimal(match["low"])
+    return (low, None) if match["sign"] == ">=" else (low + 1, None) if _is_whole(low) else None
 
 
-def _below(found: re.Match[str]) -> _Bounds | None:
-    high = Decimal(found["high"])
-    return (None, high) if found["sign"] == "<" else (None, high + 1) if _is_whole(high) else None
+def _below(match: re.Match[str]) -> _Bounds | None:
+    high = Decimal(match["high"])
+    return (None, high) if match["sign"] == "<" else (None, high + 1) if _is_whole(high) else None
 
 
 def _in_order(low: Decimal, high: Decimal) -> _Bounds | None:

@@ -28,20 +28,20 @@ class Lattice:
 
     @property
     def strides(self) -> Whole:
-        """Give by how much the number of a node grows when a column goes up one level."""
+        """Return by how much the number of a node grows when a column goes up one level."""
         return np.append(np.cumprod(np.array(self.shape[:0:-1], dtype=np.int64))[::-1], 1).astype(np.int64)
 
     def levels(self, nodes: npt.NDArray[np.intp] | Whole) -> Whole:
-        """Give the levels of numbered nodes: int64 (nodes, columns)."""
+        """Return the levels of numbered nodes: int64 (nodes, columns)."""
         return np.stack(np.unravel_index(nodes, self.shape), axis=-1).astype(np.int64)
 
     def number(self, levels: Sequence[int] | Whole) -> int:
-        """Give the number of a node."""
+        """Return the number of a node."""
         return int(np.dot(self.strides, np.asarray(levels, dtype=np.int64)))
 
 
 def minimal(holds: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Say of each node, in an array of the lattice's shape, whether it holds and none that it generalises does."""
+    """Return of each node, in an array of the lattice's shape, whether it holds and none that it generalises does."""
     somewhere = holds.copy()  # holds, or something below holds
     for axis in range(holds.ndim):
         np.logical_or.accumulate(somewhere, axis=axis, out=somewhere)

@@ -16,8 +16,8 @@ def level_name(declared: object, hierarchy: Hierarchy, level: int) -> str:
     labels = len(set(hierarchy.levels[level]))
     if labels == 1 and level == hierarchy.height:
         return "one label for all"
-    told = _of_builder(declared, level) if isinstance(declared, HierarchySpec) else None
-    return told or f"{labels:,} label{'s' if labels > 1 else ''}"
+    text = _of_builder(declared, level) if isinstance(declared, HierarchySpec) else None
+    return text or f"{labels:,} label{'s' if labels > 1 else ''}"
 
 
 def _of_builder(declared: HierarchySpec, level: int) -> str | None:

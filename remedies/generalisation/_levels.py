@@ -14,7 +14,7 @@ ROOT: Final = "*"
 
 
 def leaves_of(values: Iterable[object]) -> tuple[str, ...]:
-    """Give the texts of the values, sorted.
+    """Return the texts of the values, sorted.
 
     Raises:
         Misfit: there is none.
@@ -26,7 +26,7 @@ def leaves_of(values: Iterable[object]) -> tuple[str, ...]:
 
 
 def with_root(leaves: Sequence[str], levels: Iterable[Sequence[str]], root: str | None) -> Hierarchy:
-    """Give the hierarchy of these leaves and levels, and a root above all unless it is None.
+    """Return the hierarchy of these leaves and levels, and a root above all unless it is None.
 
     Raises:
         Misfit: the root has an empty name, which a file would take for NULL.

@@ -21,7 +21,7 @@ def masks(
     side: Literal["right", "left"] = "right",
     root: str | None = ROOT,
 ) -> Hierarchy:
-    """Give the hierarchy value, value masked from one side, masked further ..., root; values sorted.
+    """Return the hierarchy value, value masked from one side, masked further ..., root; values sorted.
 
     Labels are as long as the longest value, filled up with the mask: nothing tells how long a shorter one was. `hide`
     counts the characters that are lost of the longest value, `keep` those that are left of each, which is what to take
@@ -66,7 +66,7 @@ def check_masks(hide: Sequence[int], keep: Sequence[int], *, character: str, len
         raise Misfit(f"a 'length' of {length} hides nothing where {max(keep)} characters are kept")
 
 
-def _masked(text: str, kept: int, longest: int, *, character: str, side: str) -> str:
+def _masked(text: str, count: int, longest: int, *, character: str, side: str) -> str:
     if side == "left":
-        return text[max(0, len(text) - kept) :].rjust(longest, character)
-    return text[:kept].ljust(longest, character)
+        return text[max(0, len(text) - count) :].rjust(longest, character)
+    return text[:count].ljust(longest, character)

@@ -66,8 +66,8 @@ def mondrian(
         Misfit: the table does not fit, has fewer than k rows, or breaks a criterion as a whole.
         ValueError: k is out of range.
     """
-    known = with_plain(counts, hierarchies, numeric)
-    frequencies = read_counts(counts, known, sensitive=sensitive_of(criteria), count=count)
+    current_hierarchies = with_plain(counts, hierarchies, numeric)
+    frequencies = read_counts(counts, current_hierarchies, sensitive=sensitive_of(criteria), count=count)
     return cut_apart(frequencies, k, numeric=numeric, criteria=criteria, progress=progress)
 
 
@@ -96,8 +96,8 @@ def cut_apart(
     return Recoding(frequencies, tuple(recoded), np.zeros(size, dtype=np.bool_))
 
 
-def _recoded(column: SpannedColumn, found: Whole, parts: Whole) -> RecodedColumn:
-    labels, of_part = column.labelled(found)
+def _recoded(column: SpannedColumn, whole: Whole, parts: Whole) -> RecodedColumn:
+    labels, of_part = column.labelled(whole)
     merged, numbers = labels.merged(of_part[parts])
     return RecodedColumn(column.domain, merged, numbers)
 
@@ -115,7 +115,7 @@ class _Limits:
         return bool(self._asked)
 
     def refuse(self, order: Whole, side: Whole, starts: Whole, ends: Whole) -> Mask:
-        """Say of each part whether one of its sides breaks a criterion: bool (parts,)."""
+        """Return of each part whether one of its sides breaks a criterion: bool (parts,)."""
         places = _places(starts, ends)
         owner = np.repeat(np.arange(len(starts)), ends - starts)
         classes = number_rows([owner, side[places]])

@@ -31,19 +31,19 @@ class NodeMeasures:
 
     def of(self, seen: Seen) -> Utilities:
         """Measure a node whose classes were looked at."""
-        gone = self._suppressed(seen)
-        every = [self._cells(place, int(level), gone) for place, level in enumerate(seen.levels)]
+        whole = self._suppressed(seen)
+        every = [self._cells(place, int(level), whole) for place, level in enumerate(seen.levels)]
         levels = [int(level) for level in seen.levels]
         return measured(every, levels, seen.sizes[~seen.broken], k=self._k, numeric=self._numeric)
 
-    def _cells(self, place: int, level: int, gone: Whole) -> Cells:
-        """Put together the cells of a column. `gone`: the combinations that are suppressed."""
+    def _cells(self, place: int, level: int, whole: Whole) -> Cells:
+        """Put together the cells of a column. `whole`: the combinations that are suppressed."""
         frequencies, total = self._frequencies, self._margins[place]
         if (place, level) not in self._columns:
             leaves = np.arange(len(total))
             self._columns[place, level] = column_at(frequencies.domains[place], leaves, level)
         column = self._columns[place, level]
-        lost = np.bincount(frequencies.codes[gone, place], frequencies.counts[gone], len(total)).astype(np.int64)
+        lost = np.bincount(frequencies.codes[whole, place], frequencies.counts[whole], len(total)).astype(np.int64)
         rows = total - lost
         leaf = np.lexsort((column.numbers,))
         leaf = leaf[rows[leaf] > 0]
@@ -64,8 +64,8 @@ class NodeMeasures:
 
 
 def _among(keys: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Say of each row of keys (rows, words) whether it is one of a few."""
+    """Return of each row of keys (rows, words) whether it is one of a few."""
     if keys.shape[1] == 1:
         return np.isin(keys[:, 0], few[:, 0])
-    known = {row.tobytes() for row in few}
-    return np.fromiter((row.tobytes() in known for row in keys), dtype=np.bool_, count=len(keys))
+    entries = {row.tobytes() for row in few}
+    return np.fromiter((row.tobytes() in entries for row in keys), dtype=np.bool_, count=len(keys))

@@ -53,7 +53,7 @@ class Objective:
     together: Together = _total
 
     def lattice_bounds(self, order: Sequence[int]) -> Floats | None:
-        """Give the bound of each node of the lattice of the columns in an order; None where there is none."""
+        """Return the bound of each node of the lattice of the columns in an order; None where there is none."""
         if self.bounds is None:
             return None
         grids = np.ix_(*(self.bounds[column] for column in order))
@@ -77,7 +77,7 @@ def _class_size(seen: Seen) -> float:
 
 
 def _discernibility(frequencies: Frequencies) -> Objective:
-    """Give Bayardo & Agrawal's: a class costs its size squared, a suppressed row the size of the table."""
+    """Return Bayardo & Agrawal's: a class costs its size squared, a suppressed row the size of the table."""
     rows = frequencies.rows
 
     def value(seen: Seen) -> float:
@@ -88,7 +88,7 @@ def _discernibility(frequencies: Frequencies) -> Objective:
 
 
 def _steps(frequencies: Frequencies) -> Objective:
-    """Give the steps; of as many steps, the fewest suppressed rows."""
+    """Return the steps; of as many steps, the fewest suppressed rows."""
     rows = frequencies.rows + 1
     return Objective(
         lambda seen: float(seen.levels.sum() + seen.suppressed / rows),
@@ -108,21 +108,21 @@ class _Cells:
 
 
 def _by_cells(cells: Sequence[_Cells], together: Together) -> Objective:
-    """Give a measure that adds up the cells of each column; a suppressed cell is never cheaper than a kept one."""
+    """Return a measure that adds up the cells of each column; a suppressed cell is never cheaper than a kept one."""
 
     def value(seen: Seen) -> float:
         rows = seen.sizes[seen.broken]
         sums = [
-            np.array([one.all_rows[level] + (rows * one.more[level][seen.leaves[:, place]]).sum()])
-            for place, (one, level) in enumerate(zip(cells, seen.levels, strict=True))
+            np.array([cell.all_rows[level] + (rows * cell.more[level][seen.leaves[:, place]]).sum()])
+            for place, (cell, level) in enumerate(zip(cells, seen.levels, strict=True))
         ]
         return float(together(sums)[0])
 
-    return Objective(value, bounds=[one.all_rows for one in cells], together=together)
+    return Objective(value, bounds=[cell.all_rows for cell in cells], together=together)
 
 
 def _loss(frequencies: Frequencies) -> Objective:
-    """Give the Loss of Iyengar 2002, with the geometric mean over columns."""
+    """Return the Loss of Iyengar 2002, with the geometric mean over columns."""
     rows = frequencies.rows
 
     def costs(domain: Domain, level: int) -> Floats:
@@ -139,7 +139,7 @@ def _loss(frequencies: Frequencies) -> Objective:
 
 
 def _precision(frequencies: Frequencies) -> Objective:
-    """Give what is missing to the precision of Sweeney 2002: the mean of level by height over the cells."""
+    """Return what is missing to the precision of Sweeney 2002: the mean of level by height over the cells."""
 
     def costs(domain: Domain, level: int, _: Whole) -> tuple[Floats, Floats]:
         cost = np.full(len(domain.values), level / max(domain.height, 1))
@@ -150,7 +150,7 @@ def _precision(frequencies: Frequencies) -> Objective:
 
 
 def _entropy(frequencies: Frequencies) -> Objective:
-    """Give the non-uniform entropy in bits: of each cell how surprising its value is to who sees its label."""
+    """Return the non-uniform entropy in bits: of each cell how surprising its value is to who sees its label."""
     rows = frequencies.rows
 
     def costs(domain: Domain, level: int, margin: Whole) -> tuple[Floats, Floats]:
@@ -163,16 +163,16 @@ def _entropy(frequencies: Frequencies) -> Objective:
 
 def _cells(frequencies: Frequencies, costs: Callable[[Domain, int, Whole], tuple[Floats, Floats]]) -> Sequence[_Cells]:
     """Gather the costs of each column: `costs` gives, for each leaf at a level, that of a cell and what is more."""
-    found = []
+    results = []
     for domain, margin in zip(frequencies.domains, frequencies.margins(), strict=True):
         levels = [costs(domain, level, margin) for level in range(domain.height + 1)]
         all_rows = np.array([(cost * margin).sum() for cost, _ in levels])
-        found.append(_Cells(all_rows, np.array([more for _, more in levels])))
-    return found
+        results.append(_Cells(all_rows, np.array([more for _, more in levels])))
+    return results
 
 
 def _kl(frequencies: Frequencies) -> Objective:
-    """Give the Kullback-Leibler divergence in nats of what is kept from the original, summed over the columns.
+    """Return the Kullback-Leibler divergence in nats of what is kept from the original, summed over the columns.
 
     With a column's labels as coarse as they are, it is the divergence of their masses, 0 without suppression, and that
     within them, which rises with each level (log-sum inequality): so that without suppression bounds all above.

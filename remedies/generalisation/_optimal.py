@@ -137,11 +137,11 @@ class _Best:
 
 
 def _better(best: _Best | None, search: Search, goal: Objective, seen: Seen) -> _Best | None:
-    """Give the better of the best so far and a node that was looked at."""
+    """Return the better of the best so far and a node that was looked at."""
     if seen.suppressed > search.most:
         return best
-    found = _Best(seen, goal.value(seen))
-    return found if best is None or (found.value, found.steps) < (best.value, best.steps) else best
+    current_best = _Best(seen, goal.value(seen))
+    return current_best if best is None or (current_best.value, current_best.steps) < (best.value, best.steps) else best
 
 
 def _descend(search: Search, goal: Objective) -> _Best | None:

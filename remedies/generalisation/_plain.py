@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plain(values: Iterable[object]) -> Hierarchy:
-    """Give the hierarchy value, `*` of the values of a column; of one that holds only NULL, that of `*` alone."""
+    """Return the hierarchy value, `*` of the values of a column; of one that holds only NULL, that of `*` alone."""
     texts = distinct_texts(values) or (ROOT,)
     return Hierarchy((texts, (ROOT,) * len(texts)))
 
@@ -22,10 +22,10 @@ def plain(values: Iterable[object]) -> Hierarchy:
 def with_plain(
     table: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], columns: Collection[str]
 ) -> Mapping[str, Hierarchy]:
-    """Give the hierarchies, and a plain one for each of these columns that has none.
+    """Return the hierarchies, and a plain one for each of these columns that has none.
 
     A column that the table does not have gets one too: who reads the table says what is missing.
     """
     lacking = [name for name in dict.fromkeys(columns) if name not in hierarchies]
-    known = list(table.columns)
-    return {**hierarchies, **{name: plain(table[name] if known.count(name) == 1 else ()) for name in lacking}}
+    entries = list(table.columns)
+    return {**hierarchies, **{name: plain(table[name] if entries.count(name) == 1 else ()) for name in lacking}}

@@ -67,17 +67,17 @@ class RecodedColumn:
 
     @property
     def is_unchanged(self) -> bool:
-        """Say whether all cells hold what they held."""
+        """Check whether all cells hold what they held."""
         return not self.labels.levels.any()
 
     @property
     def keeps_type(self) -> bool:
-        """Say whether all cells hold what they held or nothing, so that the column can keep its type."""
+        """Check whether all cells hold what they held or nothing, so that the column can keep its type."""
         blank = np.array([text is None for text in self.labels.texts])
         return bool(((self.labels.levels == 0) | blank).all())
 
     def written(self, column: pd.Series[Any], combinations: Whole) -> pd.Series[Any]:
-        """Give a column of a table as it leaves: texts, unless it keeps its type.
+        """Return a column of a table as it leaves: texts, unless it keeps its type.
 
         `combinations` int64 (rows,): the combination of each row.
         """
@@ -152,7 +152,7 @@ class Recoding:
         return sizes
 
     def apply(self, table: pd.DataFrame, combinations: Whole) -> pd.DataFrame:
-        """Give a table as it leaves: without the suppressed rows, with the labels; other columns and the index stay.
+        """Return a table as it leaves: without the suppressed rows, with the labels; other columns and the index stay.
 
         `combinations` int64 (rows,): the combination of each row, as `read_table` gives it. The table is not changed.
         """
@@ -173,7 +173,7 @@ def column_at(domain: Domain, codes: Whole, level: int) -> RecodedColumn:
 
 
 def labels_of(domain: Domain, levels: Whole, leaves: Whole) -> Labels:
-    """Give the labels of some nodes of a hierarchy: `levels`, and `leaves` below each, of shape (labels,)."""
+    """Return the labels of some nodes of a hierarchy: `levels`, and `leaves` below each, of shape (labels,)."""
     order = leaf_order(domain)
     texts = np.empty(len(levels), dtype=object)
     widths, first, last = (np.empty(len(levels), dtype=np.int64) for _ in range(3))
@@ -206,7 +206,7 @@ def one_zero(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _with_nulls(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Give a column a type that knows NULL where its own does not."""
+    """Return a column a type that knows NULL where its own does not."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
         return column.convert_dtypes()
     return column

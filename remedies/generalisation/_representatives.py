@@ -47,7 +47,7 @@ def squared_differences(cells: Cells, representative: Representative) -> float:
 
 
 def is_numeric(domain: Domain) -> bool:
-    """Say whether a column holds numbers, by the type of its values: a postcode that is a text is none."""
+    """Check whether a column holds numbers, by the type of its values: a postcode that is a text is none."""
     kinds = (int, float, Decimal, np.integer, np.floating)
     values = [value for value in domain.values if text_of(value) is not None]
     return bool(values) and all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
@@ -77,13 +77,13 @@ def _midpoints(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
     lines = np.array([_number(text) for text in domain.hierarchy.values])
     everything = _middle(_span(lines) or (float(np.nanmin(numbers)), float(np.nanmax(numbers))))
     low, high = (numbers[labels.order[ends]] for ends in (labels.first, labels.last - 1))  # intervals ascend
-    found = low + (high - low) / 2
-    found[labels.levels == EVERYTHING] = everything
+    count = low + (high - low) / 2
+    count[labels.levels == EVERYTHING] = everything
     for level in np.unique(labels.levels[labels.levels > 0]):
-        named = _spans(domain, int(level), lines)
+        spans = _spans(domain, int(level), lines)
         for place in np.flatnonzero(labels.levels == level):
-            found[place] = _middle(named.get(labels.texts[place], _NO_SPAN))
-    return found, everything
+            count[place] = _middle(spans.get(labels.texts[place], _NO_SPAN))
+    return count, everything
 
 
 def _middle(span: _Span) -> float:
@@ -96,13 +96,13 @@ def _span(numbers: Floats) -> _Span | None:
 
 
 def _spans(domain: Domain, level: int, lines: Floats) -> Mapping[str | None, _Span]:
-    """Give the smallest and the largest number among the lines under each label of a level."""
-    found: dict[str | None, _Span] = {}
+    """Return the smallest and the largest number among the lines under each label of a level."""
+    spans: dict[str | None, _Span] = {}
     for label, number in zip(domain.hierarchy.levels[level], lines, strict=True):
         if not np.isnan(number):
-            low, high = found.get(label, (number, number))
-            found[label] = (min(low, number), max(high, number))
-    return found
+            low, high = spans.get(label, (number, number))
+            spans[label] = (min(low, number), max(high, number))
+    return spans
 
 
 def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
@@ -110,14 +110,14 @@ def _means(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
     rows = np.where(known, cells.total, 0)
     mean = float(np.average(numbers[known], weights=rows[known]))
     beside = np.where(known, numbers - mean, 0.0) * rows  # beside the mean, so that sums stay small
-    found = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))  # NaN where there is none
-    return mean + found, mean
+    values = _under(cells, beside[order]) / _under(cells, rows[order].astype(np.float64))  # NaN where there is none
+    return mean + values, mean
 
 
 def _under(cells: Cells, of_leaves: Floats) -> Floats:
     up_to = np.append(0.0, np.cumsum(of_leaves))
-    found: Floats = up_to[cells.labels.last] - up_to[cells.labels.first]
-    return found
+    values: Floats = up_to[cells.labels.last] - up_to[cells.labels.first]
+    return values
 
 
 def _medians(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
@@ -128,7 +128,7 @@ def _medians(cells: Cells, numbers: Floats) -> tuple[Floats, float]:
 
 
 def _median(numbers: Floats, rows: npt.NDArray[np.int64]) -> float:
-    """Give the median of numbers that come in so many rows; between the two in the middle where these differ."""
+    """Return the median of numbers that come in so many rows; between the two in the middle where these differ."""
     order = np.argsort(numbers, kind="stable")[: len(numbers) - int(np.isnan(numbers).sum())]
     if not len(order):
         return np.nan

@@ -34,7 +34,7 @@ class Rows:
         self._first = np.unique(numbers, return_index=True)[1]
 
     def find(self, table: pd.DataFrame) -> Whole:
-        """Give the combination of each row: int64 (rows,), UNKNOWN where there is none."""
+        """Return the combination of each row: int64 (rows,), UNKNOWN where there is none."""
         numbers = np.zeros(len(table), dtype=np.int64)
         known = np.ones(len(table), dtype=np.bool_)
         for leaves, pairs in zip(self._domains, self._pairs, strict=True):
@@ -54,7 +54,7 @@ class _Leaves:
         self._leaves = {text_of(value): leaf for leaf, value in enumerate(domain.values) if value is not None}
 
     def find(self, column: pd.Series[Any]) -> Whole:
-        """Give the leaf of each row, UNKNOWN where there is none."""
+        """Return the leaf of each row, UNKNOWN where there is none."""
         import pandas as pd
 
         codes, values = pd.factorize(column, use_na_sentinel=True)

@@ -35,9 +35,9 @@ class SpannedColumn:
     widths: Floats
     ranks: _Ranks | None
 
-    def labelled(self, found: Whole) -> tuple[Labels, Whole]:
-        """Give the labels of spans (parts, 2), and the label of each part: int64 (parts,)."""
-        pairs, numbers = np.unique(found, axis=0, return_inverse=True)
+    def labelled(self, whole: Whole) -> tuple[Labels, Whole]:
+        """Return the labels of spans (parts, 2), and the label of each part: int64 (parts,)."""
+        pairs, numbers = np.unique(whole, axis=0, return_inverse=True)
         labels = self._of_nodes(pairs) if self.ranks is None else self.ranks.labels(self.domain, pairs)
         return labels, numbers.reshape(-1).astype(np.int64)
 
@@ -60,7 +60,7 @@ class _Ranks:
     scale: Scale
 
     def labels(self, domain: Domain, pairs: Whole) -> Labels:
-        """Give the labels of spans from a rank to a rank, both in it: int64 (labels, 2)."""
+        """Return the labels of spans from a rank to a rank, both in it: int64 (labels, 2)."""
         order = np.argsort(self.of_leaf, kind="stable")
         ascending = self.of_leaf[order]
         first = np.searchsorted(ascending, pairs[:, 0], side="left").astype(np.int64)
@@ -128,13 +128,16 @@ def packed(columns: Sequence[SpannedColumn]) -> Columns:
 
 
 def root_of(domain: Domain) -> str:
-    """Give the label of everything: the hierarchy's, or `*` if its last level has several or is that of the values."""
+    """Return the label of everything: the hierarchy's.
+
+    Or `*` if its last level has several or is that of the values.
+    """
     top = set(domain.hierarchy.levels[-1])
     return top.pop() if len(top) == 1 and domain.height else ROOT
 
 
 def _shares(domain: Domain, level: int, nodes: Whole) -> Floats:
-    """Give the share of the column that each leaf's label covers at a level, 0 to 1."""
+    """Return the share of the column that each leaf's label covers at a level, 0 to 1."""
     if level > domain.height:
         return np.ones(len(nodes))
     shares = (domain.widths(level) - 1) / max(len(domain.hierarchy.values) - 1, 1)
@@ -144,9 +147,9 @@ def _shares(domain: Domain, level: int, nodes: Whole) -> Floats:
 
 def _ranks(domain: Domain) -> _Ranks:
     texts = texts_of(domain.values)
-    known = [text for text in texts if text is not None]
+    names = [text for text in texts if text is not None]
     try:
-        numbers = Numbers.read(known)
+        numbers = Numbers.read(names)
     except Misfit as error:
         raise Misfit(f"column '{domain.column}': {error}") from None
     units = dict(zip(numbers.texts, numbers.units.tolist(), strict=True))

@@ -40,14 +40,14 @@ class HierarchySpec(BaseModel, ABC):
 
     @abstractmethod
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values of a column.
+        """Return the hierarchy of the values of a column.
 
         Raises:
             Misfit: values have no place in it, or the declaration has fatal faults: all of them are named.
         """
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
-        """Give all that is wrong, for the values of a column or without them.
+        """Return all that is wrong, for the values of a column or without them.
 
         What a builder makes cannot have a fault but that it joins nothing at a level, or has no root.
 
@@ -59,7 +59,7 @@ class HierarchySpec(BaseModel, ABC):
         return tuple(fault for fault in hierarchy_faults(self.build(values), values) if fault.kind in _OF_BUILDERS)
 
     def beside(self, folder: Path) -> Self:
-        """Give the same, with paths that begin in a folder."""
+        """Return the same, with paths that begin in a folder."""
         del folder
         return self
 
@@ -95,7 +95,7 @@ class IntervalsSpec(HierarchySpec):
         return self
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `intervals` or `breaks`."""
+        """Return the hierarchy of the values, as `intervals` or `breaks`."""
         codes = (self.bottom, self.top)
         if self.breaks:
             return breaks(values, levels=self.breaks, codes=codes, root=self.root)
@@ -114,11 +114,11 @@ class BinsSpec(HierarchySpec):
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `bins`."""
+        """Return the hierarchy of the values, as `bins`."""
         return bins(values, levels=self.levels, root=self.root)
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
-        """Give all that is wrong with the list; if nothing is, with what it makes of the values."""
+        """Return all that is wrong with the list; if nothing is, with what it makes of the values."""
         return bin_faults(self.levels) or super().faults(values)
 
 
@@ -138,7 +138,7 @@ class DatesSpec(HierarchySpec):
         return self
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `dates`."""
+        """Return the hierarchy of the values, as `dates`."""
         return dates(values, levels=self.levels, pattern=self.pattern, root=self.root)
 
 
@@ -163,7 +163,7 @@ class MaskSpec(HierarchySpec):
         return self
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `masks`."""
+        """Return the hierarchy of the values, as `masks`."""
         return masks(
             values,
             hide=self.hide,
@@ -183,11 +183,11 @@ class TreeSpec(HierarchySpec):
     root: _Root = Field(ROOT, description=_OF_ROOT)
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the tree, which must know the values."""
+        """Return the hierarchy of the tree, which must know the values."""
         return tree(values, groups=self.groups, root=self.root)
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
-        """Give all that is wrong with the tree; if nothing is, of the values in it."""
+        """Return all that is wrong with the tree; if nothing is, of the values in it."""
         return tree_faults(self.groups) or hierarchy_faults(tree(None, groups=self.groups, root=self.root), values)
 
 
@@ -207,7 +207,7 @@ class CodingSpec(HierarchySpec):
         return self
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `coding`."""
+        """Return the hierarchy of the values, as `coding`."""
         return coding(values, top=self.top, bottom=self.bottom, root=self.root)
 
 
@@ -218,7 +218,7 @@ class FlatSpec(HierarchySpec):
     root: Annotated[str, MinLen(1)] = Field(ROOT, description="What everything is at the last level.")
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the values, as `flat`."""
+        """Return the hierarchy of the values, as `flat`."""
         return flat(values, root=self.root)
 
 
@@ -232,13 +232,13 @@ class FileSpec(HierarchySpec):
     )
 
     def build(self, values: Iterable[object]) -> Hierarchy:
-        """Give the hierarchy of the file, which must know the values."""
+        """Return the hierarchy of the file, which must know the values."""
         rows = read_rows(self.path, delimiter=self.delimiter)
         refuse(row_faults(rows, values, written=True), about=self.path)
         return Hierarchy.of({row[0]: row[1:] for row in rows})
 
     def faults(self, values: Iterable[object] | None = None) -> tuple[Fault, ...]:
-        """Give all that is wrong with the file, and which values it does not know.
+        """Return all that is wrong with the file, and which values it does not know.
 
         Raises:
             Misfit: it cannot be read.
@@ -246,7 +246,7 @@ class FileSpec(HierarchySpec):
         return row_faults(read_rows(self.path, delimiter=self.delimiter), values, written=True)
 
     def beside(self, folder: Path) -> Self:
-        """Give the same, with a path that begins in a folder."""
+        """Return the same, with a path that begins in a folder."""
         return self.model_copy(update={"path": str(folder / self.path)})
 
 
@@ -263,8 +263,8 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
     """
     kind = declared.get("type") if isinstance(declared, Mapping) else None
     if not isinstance(kind, str) or kind not in SPECS:
-        seen = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), SPECS)}"
-        raise Misfit(f"{seen}; a hierarchy is declared by a 'type', one of {', '.join(SPECS)}, and its words")
+        text = "no 'type'" if kind is None else f"no type '{kind}'{did_you_mean(str(kind), SPECS)}"
+        raise Misfit(f"{text}; a hierarchy is declared by a 'type', one of {', '.join(SPECS)}, and its words")
     try:
         return SPECS[kind].model_validate(declared)
     except ValidationError as error:
@@ -273,6 +273,6 @@ def hierarchy_spec(declared: Any) -> HierarchySpec:
 
 def _said(error: Any) -> str:
     where = ".".join(str(step) for step in error["loc"])
-    said = error["msg"].removeprefix("Value error, ")
-    said = said[:1].lower() + said[1:]
-    return f"{where}: {said}" if where else said
+    text = error["msg"].removeprefix("Value error, ")
+    text = text[:1].lower() + text[1:]
+    return f"{where}: {text}" if where else text

@@ -34,7 +34,7 @@ _EXPECTED: Final = "expected numbers, texts, dates, times or booleans"
 
 
 def text_of(value: object) -> str | None:
-    """Give the text of a scalar of Python, numpy, pandas or pyarrow; None of NULL, NaN, NaT and NA.
+    """Return the text of a scalar of Python, numpy, pandas or pyarrow; None of NULL, NaN, NaT and NA.
 
     Whole numbers as digits, floats that are whole too (`17`), other floats by `repr` of their float64; decimals without
     an exponent and without zeros at the end; `true`, `false`; days as ISO dates, and so times at midnight without a
@@ -48,7 +48,7 @@ def text_of(value: object) -> str | None:
 
 
 def texts_of(values: Iterable[object]) -> list[str | None]:
-    """Give the text of each value; of a pandas column each distinct value is spelled once, however many rows have it.
+    """Return the text of each value; of a pandas column each distinct value is spelled once, however many rows have it.
 
     Raises:
         Misfit: a column holds values that cannot be compared, such as lists.
@@ -57,12 +57,12 @@ def texts_of(values: Iterable[object]) -> list[str | None]:
         return [text_of(value) for value in values]
     codes, distinct = _factorized(cast("pd.Series[Any]", values))
     spelled = np.array([*map(text_of, distinct), None], dtype=object)
-    found: list[str | None] = spelled[codes].tolist()  # the code of NULL is -1, the last
-    return found
+    names: list[str | None] = spelled[codes].tolist()  # the code of NULL is -1, the last
+    return names
 
 
 def distinct_texts(values: Iterable[object]) -> tuple[str, ...]:
-    """Give the texts of values, a pandas column or any others: each once, in order of appearance, without NULL.
+    """Return the texts of values, a pandas column or any others: each once, in order of appearance, without NULL.
 
     Raises:
         Misfit: as `texts_of`.
@@ -72,7 +72,7 @@ def distinct_texts(values: Iterable[object]) -> tuple[str, ...]:
 
 
 def path_of_null(hierarchy: Hierarchy) -> tuple[str | None, ...]:
-    """Give what NULL becomes at each level; None where it stays NULL.
+    """Return what NULL becomes at each level; None where it stays NULL.
 
     A hierarchy that knows the empty text has a line for NULL: its ancestors. In all others NULL stays NULL up to below
     the root, where everything becomes the last level's one label; it stays NULL for good where there is no root.
@@ -101,7 +101,7 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], Iterable
 
 
 def scalars_of(distinct: Iterable[object], column: object) -> list[object]:
-    """Give the values of a column as Python has them.
+    """Return the values of a column as Python has them.
 
     Raises:
         Misfit: it cannot have them: engines know days without end.
@@ -116,7 +116,7 @@ def scalars_of(distinct: Iterable[object], column: object) -> list[object]:
 
 @cache
 def _speller(kind: type) -> _Speller:
-    """Give what spells the values of a type."""
+    """Return what spells the values of a type."""
     if kind.__name__ in _NOTHING:
         return lambda _: None
     if issubclass(kind, _SEVERAL):

@@ -199,12 +199,12 @@ def _blank_equal(blanks: Blanks, patterns: Sequence[Pattern]) -> None:
 
 
 def _patterns(worth: Sequence[float]) -> list[tuple[float, list[Pattern]]]:
-    """Give the sets of columns to try, by what a row's cells in them are worth, ascending."""
+    """Return the sets of columns to try, by what a row's cells in them are worth, ascending."""
     width = len(worth)
     tried: list[Pattern] = [tuple(range(width))]
     for size in range(1, width // 2 + 1):
         sizes = sorted({size, width - size} - {0, width})
-        more = [pattern for one in sizes for pattern in combinations(range(width), one)]
+        more = [pattern for size in sizes for pattern in combinations(range(width), size)]
         if len(tried) + len(more) > MOST_PATTERNS:
             break
         tried += more

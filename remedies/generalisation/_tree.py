@@ -22,7 +22,7 @@ _DEEPEST: Final = 50
 
 
 def tree(values: Iterable[object] | None, *, groups: Tree, root: str | None = ROOT) -> Hierarchy:
-    """Give the hierarchy of a tree: value, its group, the group of that ..., root; values as the tree lists them.
+    """Return the hierarchy of a tree: value, its group, the group of that ..., root; values as the tree lists them.
 
     `groups={"Europe": {"West": ["France"], "North": ["Norway"]}, "Asia": ["Japan"]}`. A branch that is shorter than the
     longest stays a value for longer: `Japan;Japan;Asia;*`, so that a level has groups of one rank. A tree with a
@@ -41,36 +41,36 @@ def tree(values: Iterable[object] | None, *, groups: Tree, root: str | None = RO
     depth = max(map(len, paths))
     filled = [(path[-1],) * (depth - len(path)) + path[::-1] for path in paths]
     leaves, *levels = zip(*filled, strict=True)
-    made = with_root(leaves, levels, None if len(groups) == 1 else root)
-    strange = 0 if values is None else made.missing(distinct_texts(values))
+    hierarchy = with_root(leaves, levels, None if len(groups) == 1 else root)
+    strange = 0 if values is None else hierarchy.missing(distinct_texts(values))
     if strange:
         raise Misfit(f"{strange} values are not in the tree, which knows {len(leaves)}; add them to a group")
-    return made
+    return hierarchy
 
 
 def tree_faults(groups: Tree) -> tuple[Fault, ...]:
-    """Give all that is wrong with a tree.
+    """Return all that is wrong with a tree.
 
     Raises:
         Misfit: it is deeper than 50 levels.
     """
     paths, hollow = list(_paths(groups)), sum(1 for _ in _hollow(groups))
-    found = []
+    results = []
     if hollow or not paths:
-        said = _groups(hollow, "a member") if hollow else "there is no group"
-        found.append(Fault(FaultKind.EMPTY, None, said, hollow))
+        text = _groups(hollow, "a member") if hollow else "there is no group"
+        results.append(Fault(FaultKind.EMPTY, None, text, hollow))
     nameless = len({path[:depth] for path in paths for depth in range(1, len(path)) if not path[depth - 1]})
     if nameless:
-        said = f"{_groups(nameless, 'a name')}, which would be NULL"
-        found.append(Fault(FaultKind.EMPTY, None, said, nameless))
+        text = f"{_groups(nameless, 'a name')}, which would be NULL"
+        results.append(Fault(FaultKind.EMPTY, None, text, nameless))
     twice = [name for name, count in Counter(path[-1] for path in paths).items() if count > 1]
-    found += _duplicate(0, "value", twice)
+    results += _duplicate(0, "value", twice)
     depth = max(map(len, paths), default=0)
     for level in range(1, depth):
         nodes = {path[: depth - level] for path in paths}
         shared = [name for name, count in Counter(node[-1] for node in nodes).items() if count > 1]
-        found += [] if set(shared) <= set(twice) else _duplicate(level, "group", shared)
-    return tuple(found)
+        results += [] if set(shared) <= set(twice) else _duplicate(level, "group", shared)
+    return tuple(results)
 
 
 def _groups(count: int, without: str) -> str:
@@ -91,7 +91,7 @@ def _text(name: object) -> str:
 
 
 def _members(part: Any) -> Iterator[tuple[str, Any]]:
-    """Give the names in a part of the tree, each with its own members; None for a value."""
+    """Yield the names in a part of the tree, each with its own members; None for a value."""
     if isinstance(part, Mapping):
         yield from ((_text(name), members) for name, members in part.items())
     elif isinstance(part, list | tuple | set | frozenset):
@@ -102,7 +102,7 @@ def _members(part: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _paths(part: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Give the way to each value, from the trunk on.
+    """Yield the way to each value, from the trunk on.
 
     Raises:
         Misfit: it is too long.

@@ -40,11 +40,11 @@ class Scale:
 
     @classmethod
     def of(cls, *numbers: Number) -> Scale:
-        """Give the largest unit of which all these numbers are multiples."""
-        return cls(max((0, *(-int(_EXACT.normalize(as_decimal(one)).as_tuple().exponent) for one in numbers))))
+        """Return the largest unit of which all these numbers are multiples."""
+        return cls(max((0, *(-int(_EXACT.normalize(as_decimal(number)).as_tuple().exponent) for number in numbers))))
 
     def units(self, number: Number) -> int:
-        """Give how many units a number is, which must be no fraction of one."""
+        """Return how many units a number is, which must be no fraction of one."""
         return int(_EXACT.scaleb(as_decimal(number), self.digits))
 
     def text(self, units: int) -> str:
@@ -77,8 +77,8 @@ class Numbers:
             Misfit: there is no value, or one that is no finite number.
         """
         texts = leaves_of(values)
-        found = [number_in(text) for text in texts]
-        numbers = [number for number in found if number is not None]
+        results = [number_in(text) for text in texts]
+        numbers = [number for number in results if number is not None]
         if len(numbers) < len(texts):
             strange = len(texts) - len(numbers)
             hint = "put those into a hierarchy file, or generalise the column as texts"
@@ -92,17 +92,17 @@ class Numbers:
 
     def labels(self, places: Iterable[int], ends: Sequence[Ends]) -> tuple[str, ...]:
         """Write, for each value, the interval it is in: `places` (n,) in `ends`."""
-        written = [self.scale.interval(low, high) for low, high in ends]
-        return tuple(written[place] for place in places)
+        texts = [self.scale.interval(low, high) for low, high in ends]
+        return tuple(texts[place] for place in places)
 
 
 def number_in(text: str) -> Decimal | None:
-    """Give the number that a text is, None if it is none: decimal, in ASCII digits, finite."""
+    """Return the number that a text is, None if it is none: decimal, in ASCII digits, finite."""
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 def as_decimal(number: Number) -> Decimal:
-    """Give a number as it is written: 0.1 is a tenth, not the float nearest to it.
+    """Return a number as it is written: 0.1 is a tenth, not the float nearest to it.
 
     Raises:
         Misfit: it is no finite number.

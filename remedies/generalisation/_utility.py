@@ -72,7 +72,7 @@ class Utilities:
     representative: Representative
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data; an infinite number is the text `infinite`."""
+        """Return it as plain data; an infinite number is the text `infinite`."""
         return {name: _json(value) for name, value in asdict(self).items()}
 
 
@@ -195,13 +195,13 @@ def _entropy_bits(cells: Cells) -> float:
 
 
 def _most_bits(cells: Cells) -> float:
-    """Give the entropy of a table of which nothing is left."""
+    """Return the entropy of a table of which nothing is left."""
     return float(np.dot(_bits(cells), cells.total))
 
 
 def _bits(cells: Cells) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = np.log2(cells.total.sum()) - np.log2(cells.total)
-    return found
+    values: npt.NDArray[np.float64] = np.log2(cells.total.sum()) - np.log2(cells.total)
+    return values
 
 
 def _divergence(cells: Cells) -> float:

@@ -37,7 +37,7 @@ _NOISE: Final = 1e-12
 
 
 def order_of(frequencies: Frequencies) -> list[int]:
-    """Give the columns, those with the most leaves first: so that what is kept deep in a walk is small."""
+    """Return the columns, those with the most leaves first: so that what is kept deep in a walk is small."""
     domains = frequencies.domains
     return sorted(range(len(domains)), key=lambda place: (-len(domains[place].values), place))
 
@@ -77,7 +77,7 @@ def pack(columns: Sequence[Whole], nodes: Sequence[Whole], counts: Whole) -> tup
 
 
 def pack_rows(columns: Sequence[Whole], layout: Layout) -> Keys:
-    """Give the keys of rows of leaves, without how many rows they have: uint64 (rows, words)."""
+    """Return the keys of rows of leaves, without how many rows they have: uint64 (rows, words)."""
     keys = np.zeros((len(columns[0]), int(layout.word[: len(columns)].max()) + 1), dtype=np.uint64)
     for codes, word, shift in zip(columns, layout.word, layout.shift, strict=False):
         keys[:, word] |= codes.astype(np.uint64) << shift
@@ -103,7 +103,7 @@ class Ground:
         return cls(layout, classes, heights, np.zeros(len(heights), dtype=np.int64))
 
     def raised(self, floor: Whole) -> Ground:
-        """Give the same, beginning at higher levels: fewer classes."""
+        """Return the same, beginning at higher levels: fewer classes."""
         higher = np.flatnonzero(floor > self.floor)
         if not len(higher):
             return self
@@ -111,7 +111,7 @@ class Ground:
         return Ground(self.layout, classes, self.heights, np.maximum(floor, self.floor))
 
     def set_of(self, columns: Sequence[int], levels: Whole) -> Keys:
-        """Give the frequency set of some columns at their levels; the others are left out."""
+        """Return the frequency set of some columns at their levels; the others are left out."""
         to = np.array(self.heights, dtype=np.int64) + 1
         to[list(columns)] = levels
         changed = np.flatnonzero(to != self.floor)
@@ -158,7 +158,7 @@ class Walker:
 
     @property
     def state(self) -> npt.NDArray[np.uint8]:
-        """Give what is known of each node; whoever stops at a node may write there what else it fails."""
+        """Return what is known of each node; whoever stops at a node may write there what else it fails."""
         return self._walk.state
 
     @property
@@ -173,12 +173,12 @@ class Walker:
 
     @property
     def share(self) -> float:
-        """Give which share of the nodes lies behind, 0 to 1."""
+        """Return which share of the nodes lies behind, 0 to 1."""
         return float(self._walk.at[NEXT]) / self.lattice.size
 
     @property
     def frequency_set(self) -> Keys:
-        """Give that of the node at which it stopped; it is overwritten when the walk goes on."""
+        """Return that of the node at which it stopped; it is overwritten when the walk goes on."""
         depth = self._walk.at[DEPTH]
         return self._sets.classes[depth, : self._sets.sizes[depth]]
 
@@ -192,6 +192,6 @@ class Walker:
 
 
 def _first(candidates: npt.NDArray[np.bool_], axis: int) -> int:
-    """Give the lowest level that a column has in any candidate."""
+    """Return the lowest level that a column has in any candidate."""
     others = tuple(other for other in range(candidates.ndim) if other != axis)
     return int(np.argmax(candidates.any(axis=others)))

@@ -40,32 +40,32 @@ class Attribute(Protocol):
 
     @property
     def name(self) -> str:
-        """Give the column's name."""
+        """Return the column's name."""
 
     @property
     def kind(self) -> ColumnKind:
-        """Give which kind it is of."""
+        """Return which kind it is of."""
 
     @property
     def codes(self) -> Floats:
-        """Give one number a record."""
+        """Return one number a record."""
 
     @property
     def missing(self) -> Mask:
-        """Give where there is no value."""
+        """Return where there is no value."""
 
     @property
     def write(self) -> Callable[[Floats, Mask], pd.Series[Any]]:
-        """Give what makes a column like the one that was read."""
+        """Return what makes a column like the one that was read."""
 
     def axes(self, codes: Floats) -> Floats:
-        """Give coordinates (n, axes) whose squared distances add up over columns; (n, 0) where nothing differs."""
+        """Return coordinates (n, axes) whose squared distances add up over columns; (n, 0) where nothing differs."""
 
     def centroid(self, codes: Floats, labels: Labels, groups: int) -> Floats:
-        """Give the code (groups,) that stands for each group; one that the column's type can hold."""
+        """Return the code (groups,) that stands for each group; one that the column's type can hold."""
 
     def loss(self, before: Floats, after: Floats) -> float:
-        """Give what is lost between two arrays of codes, in per cent."""
+        """Return what is lost between two arrays of codes, in per cent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,11 +80,11 @@ class Numeric:
     kind: ColumnKind = ColumnKind.NUMERIC
 
     def axes(self, codes: Floats) -> Floats:
-        """Give the z-scores (n, 1) by mean and population standard deviation of the values that are there."""
+        """Return the z-scores (n, 1) by mean and population standard deviation of the values that are there."""
         return _z_scores(codes, self.codes[~self.missing])
 
     def centroid(self, codes: Floats, labels: Labels, groups: int) -> Floats:
-        """Give the mean of each group; between its smallest and its largest, whatever rounding does."""
+        """Return the mean of each group; between its smallest and its largest, whatever rounding does."""
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels, minlength=groups)
         first = np.cumsum(sizes) - sizes
@@ -94,7 +94,7 @@ class Numeric:
         return self.cast(np.clip(means, np.minimum.reduceat(ordered, first), np.maximum.reduceat(ordered, first)))
 
     def loss(self, before: Floats, after: Floats) -> float:
-        """Give 100 SSE / SST; 0 where nothing differs."""
+        """Return 100 SSE / SST; 0 where nothing differs."""
         total = float(((before - before.mean()) ** 2).sum()) if len(before) else 0.0
         return 100.0 * float(((before - after) ** 2).sum()) / total if total else 0.0
 
@@ -111,11 +111,11 @@ class Ordinal:
     kind: ColumnKind = ColumnKind.ORDINAL
 
     def axes(self, codes: Floats) -> Floats:
-        """Give the ranks as z-scores (n, 1)."""
+        """Return the ranks as z-scores (n, 1)."""
         return _z_scores(codes, self.codes[~self.missing])
 
     def centroid(self, codes: Floats, labels: Labels, groups: int) -> Floats:
-        """Give the lower median of each group: a level that occurs in it."""
+        """Return the lower median of each group: a level that occurs in it."""
         order = np.lexsort((codes, labels))
         sizes = np.bincount(labels, minlength=groups)
         first = np.cumsum(sizes) - sizes
@@ -123,7 +123,7 @@ class Ordinal:
         return median
 
     def loss(self, before: Floats, after: Floats) -> float:
-        """Give the mean distance of ranks, in per cent of the distance from the lowest level to the highest."""
+        """Return the mean distance of ranks, in per cent of the distance from the lowest level to the highest."""
         if self.levels < 2 or not len(before):
             return 0.0
         return 100.0 * float(np.abs(before - after).mean()) / (self.levels - 1)
@@ -141,7 +141,7 @@ class Nominal:
     kind: ColumnKind = ColumnKind.NOMINAL
 
     def axes(self, codes: Floats) -> Floats:
-        """Give one axis a name (n, axes), scaled so that two names that differ are at squared distance 1.
+        """Return one axis a name (n, axes), scaled so that two names that differ are at squared distance 1.
 
         Only the 63 most frequent names have an axis of their own; all others, far apart from these, share one.
         """
@@ -156,7 +156,7 @@ class Nominal:
         return axes
 
     def centroid(self, codes: Floats, labels: Labels, groups: int) -> Floats:
-        """Give the most frequent name of each group."""
+        """Return the most frequent name of each group."""
         cells, counts = np.unique(labels * self.levels + codes.astype(np.int64), return_counts=True)
         group, code = np.divmod(cells, self.levels)
         order = np.lexsort((code, -counts, group))
@@ -165,7 +165,7 @@ class Nominal:
         return mode
 
     def loss(self, before: Floats, after: Floats) -> float:
-        """Give the share of names that are other ones, in per cent."""
+        """Return the share of names that are other ones, in per cent."""
         return 100.0 * float((before != after).mean()) if len(before) else 0.0
 
 
@@ -199,11 +199,11 @@ def nominal(column: pd.Series[Any]) -> Nominal:
     return Nominal(str(column.name), codes, missing, len(known), _writer(column, known))
 
 
-def _z_scores(codes: Floats, known: Floats) -> Floats:
+def _z_scores(codes: Floats, values: Floats) -> Floats:
     """Standardise by what is known; nothing where that does not differ."""
-    if not len(known) or known.min() == known.max():
+    if not len(values) or values.min() == values.max():
         return np.empty((len(codes), 0))
-    scores: Floats = ((codes - known.mean()) / known.std())[:, None]
+    scores: Floats = ((codes - values.mean()) / values.std())[:, None]
     return scores
 
 
@@ -232,7 +232,7 @@ def _codes(column: pd.Series[Any], levels: Sequence[Any] | None) -> tuple[Floats
 
 
 def _levels(column: pd.Series[Any], levels: Sequence[Any]) -> Any:
-    """Give named levels in the type of the column's values: what people type is text."""
+    """Return named levels in the type of the column's values: what people type is text."""
     import pandas as pd
 
     kind = column.cat.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype

@@ -46,7 +46,7 @@ DEEP = 5
 
 @reordered_inner
 def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Bench:
-    """Give an empty bench."""
+    """Return an empty bench."""
     cap = 2 * k - 1
     log = max(many + 2, DEEP + 3)
     return Bench(
@@ -70,7 +70,7 @@ def make_bench(records: int, columns: int, k: int, groups: int, many: int) -> Be
 
 @reordered_inner
 def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float32], j: int) -> float:
-    """Give the squared distance of row i of `left` and row j of `right`."""
+    """Return the squared distance of row i of `left` and row j of `right`."""
     total = np.float32(0)
     for column in range(left.shape[1]):
         gap = left[i, column] - right[j, column]
@@ -82,7 +82,7 @@ def distance(left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float3
 def distances(
     left: npt.NDArray[np.float32], i: int, right: npt.NDArray[np.float32], j: int, other: int
 ) -> tuple[float, float]:
-    """Give the squared distances of row i of `left` to rows j and `other` of `right`."""
+    """Return the squared distances of row i of `left` to rows j and `other` of `right`."""
     to_j, to_other = np.float32(0), np.float32(0)
     for column in range(left.shape[1]):
         value = left[i, column]
@@ -97,7 +97,7 @@ def distances(
 def leaving(
     X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], a: int, size: npt.NDArray[np.int32]
 ) -> float:
-    """Give how much the sum of squares falls when record x leaves group a."""
+    """Return how much the sum of squares falls when record x leaves group a."""
     n = size[a]
     return float(n / (n - 1) * distance(X, x, centre, a))
 
@@ -106,7 +106,7 @@ def leaving(
 def joining(
     X: npt.NDArray[np.float32], x: int, centre: npt.NDArray[np.float32], b: int, size: npt.NDArray[np.int32]
 ) -> float:
-    """Give how much the sum of squares grows when record x joins group b."""
+    """Return how much the sum of squares grows when record x joins group b."""
     n = size[b]
     return float(n / (n + 1) * distance(X, x, centre, b))
 
@@ -191,7 +191,7 @@ def restore(bench: Bench) -> None:
 
 @reordered_inner
 def stirred(bench: Bench, a: int) -> bool:
-    """Say whether group a is there, and it or a neighbour has changed."""
+    """Check whether group a is there, and it or a neighbour has changed."""
     if bench.size[a] == 0:
         return False
     if bench.changed[a] > 0:

@@ -79,10 +79,10 @@ def best(scores: Scores, k: int, *, seed: int, threads: int, limits: Limits) -> 
     else:
         sweeps = _sweeps(search, k, within=within, limits=limits)
         outcomes = [("search, then mhm", mhm_labels(scores, search.path, k))]
-    found = [(name, canonical(labels)) for name, labels in outcomes]
-    tried += [Attempt(name, loss_of(scores, labels)) for name, labels in found]
-    losses = [attempt.information_loss for attempt in tried[-len(found) :]]
-    return Found(found[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
+    results = [(name, canonical(labels)) for name, labels in outcomes]
+    tried += [Attempt(name, loss_of(scores, labels)) for name, labels in results]
+    losses = [attempt.information_loss for attempt in tried[-len(results) :]]
+    return Found(results[losses.index(min(losses))][1], tuple(tried), sweeps, min(losses))
 
 
 def _trivial(scores: Scores, k: int) -> Found:
@@ -103,7 +103,7 @@ def _small_starts(scores: Scores, points: npt.NDArray[np.float32], k: int) -> It
 
 
 def _neighbours(k: int, *, small: bool) -> int:
-    """Give with how many others a group is compared: with pairs the nearest centroid says least."""
+    """Return with how many others a group is compared: with pairs the nearest centroid says least."""
     if k == 2:
         return 12
     return 8 if small or k > 20 else 6

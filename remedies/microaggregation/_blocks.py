@@ -8,7 +8,7 @@ from remedies._compiled import reordered, reordered_inner
 
 @reordered
 def project(points: npt.NDArray[np.float32], directions: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Give points (n, columns) on directions (columns, axes)."""
+    """Return points (n, columns) on directions (columns, axes)."""
     out = np.empty((points.shape[0], directions.shape[1]), dtype=points.dtype)
     along = np.ascontiguousarray(directions.T)
     for i in range(points.shape[0]):

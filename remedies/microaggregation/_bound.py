@@ -18,7 +18,7 @@ _ROUNDING: Final = 1 - 2.0**-40  # what float64 may have added; a certificate er
 
 
 def lower_bound(X: npt.ArrayLike, k: SupportsIndex, *, exact: bool = False) -> float | None:
-    """Give a loss that no partition into groups of at least k records can go below.
+    """Return a loss that no partition into groups of at least k records can go below.
 
     In a group of g records, SSE is 1 / (2g) times the sum of squared distances over all ordered pairs; with g = k..2k-1
     that is at least 1 / (2k) times the sum over its records of the squared distances to their k-1 nearest, taken in the
@@ -82,7 +82,7 @@ def _per_cent(scores: npt.NDArray[np.float64], sums: npt.NDArray[np.float64], k:
 def near_sums(
     scores: npt.NDArray[np.float64], records: npt.NDArray[np.int64], neighbours: int
 ) -> npt.NDArray[np.float64]:
-    """Give for each of the records the sum of squared distances to its nearest neighbours, itself excluded by index."""
+    """Return for each of the records the sum of squared distances to its nearest neighbours, itself excluded by index."""
     n, d = scores.shape
     bounds = margins(scores)
     columns = np.empty((d, n), np.float32)

@@ -49,7 +49,7 @@ class Cells:
         return cls(directions, axis, cut)
 
     def of(self, points: Floats) -> Cell:
-        """Give the cell (m,) of each point (m, d), from 0 to 2**depth - 1."""
+        """Return the cell (m,) of each point (m, d), from 0 to 2**depth - 1."""
         turned = along(points, self.directions)
         node = np.zeros(len(points), dtype=np.int64)
         rows = np.arange(len(points))
@@ -59,13 +59,13 @@ class Cells:
 
 
 def directions(columns: int, axes: int, seed: int) -> Floats:
-    """Give random directions (columns, axes): cells along others than before bring other groups together."""
-    found: Floats = np.random.default_rng(seed).normal(size=(columns, axes))
-    return found
+    """Return random directions (columns, axes): cells along others than before bring other groups together."""
+    values: Floats = np.random.default_rng(seed).normal(size=(columns, axes))
+    return values
 
 
 def along(points: Floats, directions: Floats) -> Floats:
-    """Give points (n, d) on directions (d, a): the same bits for a point, whichever others it comes with."""
+    """Return points (n, d) on directions (d, a): the same bits for a point, whichever others it comes with."""
     return _along(np.ascontiguousarray(points, np.float64), np.ascontiguousarray(directions))
 
 
@@ -81,7 +81,7 @@ def _along(points: Floats, directions: Floats) -> Floats:
 
 
 def joined(counts: Mapping[int, int], cells: int, least: int) -> Cell:
-    """Give, for each of so many cells, the cell it belongs to, so that each that remains has `least` records or more.
+    """Return, for each of so many cells, the cell it belongs to, so that each that remains has `least` records or more.
 
     Args:
         counts: records by cell; cells without records may be left out.

@@ -81,7 +81,7 @@ def _chain(bench: Bench, a: int, i: int, b: int, gain: float, leave: float) -> f
 def _best_home(
     X: Records, near: Numbers, size: Numbers, centre: Records, cap: int, x: int, a: int
 ) -> tuple[int, float, float]:
-    """Give the neighbour of a that record x fits best, if better than a, by how much, and what leaving a gains.
+    """Return the neighbour of a that record x fits best, if better than a, by how much, and what leaving a gains.
 
     The neighbour is -1 if there is none.
     """
@@ -102,7 +102,7 @@ def _best_home(
 def _best_source(
     X: Records, member: Numbers, near: Numbers, size: Numbers, centre: Records, short: int, last: bool, gain: float
 ) -> tuple[int, int, float]:
-    """Give the neighbour and its member that the short group should take, and what that gains; -1 to give up.
+    """Return the neighbour and its member that the short group should take, and what that gains; -1 to give up.
 
     One that can spare it, if that ends the chain with a gain; else one that then is short itself. `gain` is what the
     chain has gained so far, less what rounding may have done (giving the first record back gains nothing).

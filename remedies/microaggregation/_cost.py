@@ -30,25 +30,25 @@ def cost(attributes: Sequence[Attribute], codes: Floats, missing: Mask) -> Cost:
     lost, changed, blanked, filled = {}, {}, {}, {}
     other_rows = np.zeros(len(codes), dtype=np.bool_)
     weights: dict[str, int] = {}
-    for column, one in enumerate(attributes):
+    for column, attribute in enumerate(attributes):
         gone = missing[:, column]
-        both = ~one.missing & ~gone
-        other = both & (one.codes != codes[:, column])
-        lost[one.name] = one.loss(one.codes[both], codes[both, column])
-        weights[one.name] = int(both.sum()) if len(np.unique(one.codes[both])) > 1 else 0
-        blanked[one.name] = int((~one.missing & gone).sum())
-        filled[one.name] = int((one.missing & ~gone).sum())
-        changed[one.name] = int(other.sum()) + blanked[one.name] + filled[one.name]
-        other_rows |= other | (one.missing != gone)
+        both = ~attribute.missing & ~gone
+        other = both & (attribute.codes != codes[:, column])
+        lost[attribute.name] = attribute.loss(attribute.codes[both], codes[both, column])
+        weights[attribute.name] = int(both.sum()) if len(np.unique(attribute.codes[both])) > 1 else 0
+        blanked[attribute.name] = int((~attribute.missing & gone).sum())
+        filled[attribute.name] = int((attribute.missing & ~gone).sum())
+        changed[attribute.name] = int(other.sum()) + blanked[attribute.name] + filled[attribute.name]
+        other_rows |= other | (attribute.missing != gone)
     by_kind = {
-        kind: _mean([one.name for one in attributes if one.kind is kind], lost, weights)
+        kind: _mean([attribute.name for attribute in attributes if attribute.kind is kind], lost, weights)
         for kind in ColumnKind
-        if any(one.kind is kind for one in attributes)
+        if any(attribute.kind is kind for attribute in attributes)
     }
     return Cost(lost, by_kind, changed, blanked, filled, int(other_rows.sum()))
 
 
 def _mean(names: Sequence[str], lost: Mapping[str, float], weights: Mapping[str, int]) -> float:
-    """Give the mean loss; columns in which nothing differs do not count. Of z-scores that is 100 SSE / SST."""
+    """Return the mean loss; columns in which nothing differs do not count. Of z-scores that is 100 SSE / SST."""
     total = sum(weights[name] for name in names)
     return sum(lost[name] * weights[name] for name in names) / total if total else 0.0

@@ -10,7 +10,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def first_identical(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Give for every record of (n, d) the lowest index of an identical one: (n,). O(n d) by hashing."""
+    """Return for every record of (n, d) the lowest index of an identical one: (n,). O(n d) by hashing."""
     n, d = scores.shape
     slots = np.int64(4)
     while slots < 2 * n:
@@ -35,9 +35,9 @@ def first_identical(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 @inner
-def _identical(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
-    for j in range(one.size):  # noqa: SIM110 - compiled: a generator is not
-        if one[j] != other[j]:
+def _identical(values: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
+    for j in range(values.size):  # noqa: SIM110 - compiled: a generator is not
+        if values[j] != other[j]:
             return False
     return True
 

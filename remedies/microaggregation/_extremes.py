@@ -23,7 +23,7 @@ def farthest(
     point: npt.NDArray[np.float64],
     bounds: tuple[float, float, float],
 ) -> int:
-    """Give the position of the record farthest from a point; ties to the lowest; -1 if none counts."""
+    """Return the position of the record farthest from a point; ties to the lowest; -1 if none counts."""
     radius, error, slack = bounds
     most = np.float32(-1.0)
     for i in range(apart.size):
@@ -49,17 +49,17 @@ def nearest(
     apart: npt.NDArray[np.float32],
     point: npt.NDArray[np.float64],
     bounds: tuple[float, float, float],
-    found: npt.NDArray[np.int64],
+    values: npt.NDArray[np.int64],
 ) -> None:
-    """Write the positions of the nearest records into `found`, as many as it holds; of equally near ones the lowest."""
-    if found.size == 0:
+    """Write the positions of the nearest records into `values`, as many as it holds; of equally near ones the lowest."""
+    if values.size == 0:
         return
-    limit = at_most(_smallest(apart, found), bounds[1], bounds[2])
+    limit = at_most(_smallest(apart, values), bounds[1], bounds[2])
     near = 0
     for i in range(apart.size):
         if apart[i] <= limit:
             near += 1
-    if near == found.size:
+    if near == values.size:
         return
     close = np.empty(near, np.int64)
     squares = np.empty(near)
@@ -69,51 +69,51 @@ def nearest(
             close[near] = i
             squares[near] = apart64(scores, index[i], point)
             near += 1
-    _first(close, squares, bounds[0], found)
+    _first(close, squares, bounds[0], values)
 
 
 @inner
-def _smallest(apart: npt.NDArray[np.float32], found: npt.NDArray[np.int64]) -> float:
-    """Write the positions of the smallest values into `found`; give the largest of them."""
-    size = found.size
+def _smallest(apart: npt.NDArray[np.float32], values: npt.NDArray[np.int64]) -> float:
+    """Write the positions of the smallest values into `values`; give the largest of them."""
+    size = values.size
     full = 0
     limit = np.float32(np.inf)
     for i in range(apart.size):
         if apart[i] < limit:
             slot = min(full, size - 1)
-            while slot > 0 and apart[found[slot - 1]] > apart[i]:
-                found[slot] = found[slot - 1]
+            while slot > 0 and apart[values[slot - 1]] > apart[i]:
+                values[slot] = values[slot - 1]
                 slot -= 1
-            found[slot] = i
+            values[slot] = i
             full = min(full + 1, size)
             if full == size:
-                limit = apart[found[size - 1]]
+                limit = apart[values[size - 1]]
     return float(limit)
 
 
 @inner
 def _first(
-    close: npt.NDArray[np.int64], squares: npt.NDArray[np.float64], radius: float, found: npt.NDArray[np.int64]
+    close: npt.NDArray[np.int64], squares: npt.NDArray[np.float64], radius: float, values: npt.NDArray[np.int64]
 ) -> None:
     """Choose among ascending positions those with the smallest squares; of equal squares the first."""
-    last = _ranked(squares, found.size)
+    last = _ranked(squares, values.size)
     reach = tie(last, radius)
     taken = 0
     for i in range(close.size):
         if squares[i] < last - reach:
-            found[taken] = close[i]
+            values[taken] = close[i]
             taken += 1
     i = 0
-    while taken < found.size:
+    while taken < values.size:
         if last - reach <= squares[i] <= last + reach:
-            found[taken] = close[i]
+            values[taken] = close[i]
             taken += 1
         i += 1
 
 
 @inner
 def _ranked(squares: npt.NDArray[np.float64], rank: int) -> float:
-    """Give the rank-th smallest square."""
+    """Return the rank-th smallest square."""
     smallest = np.full(rank, np.inf)
     for square in squares:
         slot = rank - 1

@@ -82,7 +82,7 @@ def _anchors(anchors: SupportsIndex | npt.ArrayLike, seed: int | None, *, record
 def _bits(
     scores: npt.NDArray[np.float64], anchors: npt.NDArray[np.int64], divisor: float, radius: str
 ) -> npt.NDArray[np.int64]:
-    """Give (n,) regions: bits as one number, the first anchor's the highest."""
+    """Return (n,) regions: bits as one number, the first anchor's the highest."""
     others = scores.shape[0] - 1
     bits = np.zeros(scores.shape[0], np.int64)
     for anchor in anchors:
@@ -109,7 +109,7 @@ def _squares(scores: npt.NDArray[np.float64], point: npt.NDArray[np.float64]) ->
 def _along_regions(
     scores: npt.NDArray[np.float64], distinct: npt.NDArray[np.int64], bits: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Give the path over distinct records."""
+    """Return the path over distinct records."""
     regions, region_of, sizes = np.unique(bits, return_inverse=True, return_counts=True)
     centroids = _sums(scores, region_of.astype(np.int64), regions.size) / sizes[:, None]
     by_region = distinct[np.argsort(region_of[distinct], kind="stable")]  # ascending inside a region
@@ -157,7 +157,7 @@ def _next_region(
     used_up: int,
     radius: float,
 ) -> int:
-    """Give the waiting region to go on with, or -1; regions ascend by their bits."""
+    """Return the waiting region to go on with, or -1; regions ascend by their bits."""
     best = -1
     fewest = 64
     least = np.inf

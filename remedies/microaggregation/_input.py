@@ -21,10 +21,10 @@ def table(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         Misfit: not numeric, not one- or two-dimensional, without records, or with missing or infinite values (the
             message names the first such column, counted from 0 where it has no name, and how many).
     """
-    given = _of_frame(X)
-    if given is None:
-        given = _of_array(X)
-    columns = given.reshape(-1, 1) if given.ndim == 1 else given
+    values = _of_frame(X)
+    if values is None:
+        values = _of_array(X)
+    columns = values.reshape(-1, 1) if values.ndim == 1 else values
     if columns.shape[0] == 0:
         raise Misfit("the table has no records")
     numbers = np.ascontiguousarray(columns, np.float64)
@@ -126,10 +126,10 @@ def order(path: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
     Raises:
         Misfit: it is not a permutation of 0..n-1.
     """
-    given = _indices(path, name="path", records=records)
-    if not np.array_equal(np.bincount(given, minlength=records), np.ones(records, np.int64)):
+    values = _indices(path, name="path", records=records)
+    if not np.array_equal(np.bincount(values, minlength=records), np.ones(records, np.int64)):
         raise Misfit(f"the path does not visit each of the {records} records once")
-    return given
+    return values
 
 
 def groups_of(labels: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
@@ -146,8 +146,8 @@ def groups_of(labels: npt.ArrayLike, *, records: int) -> npt.NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-def _indices(given: npt.ArrayLike, *, name: str, records: int) -> npt.NDArray[np.int64]:
-    indices = np.asarray(given)
+def _indices(array_like: npt.ArrayLike, *, name: str, records: int) -> npt.NDArray[np.int64]:
+    indices = np.asarray(array_like)
     if indices.shape != (records,):
         raise Misfit(f"the {name} has shape {indices.shape}; expected one index per record: ({records},)")
     if indices.dtype.kind not in "iu":

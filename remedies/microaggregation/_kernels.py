@@ -58,23 +58,23 @@ def distances(
 
 @inner
 def keep(
-    columns: npt.NDArray[np.float32], index: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_], alive: int
+    columns: npt.NDArray[np.float32], index: npt.NDArray[np.int64], values: npt.NDArray[np.bool_], alive: int
 ) -> int:
     """Move the records that are not gone to the front, in their order; give their number."""
     d = columns.shape[0]
     for j in range(d):
         to = 0
         for i in range(alive):
-            if not gone[i]:
+            if not values[i]:
                 columns[j, to] = columns[j, i]
                 to += 1
     to = 0
     for i in range(alive):
-        if not gone[i]:
+        if not values[i]:
             index[to] = index[i]
             to += 1
     for i in range(to):
-        gone[i] = False
+        values[i] = False
     return to
 
 
@@ -92,7 +92,7 @@ def in_columns(scores: npt.NDArray[np.floating[Any]], columns: npt.NDArray[np.fl
 
 @compiled
 def npn_order(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
-    """Give the path from the record farthest from the centroid always to the nearest unvisited one."""
+    """Return the path from the record farthest from the centroid always to the nearest unvisited one."""
     n, d = scores.shape
     columns = np.empty((d, n), np.float32)
     point = (in_columns(scores, columns) / n).astype(np.float32)
@@ -115,22 +115,22 @@ def npn_order(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
 
 
 @inner
-def _nearest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive: int) -> int:
+def _nearest(apart: npt.NDArray[np.float32], values: npt.NDArray[np.bool_], alive: int) -> int:
     at = -1
     least = np.float32(np.inf)
     for i in range(alive):
-        if apart[i] < least and not gone[i]:
+        if apart[i] < least and not values[i]:
             least = apart[i]
             at = i
     return at
 
 
 @inner
-def _farthest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive: int) -> int:
+def _farthest(apart: npt.NDArray[np.float32], values: npt.NDArray[np.bool_], alive: int) -> int:
     at = -1
     most = np.float32(-1.0)
     for i in range(alive):
-        if apart[i] > most and not gone[i]:
+        if apart[i] > most and not values[i]:
             most = apart[i]
             at = i
     return at
@@ -139,31 +139,31 @@ def _farthest(apart: npt.NDArray[np.float32], gone: npt.NDArray[np.bool_], alive
 @inner
 def _take_nearest(
     apart: npt.NDArray[np.float32],
-    gone: npt.NDArray[np.bool_],
+    values: npt.NDArray[np.bool_],
     alive: int,
     near: npt.NDArray[np.int64],
 ) -> None:
     """Mark the records nearest by `apart` as gone and list them in `near` (its size says how many)."""
     size = near.size
-    found = 0
+    count = 0
     limit = np.float32(np.inf)
     for i in range(alive):
-        if apart[i] < limit and not gone[i]:
-            slot = found if found < size else size - 1
+        if apart[i] < limit and not values[i]:
+            slot = count if count < size else size - 1
             while slot > 0 and apart[near[slot - 1]] > apart[i]:
                 near[slot] = near[slot - 1]
                 slot -= 1
             near[slot] = i
-            found = min(found + 1, size)
-            if found == size:
+            count = min(count + 1, size)
+            if count == size:
                 limit = apart[near[size - 1]]
     for i in near:
-        gone[i] = True
+        values[i] = True
 
 
 @compiled
 def mdav_labels(scores: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64]:
-    """Give MDAV's groups: two of k around opposite records while 3k are left, then the rest."""
+    """Return MDAV's groups: two of k around opposite records while 3k are left, then the rest."""
     n, d = scores.shape
     columns = np.empty((d, n), np.float32)
     total = in_columns(scores, columns)

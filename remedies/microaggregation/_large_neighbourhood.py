@@ -25,7 +25,7 @@ def _throw(dice: npt.NDArray[np.uint64]) -> int:
 
 @reordered_inner
 def _make_small(bench: Bench) -> Bench:
-    """Give a bench for the groups that are taken apart."""
+    """Return a bench for the groups that are taken apart."""
     cap = bench.member.shape[1]
     k = (cap + 1) // 2
     records = _MOST * cap
@@ -136,7 +136,7 @@ def _drop(free: npt.NDArray[np.int32], left: int, at: int) -> int:
 
 @reordered_inner
 def _extreme(small: Bench, free: npt.NDArray[np.int32], left: int, group: int, sign: float) -> int:
-    """Give which of the free records is farthest from a group's centroid (sign 1), or nearest to it (sign -1)."""
+    """Return which of the free records is farthest from a group's centroid (sign 1), or nearest to it (sign -1)."""
     X, centre = small.X, small.centre
     best, value = 0, -np.inf
     for at in range(left):
@@ -178,13 +178,13 @@ def _write_back(
     free = 0
     places = np.empty(max(groups, count), np.int32)
     places[:count] = chosen[:count]
-    found = count
-    while found < groups and free < len(bench.size):
+    current_count = count
+    while current_count < groups and free < len(bench.size):
         if bench.size[free] == 0:
-            places[found] = free
-            found += 1
+            places[current_count] = free
+            current_count += 1
         free += 1
-    if found < groups:
+    if current_count < groups:
         return False
     bench.clock[0] += 1
     at = 0

@@ -28,7 +28,7 @@ _ROUNDS: Final = 12
 
 
 def linked_path(Z: Rows, *, passes: int) -> Records:
-    """Give the path (n,) through records Z (n, columns), widest axes first, columns a multiple of 4.
+    """Return the path (n,) through records Z (n, columns), widest axes first, columns a multiple of 4.
 
     `passes`: in how many blocks a record looks for others in the first round; the more, the shorter the path.
     O(n log n).
@@ -50,7 +50,7 @@ def linked_path(Z: Rows, *, passes: int) -> Records:
 
 
 def _list_others(Z: Rows, width: Rows, passes: int, dice: np.random.Generator) -> tuple[npt.NDArray[np.int32], Rows]:
-    """Give for each record others that are near (n, listed), -1 where there are fewer, and squared distances."""
+    """Return for each record others that are near (n, listed), -1 where there are fewer, and squared distances."""
     near = np.full((len(Z), _LISTED), -1, np.int32)
     gap = np.full((len(Z), _LISTED), np.inf, np.float32)
     held = np.cumsum(width**2)
@@ -63,7 +63,7 @@ def _list_others(Z: Rows, width: Rows, passes: int, dice: np.random.Generator) -
 
 
 def _shortest_first(gap: Rows) -> Records:
-    """Give which entries are finite, least first, ties by place: one number holds both, a distance by its bits."""
+    """Return which entries are finite, least first, ties by place: one number holds both, a distance by its bits."""
     bits = gap.ravel().view(np.int32).astype(np.int64)
     bits <<= 32
     bits |= np.arange(len(bits))

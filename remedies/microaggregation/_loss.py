@@ -10,7 +10,7 @@ from remedies.microaggregation._standardise import z_scores
 
 
 def information_loss(X: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Give 100 x SSE / SST of a partition: 0 means nothing was lost, 100 that every record became the table's mean.
+    """Return 100 x SSE / SST of a partition: 0 means nothing was lost, 100 that every record became the table's mean.
 
     SSE is the sum of squared distances of records to their group's centroid, SST to the table's centroid, both on
     z-scores and in float64. A table in which nothing varies loses nothing: 0. O(n d).
@@ -33,7 +33,7 @@ def information_loss(X: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def loss_of(scores: npt.NDArray[np.float64], groups: npt.NDArray[np.int64]) -> float:
-    """Give the loss in per cent of z-scores (n, v) in canonical groups, without looking at either again."""
+    """Return the loss in per cent of z-scores (n, v) in canonical groups, without looking at either again."""
     total = float(np.einsum("ij,ij->", scores, scores))  # z-scores are centred
     if total == 0.0:
         return 0.0

@@ -23,7 +23,7 @@ _TIE = 2.0**-46
 
 @compiled
 def margins(scores: npt.NDArray[np.float64]) -> tuple[float, float, float]:
-    """Give (radius, error, slack) of z-scores (n, d)."""
+    """Return (radius, error, slack) of z-scores (n, d)."""
     n, d = scores.shape
     largest = 0.0
     for i in range(n):
@@ -37,27 +37,27 @@ def margins(scores: npt.NDArray[np.float64]) -> tuple[float, float, float]:
 
 @inner
 def at_most(square: float, error: float, slack: float) -> float:
-    """Give the largest float32 square that may stand for one that is not above `square`."""
+    """Return the largest float32 square that may stand for one that is not above `square`."""
     reach = math.sqrt(square * (1.0 + slack)) + 2.0 * error
     return reach * reach * (1.0 + slack)
 
 
 @inner
 def at_least(square: float, error: float, slack: float) -> float:
-    """Give the smallest float32 square that may stand for one that is not below `square`."""
+    """Return the smallest float32 square that may stand for one that is not below `square`."""
     reach = max(0.0, math.sqrt(square * (1.0 - slack)) - 2.0 * error)
     return reach * reach * (1.0 - slack)
 
 
 @compiled
 def tie(square: float, radius: float) -> float:
-    """Give by how much two squares near this one may differ and still be equal distances in the table."""
+    """Return by how much two squares near this one may differ and still be equal distances in the table."""
     return _TIE * (square + radius * math.sqrt(square))
 
 
 @inner
 def apart64(scores: npt.NDArray[np.float64], i: SupportsIndex, point: npt.NDArray[np.float64]) -> float:
-    """Give the squared distance of record i to a point, in float64, summed from the first column to the last."""
+    """Return the squared distance of record i to a point, in float64, summed from the first column to the last."""
     total = 0.0
     for j in range(point.size):
         gap = scores[i, j] - point[j]

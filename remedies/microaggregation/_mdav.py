@@ -41,7 +41,7 @@ def mdav(X: npt.ArrayLike, k: SupportsIndex) -> npt.NDArray[np.int64]:
 
 @compiled
 def exact_mdav(scores: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
-    """Give MDAV's groups of z-scores (n, d), contiguous, in the order they are made."""
+    """Return MDAV's groups of z-scores (n, d), contiguous, in the order they are made."""
     n, d = scores.shape
     bounds = margins(scores)
     columns = np.empty((d, n), np.float32)

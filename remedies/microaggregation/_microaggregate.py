@@ -129,7 +129,7 @@ def _limits(
 
 
 def _lateness(end: float, clock: Callable[[], float]) -> Callable[[], bool]:
-    """Give what says, before each sweep, whether it would end too late if it takes as long as the one before."""
+    """Return what says, before each sweep, whether it would end too late if it takes as long as the one before."""
     before: float | None = None
 
     def late() -> bool:

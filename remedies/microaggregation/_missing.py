@@ -53,7 +53,7 @@ def blocks(missing: Mask, k: int) -> Iterator[Block]:
 
 
 def _costs(rare: Mask, frequent: Mask) -> Floats:
-    """Give what each rare pattern (p, d) loses in each frequent one (q, d): blanked cells first, then filled ones."""
+    """Return what each rare pattern (p, d) loses in each frequent one (q, d): blanked cells first, then filled ones."""
     columns = rare.shape[1]
     blanked = (~rare).astype(np.float64) @ frequent.T.astype(np.float64)
     filled = rare.astype(np.float64) @ (~frequent).T.astype(np.float64)
@@ -62,7 +62,7 @@ def _costs(rare: Mask, frequent: Mask) -> Floats:
 
 
 def fill(codes: Floats, missing: Mask, axes: Floats, axis_of: Rows) -> Floats:
-    """Give codes (m, d) in which each missing cell has that of the nearest record without missing cells.
+    """Return codes (m, d) in which each missing cell has that of the nearest record without missing cells.
 
     "Nearest" by the axes of the columns that the record does have. Of more than 4096 complete records every n-th is
     asked, so that the cost is O(m).

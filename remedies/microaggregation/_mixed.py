@@ -41,27 +41,27 @@ def group_records(
         weights: factor of a column's squared distances, by its name; 1 where none is named.
         partition: how records of one block are grouped.
     """
-    codes = np.column_stack([one.codes for one in attributes])
-    missing = np.column_stack([one.missing for one in attributes])
+    codes = np.column_stack([attribute.codes for attribute in attributes])
+    missing = np.column_stack([attribute.missing for attribute in attributes])
     labels = np.zeros(len(codes), dtype=np.int64)
     results: list[Microaggregation] = []
     for number, block in enumerate(blocks(missing, k)):
         given, axes = _prepared(attributes, codes, missing, block, weights)
-        found = partition(axes, number)
-        groups = 1 + int(found.labels.max())
+        microaggregation = partition(axes, number)
+        groups = 1 + int(microaggregation.labels.max())
         for column in np.flatnonzero(~block.missing).tolist():
-            centroid = attributes[column].centroid(given[:, column], found.labels, groups)
-            codes[block.rows, column] = centroid[found.labels]
-        labels[block.rows] = found.labels + (int(labels.max()) + 1 if results else 0)
+            centroid = attributes[column].centroid(given[:, column], microaggregation.labels, groups)
+            codes[block.rows, column] = centroid[microaggregation.labels]
+        labels[block.rows] = microaggregation.labels + (int(labels.max()) + 1 if results else 0)
         missing[block.rows] = block.missing
-        results.append(found)
+        results.append(microaggregation)
     return Grouped(labels, codes, missing, results)
 
 
 def _prepared(
     attributes: Sequence[Attribute], codes: Floats, missing: Mask, block: Block, weights: Mapping[str, float]
 ) -> tuple[Floats, Floats]:
-    """Give the codes of a block (m, d) with its gaps filled, and the coordinates of the columns it has."""
+    """Return the codes of a block (m, d) with its gaps filled, and the coordinates of the columns it has."""
     present = [column for column in range(len(attributes)) if not block.missing[column]]
     given = codes[block.rows]
     gaps = missing[block.rows] & ~block.missing
@@ -75,7 +75,7 @@ def _prepared(
 def _axes(
     attributes: Sequence[Attribute], codes: Floats, present: Sequence[int], weights: Mapping[str, float]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Give the coordinates (m, a) of the columns that are there, and the column of each."""
+    """Return the coordinates (m, a) of the columns that are there, and the column of each."""
     parts = [attributes[column].axes(codes[:, column]) for column in present]
     scaled = [
         part * np.sqrt(weights.get(attributes[column].name, 1.0)) for column, part in zip(present, parts, strict=True)

@@ -36,7 +36,7 @@ def list_nearest(centre: Rows, groups: int, axes: int, near: npt.NDArray[np.int3
 
 @reordered_within
 def _by_column(centre: Rows, groups: int, axes: int) -> tuple[Rows, npt.NDArray[np.float32]]:
-    """Give centroids less their mean as (axes, places), and half of their squared length (places,).
+    """Return centroids less their mean as (axes, places), and half of their squared length (places,).
 
     Places are the groups, filled up with such as are far from all.
     """

@@ -102,7 +102,7 @@ class OutOfCore:
             here = there
 
     def rows(self) -> Iterator[tuple[Floats, Floats]]:
-        """Give the rows in their order, some at a time: what was read, and what is given out, (m, d) each."""
+        """Yield the rows in their order, some at a time: what was read, and what is given out, (m, d) each."""
         out, wide = self._spool(str(self._sweeps + 1)), len(self._kinds)
         for piece in sorted(out.counts()):
             for rows in out.take([piece], self._most):
@@ -111,7 +111,7 @@ class OutOfCore:
 
     @property
     def handful(self) -> int:
-        """Give how many rows may be held before and after, and in several forms."""
+        """Return how many rows may be held before and after, and in several forms."""
         return max(1, self._most // 2)
 
     def _work(self, scheme: Scheme, stage: int, rows: Floats, there: "_Spool") -> None:
@@ -132,7 +132,7 @@ class OutOfCore:
         there.add_all(travel(points, labels, scheme.trees[stage + 1])[order], rows[order])
 
     def _blocks(self, spool: "_Spool", stage: int, cells: int) -> Iterator[Floats]:
-        """Give the rows cell by cell: small cells of the first stage together, large ones in parts."""
+        """Yield the rows cell by cell: small cells of the first stage together, large ones in parts."""
         counts = spool.counts()
         least = min(self.found.rows, fewest(self._k) // 2) if stage == 0 else 1
         home = joined(counts, cells, least)
@@ -151,7 +151,7 @@ class OutOfCore:
 
 
 def fewest(k: int) -> int:
-    """Give how many rows a block has to be able to hold."""
+    """Return how many rows a block has to be able to hold."""
     return 2 * max(2 * k, LEAST)
 
 
@@ -192,7 +192,7 @@ class _Spool:
         return {int(path.name): path.stat().st_size // (8 * self._wide) for path in self._folder.iterdir()}
 
     def take(self, cells: Sequence[int], most: int, *, exact: int | None = None) -> Iterator[Floats]:
-        """Give the rows of cells, one cell after the other, so many at a time, and forget them.
+        """Yield the rows of cells, one cell after the other, so many at a time, and forget them.
 
         With `exact`, in so many pieces, none of them smaller than another by more than one row.
         """

@@ -65,7 +65,7 @@ def _move_best(X: Records, member: Numbers, size: Numbers, centre: Records, work
 
 @reordered_inner
 def _best_move(member: Numbers, size: Numbers, work: Distances, row: int, a: int, b: int) -> tuple[int, float]:
-    """Give the member of a that gains most by moving to b, and its gain; -1 if none may or none gains."""
+    """Return the member of a that gains most by moving to b, and its gain; -1 if none may or none gains."""
     na, nb, cap = size[a], size[b], member.shape[1]
     best, gain = -1, NOISE
     if na <= (cap + 1) // 2 or nb >= cap:
@@ -87,7 +87,7 @@ def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, par
     for j in range(size[b]):
         top = max(top, work[_OWN_B, j] - work[_OTHER_B, j])
         far = max(far, work[_OTHER_B, j])
-    found = 0
+    count = 0
     for i in range(size[a]):
         own, other, x = work[_OWN_A, i], work[_OTHER_A, i], member[a, i]
         best = NOISE
@@ -105,13 +105,13 @@ def _find_swaps(X: Records, member: Numbers, size: Numbers, work: Distances, par
                 partner[i] = j
         if best > NOISE:
             work[_VALUE, i] = best
-            found += 1
-    return found
+            count += 1
+    return count
 
 
 @reordered_inner
 def _at_most(left: float, right: float) -> float:
-    """Give the largest squared distance of two records, given those of each to one centroid."""
+    """Return the largest squared distance of two records, given those of each to one centroid."""
     return left + right + 2.0 * math.sqrt(left * right)
 
 

@@ -135,10 +135,10 @@ def _gather(bench: Bench, a: int, new: int, hosts: int) -> float:
     size[new] = 0
     put(bench, take(bench, a, seed), new)
     while size[new] < k:
-        found = _offers(bench, new, hosts)
+        count = _offers(bench, new, hosts)
         for _ in range(min(max(1, k // 8), k - size[new])):
             best = 0
-            for at in range(1, found):
+            for at in range(1, count):
                 if pool[0, at] > pool[0, best]:
                     best = at
             b, x = int(pool[1, best]), int(pool[2, best])
@@ -159,18 +159,18 @@ def _offers(bench: Bench, new: int, hosts: int) -> int:
     """List in the pool what each record that may leave would gain by joining `new`; give how many there are."""
     X, member, size, centre, pool = bench.X, bench.member, bench.size, bench.centre, bench.pool
     k = (member.shape[1] + 1) // 2
-    found = 0
+    count = 0
     for host in range(hosts):
         b = bench.log_group[host]
         if size[b] <= k:
             continue
         for i in range(size[b]):
             x = member[b, i]
-            pool[0, found] = leaving(X, x, centre, b, size) - joining(X, x, centre, new, size)
-            pool[1, found] = b
-            pool[2, found] = x
-            found += 1
-    return found
+            pool[0, count] = leaving(X, x, centre, b, size) - joining(X, x, centre, new, size)
+            pool[1, count] = b
+            pool[2, count] = x
+            count += 1
+    return count
 
 
 @reordered_inner

@@ -107,7 +107,10 @@ class Search:
 
 
 def _unit(width: npt.NDArray[np.float32]) -> np.float32:
-    """Give by what to divide, so that coordinates are of about 1: a power of two, which rounds nothing; z-scores: 1."""
+    """Return by what to divide, so that coordinates are of about 1: a power of two, which rounds nothing.
+
+    Z-scores: 1.
+    """
     wide = width[width > 0]
     typical = math.sqrt(float(np.mean(wide.astype(np.float64) ** 2))) if len(wide) else 1.0
     return np.float32(2.0 ** round(math.log2(typical)))

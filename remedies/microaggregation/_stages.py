@@ -64,7 +64,7 @@ class Scheme:
         return cls(middle, scale, axes, tuple(Cells.fit(points, depth, turned) for turned in cuts))
 
     def points(self, values: Floats) -> Floats:
-        """Give values (n, d) as coordinates (n, d) in which every column that varies counts alike.
+        """Return values (n, d) as coordinates (n, d) in which every column that varies counts alike.
 
         A record's coordinates are the same bits, whichever other records it comes with.
         """
@@ -89,12 +89,12 @@ def again(points: Floats, labels: Labels, k: int, seed: int) -> Labels:
 
 
 def travel(points: Floats, labels: Labels, cells: Cells) -> Cell:
-    """Give the cell (n,) to which each record goes with its whole group: the one of the group's centroid."""
+    """Return the cell (n,) to which each record goes with its whole group: the one of the group's centroid."""
     return cells.of(means(points, labels))[labels]
 
 
 def means(values: Floats, labels: Labels) -> Floats:
-    """Give the mean (g, d) of each group of values (n, d); labels are 0..g-1, each there."""
+    """Return the mean (g, d) of each group of values (n, d); labels are 0..g-1, each there."""
     sizes = np.bincount(labels)
     sums = [np.bincount(labels, weights=column) for column in values.T]
     return np.column_stack(sums) / sizes[:, None]
@@ -124,7 +124,7 @@ def replaced(
 
 
 def depth_of(records: int, most: int) -> int:
-    """Give how deep a tree is whose cells hold `most` records or fewer on average."""
+    """Return how deep a tree is whose cells hold `most` records or fewer on average."""
     return max(0, int(-(-records // most) - 1).bit_length())
 
 
@@ -148,7 +148,7 @@ def _scores(values: Floats, middle: Floats, scale: Floats) -> Floats:
 
 
 def _directions(columns: int, seed: int | None) -> Floats:
-    """Give directions (columns, a) along which to cut: the widest axes, or, with a seed, these turned at random."""
+    """Return directions (columns, a) along which to cut: the widest axes, or, with a seed, these turned at random."""
     widest = np.eye(columns)[:, :_AXES]
     if seed is None:
         return widest

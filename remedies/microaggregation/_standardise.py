@@ -20,12 +20,12 @@ class Coordinates:
     values: npt.NDArray[np.float64]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[np.float64]:
-        """Give the values, to whoever takes anything like an array."""
+        """Return the values, to whoever takes anything like an array."""
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
 def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Give z-scores: every column minus its mean, divided by its population standard deviation (ddof = 0).
+    """Return z-scores: every column minus its mean, divided by its population standard deviation (ddof = 0).
 
     Constant columns have no z-score. They are passed through as they are, and so add nothing to any distance or loss.
     Standardising twice is standardising once, up to rounding. O(n d).
@@ -50,7 +50,7 @@ def standardise(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Give z-scores of the columns that vary: (n, v) float64, contiguous; one column of zeros if nothing varies.
+    """Return z-scores of the columns that vary: (n, v) float64, contiguous; one column of zeros if nothing varies.
 
     `Coordinates` are only centred.
 
@@ -65,7 +65,7 @@ def z_scores(X: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def _scores(varying: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give z-scores in the place of their columns: tables may fill half of the memory."""
+    """Return z-scores in the place of their columns: tables may fill half of the memory."""
     if varying.shape[1] == 0:
         return np.zeros((varying.shape[0], 1))
     largest = np.maximum(varying.max(axis=0), -varying.min(axis=0))

@@ -16,7 +16,7 @@ _AXES = 8  # the widest ones; blocks need no more
 def start_large(
     scores: npt.NDArray[np.float64], Z: npt.NDArray[np.float32], k: int
 ) -> tuple[str, npt.NDArray[np.int64]]:
-    """Give the start of a table of thousands of records, and what it is called."""
+    """Return the start of a table of thousands of records, and what it is called."""
     if k >= 50:
         return "mdav in blocks", group_blocks(Z, k, max(2_000, 20 * k))
     passes = 12 if k == 2 else 6 if k < 5 else 3  # the smaller groups are, the less a search can mend
@@ -44,10 +44,10 @@ def _group_blocks(
     following = 0
     for block in range(len(starts) - 1):
         low, high = starts[block], starts[block + 1]
-        found = mdav_labels(_rows(Z, order[low:high]), k)
+        values = mdav_labels(_rows(Z, order[low:high]), k)
         for i in range(high - low):
-            labels[order[low + i]] = following + found[i]
-        following += found.max() + 1
+            labels[order[low + i]] = following + values[i]
+        following += values.max() + 1
     return labels
 
 

@@ -132,7 +132,7 @@ def _unload(bench: Bench, origin: npt.NDArray[np.int32], blocks: Blocks, block: 
 
 @reordered
 def centroids(Z: npt.NDArray[np.float32], groups: Groups) -> npt.NDArray[np.float32]:
-    """Give the centroid of each group (groups, columns)."""
+    """Return the centroid of each group (groups, columns)."""
     out = np.zeros((len(groups.start) - 1, Z.shape[1]), np.float32)
     order, start = groups.order, groups.start
     for a in range(len(out)):

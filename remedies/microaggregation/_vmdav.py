@@ -62,7 +62,7 @@ class _Room(NamedTuple):
 
 
 def exact_vmdav(scores: npt.NDArray[np.float64], k: int, gamma: float) -> npt.NDArray[np.int64]:
-    """Give V-MDAV's groups of z-scores (n, d), contiguous; sizes k..2k-1."""
+    """Return V-MDAV's groups of z-scores (n, d), contiguous; sizes k..2k-1."""
     labels = _grown(scores, _outermost_first(scores), k, gamma)
     groups = int(labels.max()) + 1
     _join_nearest_centroid(scores, labels, groups)
@@ -178,7 +178,7 @@ def _bring_closer(room: _Room, alive: int) -> None:
 def _next_member(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64], gamma: float
 ) -> int:
-    """Give the record that joins the group, and count it in, or -1."""
+    """Return the record that joins the group, and count it in, or -1."""
     at, inwards = _nearest_to_group(scores, room, alive, group)
     joins = room.record[at]
     _measure(scores, room, alive, joins)
@@ -202,7 +202,7 @@ def _next_member(
 def _nearest_to_group(
     scores: npt.NDArray[np.float64], room: _Room, alive: int, group: npt.NDArray[np.int64]
 ) -> tuple[int, float]:
-    """Give the position of the record nearest to a member of the group, and the squared distance."""
+    """Return the position of the record nearest to a member of the group, and the squared distance."""
     radius, error, slack = room.bounds
     closest = room.closest[:alive]
     limit = at_most(closest.min(), error, slack)

@@ -32,7 +32,7 @@ class _Search(NamedTuple):
 
 @compiled
 def outermost(scores: npt.NDArray[np.float64]) -> int:
-    """Give the z-score record (n, d) farthest from the centroid, which is 0; ties to the lowest index."""
+    """Return the z-score record (n, d) farthest from the centroid, which is 0; ties to the lowest index."""
     n, d = scores.shape
     centroid = np.zeros(d)
     radius = margins(scores)[0]
@@ -90,7 +90,7 @@ def _room(m: int) -> _Search:
 
 @inner
 def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
-    """Give the records that were not taken out."""
+    """Return the records that were not taken out."""
     kept = np.empty(leaves.filled.sum(), np.int64)
     many = 0
     for leaf in range(leaves.filled.size):
@@ -102,7 +102,10 @@ def _left(leaves: Leaves) -> npt.NDArray[np.int64]:
 
 @inner
 def _nearest(table: _Table, leaves: Leaves, search: _Search, at: int, home: int) -> int:
-    """Give the record nearest to record `at` that is still in a leaf, or -1; `home` is the leaf to look into first."""
+    """Return the record nearest to record `at` that is still in a leaf, or -1.
+
+    `home` is the leaf to look into first.
+    """
     box_squares(leaves, table.points[at], search.box)
     leaf = home if home >= 0 and leaves.filled[home] > 0 else int(np.argmin(search.box))
     search.box[leaf] = np.float32(np.inf)
@@ -173,7 +176,7 @@ def _sink(search: _Search, waiting: int, root: int) -> None:
 
 @inner
 def _lowest(search: _Search, many: int, radius: float) -> int:
-    """Give the lowest of the records that are as near as the nearest."""
+    """Return the lowest of the records that are as near as the nearest."""
     lowest = -1
     for i in range(many):
         equal = search.apart[i] <= search.least[0] + tie(search.least[0], radius)

@@ -47,7 +47,7 @@ def microaggregate(
     sweeps: SupportsIndex = 3,
     cells: SupportsIndex | None = None,
 ) -> DataFrame:
-    """Give a frame in which each record holds, in the named columns, the centroid of a group of k to 2k - 1 records.
+    """Return a frame in which each record holds, in the named columns, the centroid of a group of k to 2k - 1 records.
 
     Mean and standard deviation, a sample and the records of each cell are asked at once; the rest runs when the result
     is used, and again each time it is used: write it, or cache it. Nothing else comes to the driver. Each stage is one
@@ -121,7 +121,7 @@ class _Work:
     secret: bytes
 
     def place(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give records with the cell of the first stage."""
+        """Yield records with the cell of the first stage."""
         import pyarrow as pa
 
         for batch in batches:
@@ -129,7 +129,7 @@ class _Work:
             yield batch.set_column(batch.num_columns - 1, "cell", pa.array(self.homes[0][part]))
 
     def stage(self, number: int, schema: StructType) -> Callable[[pa.Table], pa.Table]:
-        """Give what groups, or regroups, the records of a cell, and sends them on or writes centroids."""
+        """Return what groups, or regroups, the records of a cell, and sends them on or writes centroids."""
 
         def work(table: pa.Table) -> pa.Table:
             from pyspark.sql.pandas.types import to_arrow_schema
@@ -180,8 +180,8 @@ def _named(frame: DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
     for name in columns:
         count = frame.columns.count(name)
         if count != 1:
-            seen = "not found" if count == 0 else f"found {count} times"
-            raise Misfit(f"column '{name}' {seen}{did_you_mean(name, frame.columns)}")
+            text = "not found" if count == 0 else f"found {count} times"
+            raise Misfit(f"column '{name}' {text}{did_you_mean(name, frame.columns)}")
         kind = frame.schema[frame.columns.index(name)].dataType.simpleString()
         if kind not in _KINDS:
             raise Misfit(f"column '{name}' has type {kind}; expected whole numbers or floats: cast it, or leave it out")
@@ -239,7 +239,7 @@ def _moments(
             if not 0 < deviation[number] < float("inf"):
                 raise Misfit(f"column '{name}' holds numbers whose squares are no float; scale it first")
     places = (found[f"decimals{number}"] for number in range(len(at)))
-    decimals = tuple(None if one is None or one > MOST_DECIMALS else int(one) for one in places)
+    decimals = tuple(None if place is None or place > MOST_DECIMALS else int(place) for place in places)
     return int(found["rows"]), mean, deviation, decimals
 
 
@@ -278,7 +278,7 @@ def _sample(keyed: DataFrame, at: Sequence[int], most: int) -> Floats:
 
 
 def _homes(keyed: DataFrame, at: Sequence[int], scheme: Scheme, *, least: int) -> Iterator[Whole]:
-    """Give, for each stage, where the parts of its cells belong: small cells are joined, large ones parted."""
+    """Yield, for each stage, where the parts of its cells belong: small cells are joined, large ones parted."""
     places, stages = tuple(at), len(scheme.trees)
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -293,11 +293,11 @@ def _homes(keyed: DataFrame, at: Sequence[int], scheme: Scheme, *, least: int) -
                 )
 
     counted = keyed.mapInArrow(count, "stage int, part bigint, records bigint")
-    found = counted.groupBy("stage", "part").sum("records").collect()
+    metrics = counted.groupBy("stage", "part").sum("records").collect()
     parts = (len(scheme.trees[0].cut) + 1) * _PARTS
     for stage in range(stages):
         counts = np.zeros(parts, dtype=np.int64)
-        for row in found:
+        for row in metrics:
             if row[0] == stage:
                 counts[row[1]] = row[2]
         yield _home(counts, least=least if stage == 0 else 0)

@@ -65,14 +65,14 @@ class Place:
     backend: Any
 
     def table(self, name: str) -> ir.Table:
-        """Give a table as an expression, as its source gives it."""
+        """Return a table as an expression, as its source gives it."""
         if self.dialect != "postgres":
             return self.backend.table(name)
         schema = {"catalog": self.backend.current_catalog, "schema": self.backend.current_database}
         return table_of(self.backend, **schema, name=name)
 
     def compiled(self, expression: ir.Table) -> str:
-        """Give the text of an expression: a law asks the same one of every table, and compiling takes longest."""
+        """Return the text of an expression: a law asks the same one of every table, and compiling takes longest."""
         return _compiled(self.dialect, expression.op())
 
     def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
@@ -84,7 +84,7 @@ class Place:
 
 @cache
 def _engine(dialect: str) -> Any:
-    """Give one engine for all tests, in UTC as every open source: connecting takes longer than asking."""
+    """Return one engine for all tests, in UTC as every open source: connecting takes longer than asking."""
     if dialect == "postgres":
         backend = ibis.connect(os.environ[POSTGRES])
         backend.con.autocommit = True
@@ -110,7 +110,7 @@ def _compiled(dialect: str, operation: Any) -> str:
 
 @contextmanager
 def place(dialect: str, **tables: Rows) -> Iterator[Place]:
-    """Give an engine with these tables and no others."""
+    """Yield an engine with these tables and no others."""
     backend = _engine(dialect)
     try:
         for name, rows in tables.items():
@@ -133,7 +133,7 @@ def _create(connection: Any, name: str, rows: Rows, dialect: str) -> None:
 
 
 def _as_text(value: object) -> object:
-    """Give a value as SQLite keeps it: times are text there."""
+    """Return a value as SQLite keeps it: times are text there."""
     if isinstance(value, datetime):
         return value.isoformat(" ")
     if isinstance(value, date):
@@ -169,11 +169,11 @@ class Question:
         )
 
     def wants(self) -> Wants:
-        """Say what the check wants measured."""
+        """Return what the check wants measured."""
         return self.check.wants(self.context)
 
     def offending(self) -> Sequence[Mapping[str, Any]]:
-        """Give the keys that break the check."""
+        """Return the keys that break the check."""
         return self._fetch(self.check.offending_keys(self.context))
 
     def measure(self) -> Measurement:
@@ -251,5 +251,5 @@ def ask(check: Check, place: Place, **known: Any) -> Outcome:
 
 
 def past(observed: Mapping[str, Any], age: timedelta, *, accepted: bool = False) -> Past:
-    """Give a passed measurement of some time ago."""
+    """Return a passed measurement of some time ago."""
     return Past(NOW - age, Status.PASS, observed, age=age, accepted=accepted)

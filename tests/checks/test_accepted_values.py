@@ -15,7 +15,7 @@ TYPES = {"v": "text", "loaded": "timestamp"}
 
 
 def column(kind, *values):
-    """Give a table with one column of values that were loaded on the 1st, 2nd ... of November."""
+    """Return a table with one column of values that were loaded on the 1st, 2nd ... of November."""
     rows = [(value, datetime(2026, 11, day)) for day, value in enumerate(values, 1)]  # noqa: DTZ001 - a naive column
     return Rows({**TYPES, "v": kind}, rows)
 

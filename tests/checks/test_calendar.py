@@ -17,12 +17,12 @@ DAY = timedelta(days=1)
 
 
 def at(text, zone=UTC):
-    """Give a moment from the wall clock of a zone."""
+    """Return a moment from the wall clock of a zone."""
     return datetime.fromisoformat(text).replace(tzinfo=zone)
 
 
 def weekdays(text="mon-fri", zone=UTC, **parameters):
-    """Give a calendar of some weekdays."""
+    """Return a calendar of some weekdays."""
     return Calendar(zone if zone is not UTC else ZoneInfo("UTC"), Weekdays.parse(text), **parameters)
 
 

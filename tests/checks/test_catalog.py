@@ -97,7 +97,7 @@ OTHERS = {
 
 
 def section(name):
-    """Give the part of the documentation about a check."""
+    """Return the part of the documentation about a check."""
     text = (HOUSE / "docs" / "checks.md").read_text(encoding="utf-8")
     return re.split(r"^## ", text, flags=re.MULTILINE)[1:] if name is None else _section(text, name)
 
@@ -109,7 +109,7 @@ def _section(text, name):
 
 
 def examples(name):
-    """Give the checks that the documentation of a check shows."""
+    """Return the checks that the documentation of a check shows."""
     blocks = re.findall(r"```yaml\n(.*?)```", section(name), flags=re.DOTALL)
     shown = [one for block in blocks for one in plain_data(read_yaml(block, "checks.md")[0])]
     assert shown, f"docs/checks.md shows no {name}"
@@ -117,7 +117,7 @@ def examples(name):
 
 
 def unbound(check):
-    """Give a context without any database behind its tables."""
+    """Return a context without any database behind its tables."""
     references = {name: OTHERS[name] for name in check.refers_to}
     where = None if check.where is None else ibis.literal("where") == ibis.literal("here")
     table = ibis.table(ORDERS, name="orders")
@@ -177,7 +177,7 @@ def test_is_tested(name):
     tests = ast.parse((HOUSE / "tests" / "checks" / f"test_{name}.py").read_text(encoding="utf-8"))
     functions = [one for one in tests.body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")]
     assert functions
-    assert all(ast.get_docstring(one) for one in functions)
+    assert all(ast.get_docstring(function) for function in functions)
 
 
 @EVERY

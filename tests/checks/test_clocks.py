@@ -20,12 +20,12 @@ MOMENTS = st.datetimes(datetime(2025, 1, 1), datetime(2027, 12, 31)).map(lambda 
 
 
 def at(text):
-    """Give a moment in UTC."""
+    """Return a moment in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def wall(text):
-    """Give a naive wall clock."""
+    """Return a naive wall clock."""
     return datetime.fromisoformat(text)
 
 

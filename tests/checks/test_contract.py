@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def context(**known):
-    """Give what a check may know of a table."""
+    """Return what a check may know of a table."""
     return Context(TABLE, "duckdb", lambda _shift, _zone: ibis.literal(NOW), **known)
 
 

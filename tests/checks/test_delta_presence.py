@@ -20,7 +20,7 @@ AGE = {"age": "text"}
 
 
 def ages(**counts: int) -> Rows:
-    """Give a table with so many rows of each age group."""
+    """Return a table with so many rows of each age group."""
     return Rows(AGE, [(group.strip("_").replace("_", "-"),) for group, n in counts.items() for _ in range(n)])
 
 

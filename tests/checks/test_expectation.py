@@ -54,13 +54,13 @@ class ExpectTwo(gxe.ExpectTableRowCountToEqual):
 
 
 def check(expectation: str, **kwargs: object) -> Expectation:
-    """Give a check of an expectation with these arguments."""
+    """Return a check of an expectation with these arguments."""
     return Expectation(expectation=expectation, kwargs=kwargs)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a SQLite file with tables in it."""
+    """Return a SQLite file with tables in it."""
     file = tmp_path_factory.mktemp("gx") / "some $HOME file.db"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(_ROWS)
@@ -69,14 +69,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sql(path: Path) -> Iterator[Tables]:
-    """Give the tables as Great Expectations' SQL engine sees them."""
+    """Yield the tables as Great Expectations' SQL engine sees them."""
     with sqlite_tables(path) as tables:
         yield tables
 
 
 @pytest.fixture(scope="module")
 def frames() -> Iterator[Tables]:
-    """Give the same tables as DuckDB hands them over, as frames."""
+    """Yield the same tables as DuckDB hands them over, as frames."""
     backend = ibis.duckdb.connect()
     backend.con.execute(_ROWS)
     with Tables("files", "duckdb", backend) as source:
@@ -85,7 +85,7 @@ def frames() -> Iterator[Tables]:
 
 @pytest.fixture(params=["sql", "frames"])
 def source(request: pytest.FixtureRequest) -> Tables:
-    """Give the tables by one route, then by the other."""
+    """Return the tables by one route, then by the other."""
     return request.getfixturevalue(request.param)
 
 

@@ -18,7 +18,7 @@ CHECK = ForeignKey(column="shop", references="shops.id")
 
 
 def rows(*pairs):
-    """Give orders that were loaded on the 1st, 2nd ... of November."""
+    """Return orders that were loaded on the 1st, 2nd ... of November."""
     return [(*pair, datetime(2026, 11, 1) + (day - 1) * DAY) for day, pair in enumerate(pairs, 1)]  # noqa: DTZ001 - a naive column
 
 

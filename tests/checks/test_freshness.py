@@ -20,17 +20,17 @@ CHECK = Freshness(column="at", max_age="26h")
 
 
 def table(*moments, kind="timestamp"):
-    """Give a table of rows at these moments."""
+    """Return a table of rows at these moments."""
     return Rows({"at": kind, "kind": "text"}, [(moment, "x") for moment in moments])
 
 
 def naive(moment, zone="UTC"):
-    """Give the naive wall clock of a moment."""
+    """Return the naive wall clock of a moment."""
     return moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
 def test_newest_row_is_young_enough(dialect):
-    """Gives the newest row, its age and the rows in the future."""
+    """Return the newest row, its age and the rows in the future."""
     with place(dialect, t=table(naive(NOW - 30 * HOUR), naive(NOW - 2 * HOUR), None)) as here:
         outcome = ask(CHECK, here, zones=UTC_ZONE)
     assert outcome.status is Status.PASS

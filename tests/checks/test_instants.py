@@ -19,7 +19,7 @@ WALL = datetime(2026, 11, 20, 9, 0)  # noqa: DTZ001 - a wall clock
 
 
 def context(dialect="duckdb", zone=None):
-    """Give what a check may know of a table."""
+    """Return what a check may know of a table."""
     return Context(TABLE, dialect, lambda _shift, _zone: ibis.literal(NOW), zones=Zones(zone))
 
 
@@ -53,7 +53,7 @@ def test_column_that_holds_no_time():
 
 
 def measured(filled, unparsed=0, with_offset=None, readings=("utc", "wall")):
-    """Give the evidence about a column."""
+    """Return the evidence about a column."""
     values = {"filled": filled, "unparsed": unparsed, **{f"newest_{reading}": 1 for reading in readings}}
     return Measurement(NOW, values if with_offset is None else {**values, "with_offset": with_offset})
 

@@ -12,7 +12,7 @@ SINCE = Occurrence(NOW, OccurrenceMethod.BAD_ROWS)
 
 
 def measured(rows, nulls=0):
-    """Give a measurement of `not_null`."""
+    """Return a measurement of `not_null`."""
     return Measurement(NOW, {"rows": rows, "nulls_a": nulls, "first_bad_load": NOW}, loaded_at="loaded")
 
 

@@ -15,12 +15,12 @@ TYPES = {"q": "int", "s": "text"}
 
 
 def rows(*classes):
-    """Give rows of classes, each a text of one letter per record."""
+    """Return rows of classes, each a text of one letter per record."""
     return [(number, letter) for number, letters in enumerate(classes) for letter in letters]
 
 
 def diversity(**given):
-    """Give the check of `s` among those alike in `q`, with these parameters."""
+    """Return the check of `s` among those alike in `q`, with these parameters."""
     return LDiversityCheck(**{"quasi_identifiers": ("q",), "sensitive": ("s",), "l": 2} | given)
 
 

@@ -323,7 +323,7 @@ ASKED: Sequence[Mapping[str, Any]] = (
 
 
 def frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-    """Give rows as a frame of objects, as they are."""
+    """Return rows as a frame of objects, as they are."""
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
 
 

@@ -28,7 +28,7 @@ TYPES = "n BIGINT, f DOUBLE, x STRING, day DATE, at TIMESTAMP_NTZ, z TIMESTAMP_L
 
 
 def rows(seed: int, count: int) -> Sequence[tuple[Any, ...]]:
-    """Give rows that collide often, with a NULL in every seventh value."""
+    """Return rows that collide often, with a NULL in every seventh value."""
     numbers = [(seed * 7 + place * (3 + seed)) % 5 for place in range(count)]
     made = []
     for place, n in enumerate(numbers):
@@ -57,11 +57,11 @@ class Place:
     dialect: str = "spark"
 
     def table(self, name: str) -> Any:
-        """Give a table as an expression."""
+        """Return a table as an expression."""
         return self.source.table(name)
 
     def compiled(self, expression: Any) -> str:
-        """Give the text of an expression."""
+        """Return the text of an expression."""
         return self.source.compile(expression)
 
     def run(self, sql: str) -> Sequence[Mapping[str, Any]]:
@@ -71,7 +71,7 @@ class Place:
 
 @pytest.fixture
 def here(spark_session: Any, tmp_path: Path) -> Iterator[Place]:
-    """Give Spark with the tables `t` and `b`."""
+    """Yield Spark with the tables `t` and `b`."""
     for name, made in (("t", rows(1, 23)), ("b", rows(2, 17))):
         spark_session.createDataFrame(list(made), TYPES).write.mode("overwrite").saveAsTable(name)
     with open_source(SourceSpec("s", tmp_path, spark="local[2]")) as source:
@@ -81,7 +81,7 @@ def here(spark_session: Any, tmp_path: Path) -> Iterator[Place]:
 
 
 def frame(made: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """Give rows as a frame of objects, as they are."""
+    """Return rows as a frame of objects, as they are."""
     return pd.DataFrame(made, columns=list(COLUMNS), dtype=object)
 
 

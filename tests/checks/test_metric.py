@@ -18,7 +18,7 @@ VALUES = [(1.5, "a"), (2.5, "a"), (2.5, "b"), (None, "b")]
 
 
 def usual(*values):
-    """Give what was seen in the weeks before."""
+    """Return what was seen in the weeks before."""
     return [past({"value": value, "baseline": None}, number * WEEK) for number, value in enumerate(values, 1)]
 
 

@@ -15,7 +15,7 @@ TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}
 
 
 def rows(nulls, total):
-    """Give rows of which the first `nulls` lack `a`."""
+    """Return rows of which the first `nulls` lack `a`."""
     return [(None if number < nulls else 1, "x", datetime(2026, 11, 1 + number % 9)) for number in range(total)]  # noqa: DTZ001 - naive
 
 

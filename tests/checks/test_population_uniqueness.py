@@ -23,7 +23,7 @@ SOME = [(age, town) for age in range(40) for town in "ab" for _ in range(1 + (ag
 
 
 def check(**given):
-    """Give a check of both columns, for a tenth of the population, with a limit of a half."""
+    """Return a check of both columns, for a tenth of the population, with a limit of a half."""
     known = {"quasi_identifiers": ("age", "town"), "max_population_unique_fraction": 0.5}
     if "population_size" not in given:
         known["sampling_fraction"] = 0.1

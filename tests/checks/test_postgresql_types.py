@@ -32,7 +32,7 @@ CREATE DOMAIN amount AS numeric(10, 2) CHECK (VALUE > 0)
 
 @pytest.fixture(autouse=True)
 def server():
-    """Give a server that has the types."""
+    """Return a server that has the types."""
     with place("postgres") as made:
         for command in TYPES.split(";"):
             made.backend.con.execute(command)
@@ -42,13 +42,13 @@ def server():
 
 
 def violations(kind, stored, values, where=None):
-    """Give how many of the stored values are not accepted, by the list or by `share` of its first value."""
+    """Return how many of the stored values are not accepted, by the list or by `share` of its first value."""
     with place("postgres", t=Rows({"v": kind}, [(one,) for one in stored])) as made:
         outcome = ask(AcceptedValues(column="v", values=values, where=where), made)
         assert outcome.status in {Status.PASS, Status.FAIL}, outcome
         shares = [ask(Metric(aggregate="share", column="v", value=one, min=0, where=where), made) for one in values]
     rows = outcome.observed["rows"]
-    assert rows - sum(round(one.observed["value"] * rows) for one in shares) == outcome.observed["violations"]
+    assert rows - sum(round(share.observed["value"] * rows) for share in shares) == outcome.observed["violations"]
     return outcome.observed["violations"]
 
 

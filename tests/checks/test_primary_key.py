@@ -91,7 +91,7 @@ def test_went_bad_when_the_repeated_row_arrived(dialect):
 
 
 def test_offending_keys(dialect):
-    """Gives the keys that break the check with their copies, most first, for a terminal."""
+    """Return the keys that break the check with their copies, most first, for a terminal."""
     rows = [(1, "x"), (1, "x"), (1, "x"), (2, "y"), (2, "y"), (None, "x"), (3, "z"), (9, "w"), (9, "w")]
     check = PrimaryKey(columns=("a", "b"), where="a <> 9 or a is null")
     with place(dialect, t=Rows(KEYS, rows)) as here:

@@ -18,7 +18,7 @@ CHECK = ReReleaseCheck(person=("id",), quasi_identifiers=("city", "age"), k=3)
 
 
 def pairs(classes, people=range(9), digest=b"same"):
-    """Give a release of people as the store keeps it."""
+    """Return a release of people as the store keeps it."""
     signer = Signer(b"k" * 32)
     signed = (b"".join(signer.signature((one,)) for one in column) for column in (people, classes))
     return PersonPairs(digest, *signed, unnamed=0)

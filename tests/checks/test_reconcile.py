@@ -16,17 +16,17 @@ LEDGER = {"amount": "decimal", "total": "decimal"}
 
 
 def orders(*amounts):
-    """Give orders of these amounts."""
+    """Return orders of these amounts."""
     return Rows(ORDERS, [(amount and Decimal(amount), "x") for amount in amounts])
 
 
 def ledger(*totals):
-    """Give a ledger of these totals."""
+    """Return a ledger of these totals."""
     return Rows(LEDGER, [(total and Decimal(total), total and Decimal(total)) for total in totals])
 
 
 def check(**parameters):
-    """Give the check that sums of amounts agree."""
+    """Return the check that sums of amounts agree."""
     against = {"table": "ledger", "column": "total"}
     return Reconcile(**{"aggregate": "sum", "column": "amount", "against": against, **parameters})
 

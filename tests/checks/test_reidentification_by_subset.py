@@ -87,9 +87,9 @@ def test_agrees_with_the_library_and_with_counting_all(rows):
     frame = pd.DataFrame(rows, columns=["a", "b", "c"])
     found = separations(frame, ["a", "b", "c"])
     for size in (1, 2, 3):
-        for one in combinations("abc", size):
-            uniques = class_sizes(frame, one).uniques
-            assert found[one].uniques == uniques if one in found else uniques == 0
+        for combination in combinations("abc", size):
+            uniques = class_sizes(frame, combination).uniques
+            assert found[combination].uniques == uniques if combination in found else uniques == 0
     for dialect in ENGINES:
         with place(dialect, t=Rows({"a": "text", "b": "text", "c": "int"}, rows)) as here:
             seen = ask(ReidentificationBySubset(quasi_identifiers=("c", "a", "b"), max_unique_fraction=1), here)

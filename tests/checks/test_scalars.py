@@ -35,7 +35,7 @@ class Form(BaseModel):
 
 
 def problem(**given):
-    """Give the message of the one error in a form."""
+    """Return the message of the one error in a form."""
     with pytest.raises(ValidationError) as error:
         Form(**given)
     (one,) = error.value.errors()

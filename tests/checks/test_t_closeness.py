@@ -20,7 +20,7 @@ KEYS = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 1))
 
 
 def closeness(**given):
-    """Give the check of `s` among those alike in `q`, with these parameters."""
+    """Return the check of `s` among those alike in `q`, with these parameters."""
     return TClosenessCheck(**{"quasi_identifiers": ("q",), "sensitive": ("s",), "t": 0.3} | given)
 
 

@@ -38,7 +38,7 @@ def test_nothing_to_look_at(dialect):
 
 
 def test_offending_keys(dialect):
-    """Gives the keys that occur more than once; those with NULL only where NULL is a value."""
+    """Return the keys that occur more than once; those with NULL only where NULL is a value."""
     with place(dialect, t=Rows(KEYS, [(1, None), (1, None), (2, "y"), (2, "y"), (3, None)])) as here:
         distinct = Question(Unique(columns=("a", "b")), here).offending()
         equal = Question(Unique(columns=("a", "b"), nulls="equal"), here).offending()

@@ -17,12 +17,12 @@ UTC_ZONE = Zones("UTC")
 
 
 def table(count, kind="x"):
-    """Give a table of so many rows, one an hour back from now."""
+    """Return a table of so many rows, one an hour back from now."""
     return Rows(TYPES, [((NOW - number * DAY / 24).replace(tzinfo=None), kind) for number in range(count)])
 
 
 def week(rows, weeks=1):
-    """Give what was seen so many weeks ago."""
+    """Return what was seen so many weeks ago."""
     return past({"rows": rows, "baseline": None}, weeks * 7 * DAY)
 
 

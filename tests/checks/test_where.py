@@ -18,7 +18,7 @@ DIALECTS = ("duckdb", "sqlite", "postgres", "mysql", "bigquery", "snowflake", "t
 
 
 def predicate(text, dialect="duckdb", columns=COLUMNS):
-    """Give the regenerated text."""
+    """Return the regenerated text."""
     return predicate_sql(text, columns=columns, dialect=dialect)
 
 
@@ -49,7 +49,7 @@ def predicate(text, dialect="duckdb", columns=COLUMNS):
     ],
 )
 def test_is_regenerated_with_quoted_names(text, regenerated):
-    """Gives text written from the syntax tree: exact quoted names, no comment, one expression."""
+    """Return text written from the syntax tree: exact quoted names, no comment, one expression."""
     assert predicate(text) == regenerated
 
 
@@ -242,7 +242,7 @@ EXPRESSIONS = [
 
 @pytest.fixture(params=["duckdb", "sqlite"])
 def engine(request: pytest.FixtureRequest) -> Iterator[object]:
-    """Give a connection to a table of the rows above."""
+    """Yield a connection to a table of the rows above."""
     connection = duckdb.connect() if request.param == "duckdb" else sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (id INTEGER, name VARCHAR, amount DOUBLE, ok BOOLEAN)")
     connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", ROWS)

@@ -8,8 +8,8 @@ from monitor.scan.recorder import CheckResult
 
 
 def acknowledge(results: Sequence[CheckResult]) -> None:
-    """Say what is remembered: check, time of measurement (us), status, incident."""
-    for one in results:
-        at = one.measured_at - datetime(1970, 1, 1, tzinfo=UTC)
+    """Report what is remembered: check, time of measurement (us), status, incident."""
+    for result in results:
+        at = result.measured_at - datetime(1970, 1, 1, tzinfo=UTC)
         us = at // timedelta(microseconds=1)
-        os.write(1, f"ACK {one.check_id} {us} {one.outcome.status} {one.incident}\n".encode())
+        os.write(1, f"ACK {result.check_id} {us} {result.outcome.status} {result.incident}\n".encode())

@@ -11,7 +11,7 @@ __all__ = ["nursery", "tracing", "url"]
 
 @pytest.fixture(scope="session")
 def nursery():
-    """Give the process that forks those who are killed."""
+    """Return the process that forks those who are killed."""
     with Nursery() as found:
         yield found
 

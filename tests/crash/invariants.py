@@ -53,7 +53,7 @@ class Remains:
         return found or 0
 
     def last_numbers(self) -> tuple[int, int]:
-        """Give the last numbers of slots and of skips."""
+        """Return the last numbers of slots and of skips."""
         return self.number("SELECT max(id) FROM slot"), self.number("SELECT max(id) FROM skip")
 
     def are_sound(self) -> None:

@@ -60,12 +60,12 @@ class Life:
         return ended
 
     def acknowledged(self) -> list[list[str]]:
-        """Give the words of each line that it has acknowledged so far; a line that was cut off is none."""
+        """Return the words of each line that it has acknowledged so far; a line that was cut off is none."""
         lines = self._acks.read_text(encoding="utf-8").split("\n")[:-1]
         return [line.split()[1:] for line in lines if line.startswith("ACK ")]
 
     def said(self) -> str:
-        """Give what it wrote to standard error."""
+        """Return what it wrote to standard error."""
         return self._said.read_text(encoding="utf-8")
 
 
@@ -120,12 +120,12 @@ class Nursery:
         return life.kill() if ended is None else ended
 
     def answers_within(self, seconds: float) -> bool:
-        """Say whether there is something to hear within a time."""
+        """Check whether there is something to hear within a time."""
         assert self._process.stdout is not None
         return bool(select.select([self._process.stdout], [], [], seconds)[0])
 
     def hear(self) -> Mapping[str, Any]:
-        """Give the next answer."""
+        """Return the next answer."""
         assert self._process.stdout is not None
         line = os.read(self._process.stdout.fileno(), 1)
         assert line, "the nursery is gone"
@@ -187,7 +187,7 @@ def _say(news: Mapping[str, Any]) -> None:
 
 
 def until(answer: "Any", what: str) -> Any:
-    """Give the first answer that is true, asking again for a minute at most."""
+    """Return the first answer that is true, asking again for a minute at most."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         found = answer()

@@ -11,7 +11,7 @@ INJECTED = "INJECTED"
 
 
 def missing() -> str | None:
-    """Say why faults cannot be injected here; None if they can."""
+    """Describe why faults cannot be injected here; None if they can."""
     strace = shutil.which("strace")
     if strace is None:
         return "no strace: install Debian's package strace"

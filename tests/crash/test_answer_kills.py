@@ -30,7 +30,7 @@ budgets: {people: {total: 2, domain: {sex: [F, M]}}}
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in a folder with a protected table and its budget of 2."""
+    """Return a terminal in a folder with a protected table and its budget of 2."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tablewatch.yaml").write_text(_CONFIG, encoding="utf-8")
     with closing(sqlite3.connect(tmp_path / "people.db")) as connection, connection:
@@ -62,8 +62,8 @@ def test_processes_that_ask_under_one_id_at_once_are_charged_once(asked: Termina
     answers = [output for output in outputs if output.get("ok", True)]
     refusals = [error["code"] for output in outputs if output not in answers for error in output["errors"]]
     assert set(refusals) <= {"answer.in-progress"}, outputs
-    assert [one["answer"] for one in answers] == [answers[0]["answer"]] * (8 - len(refusals))
-    assert sorted(one["repeated"] for one in answers) == [False] + [True] * (7 - len(refusals))
+    assert [answer["answer"] for answer in answers] == [answers[0]["answer"]] * (8 - len(refusals))
+    assert sorted(answer["repeated"] for answer in answers) == [False] + [True] * (7 - len(refusals))
     later = asked.json(*_ASKED)
     assert (later["repeated"], later["answer"]) == (True, answers[0]["answer"])
     assert asked.json("budget", "show")["budgets"][0]["spent"] == "1"

@@ -17,7 +17,7 @@ _PAGE = 4096
 
 @pytest.fixture
 def place(nursery, tmp_path):
-    """Give a place with a store that was used and closed."""
+    """Return a place with a store that was used and closed."""
     place = Place(tmp_path, tables=("t0",))
     place.turn("t0")
     assert nursery.lead("toil", tmp_path) == 0

@@ -32,11 +32,13 @@ releases:
 
 @pytest.fixture
 def approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in a folder with a table of people, and a release of it that is approved."""
+    """Return a terminal in a folder with a table of people, and a release of it that is approved."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tablewatch.yaml").write_text(_CONFIG, encoding="utf-8")
     numbers = range(40)
-    frame = pd.DataFrame({"id": numbers, "born": [one % 4 for one in numbers], "ill": [one % 3 for one in numbers]})
+    frame = pd.DataFrame(
+        {"id": numbers, "born": [number % 4 for number in numbers], "ill": [number % 3 for number in numbers]}
+    )
     frame.to_parquet(tmp_path / "people.parquet")
     terminal = Terminal(tmp_path, capsys)
     terminal.json("release", "approve", "extract", "--remedy", "as-it-is", "--by", "desk", "--note", "looked at")
@@ -52,7 +54,7 @@ def _die(folder: Path, point: FailPoint) -> subprocess.CompletedProcess[str]:
 def _held(folder: Path) -> list[str]:
     """Name the exports of which somebody can tell whom they held."""
     with open_store(f"sqlite:///{folder}/store.db") as store, store.reading() as view:
-        return [one.name for one in view.releases("people exports")]
+        return [release.name for release in view.releases("people exports")]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_an_export_that_dies_gives_out_nothing_that_nobody_knows_of(
     assert not (approved.folder / "first.parquet").exists()
     assert len(list(approved.folder.glob(".tablewatch-????????"))) == 1
     events = approved.json("release", "record", "extract")["record"]
-    assert [one["kind"] for one in events].count("exported") == on_record
+    assert [event["kind"] for event in events].count("exported") == on_record
     again = approved.json(*_EXPORT, "second.parquet")
     assert len(again["export"]["earlier"]) == on_record
     assert (approved.folder / "second.parquet").exists()

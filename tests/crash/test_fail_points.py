@@ -42,7 +42,7 @@ def test_points_are_inert_outside_these_tests():
 
 @pytest.fixture
 def endpoint():
-    """Give the fair other end of a webhook, listening."""
+    """Return the fair other end of a webhook, listening."""
     found = Endpoint(1)
     found.fair = True
     with listening(found) as receiver:
@@ -113,7 +113,7 @@ def test_a_migration_that_is_cut_off_leaves_the_old_tables(nursery, tmp_path):
 
 @pytest.fixture
 def kept(tmp_path):
-    """Give a store and a backup of it, which is two incidents behind."""
+    """Return a store and a backup of it, which is two incidents behind."""
     place = Place(tmp_path)
     make_first_revision(place.url)
     open_store(place.url).close()

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.usefixtur
 
 
 def _numbers(kind):
-    """Give at which calls there is to be a fault, one after the other."""
+    """Return at which calls there is to be a fault, one after the other."""
     if kind == "killed at a write":
         return count(1, _KILLED)
     return count(1, 1 if kind in {*_KILLS, *_SYNCS} else _EVERY)
@@ -42,7 +42,7 @@ def _numbers(kind):
 
 @pytest.fixture(scope="module")
 def template(nursery, tmp_path_factory):
-    """Give a folder with a table that has just gone bad, and a store that has seen it well."""
+    """Return a folder with a table that has just gone bad, and a store that has seen it well."""
     place = Place(tmp_path_factory.mktemp("template"), tables=("t0",))
     assert nursery.lead("toil", place.folder) == 0
     place.turn("t0")
@@ -158,7 +158,7 @@ def test_a_fault_at_any_write_of_a_copy(nursery, tmp_path, act, kind):
         else:
             assert found in (states["copy"], states["kept"])
             asides = [one for one in folder.glob("store.db.before*") if not one.name.endswith(("-wal", "-shm"))]
-            assert all(_sound_rows(one) == states["copy"] for one in asides)
+            assert all(_sound_rows(aside) == states["copy"] for aside in asides)
             assert found == states["copy"] or len(asides) == 1
         if not was_hit:
             break

@@ -56,7 +56,7 @@ class _Books:
             audit = ledger.verify()
             assert audit.flaws == []
             with store.reading() as view:
-                found = {one.number: one.fact for one in view.ledger_entries(0, 10**6)}
+                found = {ledger_entry.number: ledger_entry.fact for ledger_entry in view.ledger_entries(0, 10**6)}
             standing = ledger.standing("crm.customers", "person")
         lost = [one for one, said in self.granted.items() if (found[one].nano, found[one].request) != said]
         assert lost == [], "somebody looked without a charge"

@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"^\$ tablewatch (?P<words>.*)\n(?P<said>(?:(?!\$ ).*\n)*)
 
 
 def steps(text: str) -> Iterator[tuple[str, str, str]]:
-    """Give what the guide does, in order: `now` moment, `file` name text, `run` words and what they say."""
+    """Yield what the guide does, in order: `now` moment, `file` name text, `run` words and what they say."""
     for piece in _PIECE.finditer(text):
         if piece["now"]:
             yield "now", piece["now"], ""
@@ -31,7 +31,7 @@ def steps(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def plain(text: str) -> list[str]:
-    """Give the lines as a reader sees them."""
+    """Return the lines as a reader sees them."""
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 

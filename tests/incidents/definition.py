@@ -23,24 +23,27 @@ class View:
     disclosure: bool = False
 
     def inside(self, begin, stop):
-        """Give the ticks of a stretch that lie in the window and were known."""
+        """Return the ticks of a stretch that lie in the window and were known."""
         return set(range(max(begin, self.start), min(stop, self.end, self.as_of)))
 
     def has(self, when):
-        """Say whether a tick lies in the window and was known."""
+        """Return whether a tick lies in the window and was known."""
         return self.start <= when < self.end and when <= self.as_of
 
     def work(self, table):
-        """Give the ticks of planned work on a table."""
+        """Return the ticks of planned work on a table."""
         return {moment for begin, stop in self.planned.get(table, ()) for moment in range(begin, stop)}
 
     def known(self, incident):
-        """Give the episodes detected by then: earliest, occurred, latest, detected, resolved (None while it lasts)."""
+        """Return the episodes detected by then.
+
+        Earliest, occurred, latest, detected, resolved (None while it lasts).
+        """
         result = []
-        for one in incident.episodes:
-            resolved = None if one.resolved_at is None else tick(one.resolved_at)
-            times = (one.onset.earliest, one.onset.at, one.onset.latest, one.detected_at)
-            if tick(one.detected_at) <= self.as_of:
+        for episode in incident.episodes:
+            resolved = None if episode.resolved_at is None else tick(episode.resolved_at)
+            times = (episode.onset.earliest, episode.onset.at, episode.onset.latest, episode.detected_at)
+            if tick(episode.detected_at) <= self.as_of:
                 lasts = resolved is None or resolved > self.as_of
                 result.append((*map(tick, times), None if lasts else resolved))
         return result
@@ -69,7 +72,7 @@ class Facts:
 
 
 def quantile(values, share):
-    """Give a quantile by linear interpolation."""
+    """Return a quantile by linear interpolation."""
     values = sorted(values)
     place = share * (len(values) - 1)
     below = int(place)
@@ -78,7 +81,7 @@ def quantile(values, share):
 
 
 def statistics(values):
-    """Give min, mean, median, p90, max; None without any."""
+    """Return min, mean, median, p90, max; None without any."""
     if not values:
         return None
     middle, late = quantile(values, Fraction(1, 2)), quantile(values, Fraction(9, 10))
@@ -86,10 +89,10 @@ def statistics(values):
 
 
 def downtime(incidents, view):
-    """Give every figure of a view by definition."""
+    """Return every figure of a view by definition."""
     facts = [Facts(incident, view) for incident in incidents]
-    facts = [one for one in facts if one.episodes]
-    quality = [one for one in facts if view.disclosure or one.incident.kind is Kind.QUALITY]
+    facts = [fact for fact in facts if fact.episodes]
+    quality = [fact for fact in facts if view.disclosure or fact.incident.kind is Kind.QUALITY]
     down = [one for one in quality if one.incident.counts]
     real = [one for one in down if one.is_real]
     tables = defaultdict(set)
@@ -109,7 +112,9 @@ def downtime(incidents, view):
         "table_time": sum(map(len, tables.values())),
         "by_severity": _by_severity(down),
         "excluded": _excluded(quality, down),
-        "exposure": _tally([one.raw for one in facts if one.incident.counts and one.incident.kind is Kind.DISCLOSURE]),
+        "exposure": _tally(
+            [fact.raw for fact in facts if fact.incident.counts and fact.incident.kind is Kind.DISCLOSURE]
+        ),
         "open": {
             (one.incident.id, view.as_of - one.episodes[-1][1])
             for one in down

@@ -32,12 +32,12 @@ TABLES = ("a", "b", "c")
 
 
 def at(tick: int) -> datetime:
-    """Give the moment of a tick."""
+    """Return the moment of a tick."""
     return BASE + timedelta(microseconds=tick)
 
 
 def tick(moment: datetime) -> int:
-    """Give the tick of a moment."""
+    """Return the tick of a moment."""
     return (moment - BASE) // timedelta(microseconds=1)
 
 
@@ -155,7 +155,7 @@ def histories(draw, most=14):
 
 
 def assert_valid(incident: Incident) -> None:
-    """Say what holds for every incident, whatever happened to it."""
+    """Report what holds for every incident, whatever happened to it."""
     for episode in incident.episodes:
         onset = episode.onset
         assert onset.earliest <= onset.at <= onset.latest <= episode.detected_at

@@ -17,7 +17,7 @@ half_hours = st.integers(0, 47).map(lambda number: time(number // 2, number % 2 
 
 
 def is_business(hours, moment):
-    """Say by the wall clock whether a moment lies in business hours."""
+    """Report by the wall clock whether a moment lies in business hours."""
     wall = moment.astimezone(ZoneInfo(hours.zone))
     clock, today, yesterday = wall.time(), wall.weekday() in hours.days, (wall.weekday() - 1) % 7 in hours.days
     if hours.start < hours.end:

@@ -12,7 +12,7 @@ stretches = st.lists(st.tuples(st.integers(0, 3), st.integers(-30, 30), st.integ
 
 
 def columns(values, width):
-    """Give rows as columns of whole numbers."""
+    """Return rows as columns of whole numbers."""
     return np.array(values, dtype=np.int64).reshape(-1, width).T
 
 

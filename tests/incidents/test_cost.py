@@ -38,7 +38,7 @@ ANALYSTS = Role(Decimal(10), Decimal(5000), Decimal("0.2"))
 
 
 def tokyo(text):
-    """Give a time in Tokyo as microseconds."""
+    """Return a time in Tokyo as microseconds."""
     return to_us(datetime.fromisoformat(f"{text}+09:00"))
 
 
@@ -190,7 +190,7 @@ cards = st.lists(
 
 
 def rate_by_definition(pricing, table, moment):
-    """Give the rate of a table at a moment, factor included; None where none holds."""
+    """Return the rate of a table at a moment, factor included; None where none holds."""
     holding = [card for card in pricing.cards if card.valid_from_us is None or card.valid_from_us <= moment]
     if not holding:
         return None
@@ -230,19 +230,19 @@ def test_cost_is_the_integral_of_rate_and_factor(scene, drawn, base):
         maintenance=Maintenance.of(spans.names, work),
         disclosure=view.disclosure,
     )
-    facts = [Facts(one, view) for one in history.incidents.values() if one.counts]
-    facts = [one for one in facts if one.episodes and (view.disclosure or one.incident.kind == "quality")]
-    amount, unpriced = cost_by_definition([(one.incident.table, one.down) for one in facts], pricing, base)
+    facts = [Facts(incident, view) for incident in history.incidents.values() if incident.counts]
+    facts = [fact for fact in facts if fact.episodes and (view.disclosure or fact.incident.kind == "quality")]
+    amount, unpriced = cost_by_definition([(fact.incident.table, fact.down) for fact in facts], pricing, base)
     tables = {
-        table: set().union(*(one.down for one in facts if one.incident.table == table))
-        for table in {one.incident.table for one in facts}
+        table: set().union(*(fact.down for fact in facts if fact.incident.table == table))
+        for table in {fact.incident.table for fact in facts}
     }
     of_tables, _ = cost_by_definition(tables.items(), pricing, base)
     assert cost == Cost(amount, of_tables, unpriced * SCALE)
 
 
 def scaled(spans, base):
-    """Give the same episodes with half hours for ticks, beginning elsewhere."""
+    """Return the same episodes with half hours for ticks, beginning elsewhere."""
     for name in ("occurred", "earliest", "latest", "detected", "resolved"):
         column = getattr(spans, name)
         lasting = column > BASE_US + 10_000

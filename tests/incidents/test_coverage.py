@@ -25,7 +25,7 @@ def gap(start, end, reason=NOT_RUN, table="orders", check="orders.fresh"):
 
 
 def after(known, until, period=PERIOD):
-    """Give the gaps up to a tick."""
+    """Return the gaps up to a tick."""
     return gaps_after(known, table="orders", until=at(until), period=period)
 
 
@@ -98,7 +98,7 @@ def test_gaps_follow_one_another(runs):
         gaps += after(known, now)
         known = replace(known, last_run_at=at(now), last_status=status)
     assert all(before.end <= following.start for before, following in pairwise(gaps))
-    assert all(one.start < one.end for one in gaps)
+    assert all(gap.start < gap.end for gap in gaps)
 
 
 names = st.sampled_from(["a", "b"])

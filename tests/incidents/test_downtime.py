@@ -38,7 +38,7 @@ from incidents.events import Event
 
 
 def utc(text):
-    """Give a time of 2026, `01-05 04:00`, in UTC."""
+    """Return a time of 2026, `01-05 04:00`, in UTC."""
     return datetime.fromisoformat(f"2026-{text}").replace(tzinfo=UTC)
 
 

@@ -38,8 +38,14 @@ def scenes(draw, looks=1, most=14):
     edges = sorted(
         tick(moment)
         for incident in history.incidents.values()
-        for one in incident.episodes
-        for moment in (one.onset.earliest, one.onset.at, one.onset.latest, one.detected_at, one.resolved_at)
+        for episode in incident.episodes
+        for moment in (
+            episode.onset.earliest,
+            episode.onset.at,
+            episode.onset.latest,
+            episode.detected_at,
+            episode.resolved_at,
+        )
         if moment is not None
     )
     near = st.tuples(st.sampled_from(edges), st.integers(-1, 1)).map(sum) if edges else st.nothing()
@@ -63,19 +69,19 @@ def measured(incidents, view, **others):
 
 
 def arguments(spans, view):
-    """Give the arguments of a view."""
+    """Return the arguments of a view."""
     work = {table: [(BASE_US + begin, BASE_US + end) for begin, end in some] for table, some in view.planned.items()}
     maintenance = Maintenance.of(spans.names, work) if work else None
     return {"as_of_us": BASE_US + view.as_of, "maintenance": maintenance, "disclosure": view.disclosure}
 
 
 def window(start, end):
-    """Give a window between ticks."""
+    """Return a window between ticks."""
     return Window(BASE_US + start, BASE_US + end)
 
 
 def plain(found):
-    """Give the figures as the definition gives them."""
+    """Return the figures as the definition gives them."""
 
     def statistics(some):
         return None if some is None else (some.min, some.mean, some.median, some.p90, some.max)
@@ -110,7 +116,7 @@ def test_groups_are_the_figures_of_their_incidents(scene, by):
     found = measure_by(spans, window(view.start, view.end), group=getattr(spans, by), **arguments(spans, view))
     for code, figures in found.items():
         ids = set(spans.incident[getattr(spans, by) == code].tolist())
-        assert plain(figures) == definition.downtime([one for one in incidents if one.id in ids], view)
+        assert plain(figures) == definition.downtime([incident for incident in incidents if incident.id in ids], view)
     whole = measured(incidents, view)
     for name in ("n", "n_occurred", "undetected", "repair", "undetected_low", "undetected_high", "downtime"):
         assert sum(getattr(figures, name) for figures in found.values()) == getattr(whole, name)
@@ -155,7 +161,7 @@ def test_windows_side_by_side_add_up(scene, lengths):
 @given(histories())
 def test_unclipped_downtime_is_the_figure_of_the_article(history):
     """When nothing is clipped or open, N x (mean TTD + mean TTR) is the downtime."""
-    over = [one for one in history.incidents.values() if one.last.resolved_at is not None]
+    over = [incident for incident in history.incidents.values() if incident.last.resolved_at is not None]
     known = durations(Spans.of(over), as_of_us=to_us(at(10_000)))
     lasting = [one for one in over if known[one.id].total]
     found = measured(lasting, View(-10_000, 10_000, 10_000, {}))
@@ -186,7 +192,9 @@ def test_the_past_can_be_told_as_it_was_known(scene):
     then = [replay(event for event in of_then if event.incident_id == number) for number in ids]
     assert plain(measured(then, view)) == definition.downtime(then, view)
     counted = Counter(event.incident_id for event in of_then)
-    untouched = [one for one in history.incidents.values() if counted[one.id] == _events_of(history, one.id)]
+    untouched = [
+        incident for incident in history.incidents.values() if counted[incident.id] == _events_of(history, incident.id)
+    ]
     assert all(one in then for one in untouched)
 
 
@@ -198,7 +206,9 @@ def _events_of(history, number):
 def test_a_back_dated_correction_restates_the_past(history):
     """A correction moves exactly the time that it moves: earlier by d ticks adds d ticks of undetected time."""
     open_ones = [
-        one for one in history.incidents.values() if len(one.episodes) == 1 and one.kind == "quality" and one.counts
+        incident
+        for incident in history.incidents.values()
+        if len(incident.episodes) == 1 and incident.kind == "quality" and incident.counts
     ]
     view = View(-10_000, 10_000, 10_000, {})
     for incident in open_ones[:2]:

@@ -149,7 +149,8 @@ def test_undetected_and_repair_sum_episodes():
     length = durations(Spans.of([incident]), as_of_us=to_us(at(55)))[incident.id]
     assert (length.ttd, length.ttr, length.lasts) == (5 + 5, 5 + 20, True)
     assert [
-        (one.ttd, one.ttr, one.lasts) for one in episode_durations(Spans.of([incident]), as_of_us=to_us(at(55)))
+        (episode_duration.ttd, episode_duration.ttr, episode_duration.lasts)
+        for episode_duration in episode_durations(Spans.of([incident]), as_of_us=to_us(at(55)))
     ] == [
         (5, 5, False),
         (5, 20, True),

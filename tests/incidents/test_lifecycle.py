@@ -164,7 +164,10 @@ def test_a_relapse_within_seven_days_is_the_same_incident():
     assert len(life.incidents) == 1
     assert life.reasons[-1] is Reason.RELAPSED
     assert life.newest.regressed
-    assert [(one.onset.at, one.resolved_at) for one in life.newest.episodes] == [(at(11), at(30)), (at(51), None)]
+    assert [(episode.onset.at, episode.resolved_at) for episode in life.newest.episodes] == [
+        (at(11), at(30)),
+        (at(51), None),
+    ]
 
 
 def test_a_relapse_after_seven_days_is_a_new_incident():

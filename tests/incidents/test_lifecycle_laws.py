@@ -119,13 +119,13 @@ class World:
 def test_people_and_runs_leave_valid_incidents(policy, happenings):
     """Every incident stays valid and at most one is open, whatever happens in what order."""
     world = World(policy)
-    for one in happenings:
-        if isinstance(one, Look):
+    for happening in happenings:
+        if isinstance(happening, Look):
             was_open = world.newest is not None and world.newest.state is not State.RESOLVED
-            step = world.look(one)
+            step = world.look(happening)
             assert not (was_open and any(isinstance(change, Opened | Reopened) for change in step.changes))
         else:
-            world.hear(one)
+            world.hear(happening)
         for incident in world.incidents:
             assert_valid(incident)
         assert all(incident.state is State.RESOLVED for incident in world.incidents[:-1])
@@ -135,14 +135,14 @@ def test_people_and_runs_leave_valid_incidents(policy, happenings):
 def test_no_incident_opens_or_closes_on_unknown_or_warn(policy, happenings):
     """A run that was not evaluated, or broke a softer limit only, changes no incident and no streak."""
     world = World(policy)
-    for one in happenings:
+    for happening in happenings:
         before = world.watch
-        if isinstance(one, Word):
-            world.hear(one)
-        elif one.found.status in {Status.PASS, Status.FAIL}:
-            world.look(one)
+        if isinstance(happening, Word):
+            world.hear(happening)
+        elif happening.found.status in {Status.PASS, Status.FAIL}:
+            world.look(happening)
         else:
-            step = world.look(one)
+            step = world.look(happening)
             assert step.changes == ()
             if before is not None:
                 assert step.watch == replace(
@@ -151,7 +151,7 @@ def test_no_incident_opens_or_closes_on_unknown_or_warn(policy, happenings):
                     last_status=step.watch.last_status,
                     last_pass_ended_at=step.watch.last_pass_ended_at,
                 )
-                held = one.found.status is Status.WARN and step.reason is not Reason.OUT_OF_ORDER
+                held = happening.found.status is Status.WARN and step.reason is not Reason.OUT_OF_ORDER
                 assert held or step.watch.last_pass_ended_at == before.last_pass_ended_at
 
 
@@ -160,14 +160,14 @@ def test_an_episode_begins_after_the_last_run_in_which_the_fail_limit_held(polic
     """The interval of occurrence begins at the end of the last pass or warn before detection, never earlier."""
     world = World(policy)
     held: list = []
-    for one in happenings:
-        step = world.look(one)
+    for happening in happenings:
+        step = world.look(happening)
         if step.reason is Reason.OUT_OF_ORDER:
             continue
         begun = [change.episode for change in step.changes if isinstance(change, Opened | Reopened)]
         for episode in begun:
             assert not held or episode.onset.earliest >= min(held[-1], episode.detected_at)
-        if one.found.status in {Status.PASS, Status.WARN}:
+        if happening.found.status in {Status.PASS, Status.WARN}:
             held.append(step.watch.last_pass_ended_at)
 
 
@@ -176,11 +176,11 @@ def test_detection_lies_between_the_first_fail_and_the_resolution(policy, happen
     """A run detects: the incident's detection is a failing run's time, not before its first failing run."""
     world = World(policy)
     failed, passed = set(), set()
-    for one in happenings:
-        step = world.look(one)
+    for happening in happenings:
+        step = world.look(happening)
         if step.reason is Reason.OUT_OF_ORDER:
             continue
-        {Status.FAIL: failed, Status.PASS: passed}.get(one.found.status, set()).add(step.watch.last_run_at)
+        {Status.FAIL: failed, Status.PASS: passed}.get(happening.found.status, set()).add(step.watch.last_run_at)
     for episode in (episode for incident in world.incidents for episode in incident.episodes):
         assert episode.detected_at in failed
         assert episode.first_failed_at in failed
@@ -208,11 +208,11 @@ def test_streaks_open_and_close(policy, letters):
 def test_runs_only_resolve_as_fixed(policy, happenings):
     """What a run changes is recorded as such: resolved means fixed, and never in the future of that run."""
     world = World(policy)
-    for one in happenings:
-        if isinstance(one, Word):
-            world.hear(one)
+    for happening in happenings:
+        if isinstance(happening, Word):
+            world.hear(happening)
             continue
-        for change in world.look(one).changes:
+        for change in world.look(happening).changes:
             if isinstance(change, Resolved):
                 assert change.resolution is Resolution.FIXED
                 assert change.at <= world.watch.last_run_at

@@ -14,7 +14,7 @@ moments = np.arange(-40, 90)
 
 
 def ticks(some):
-    """Give the ticks inside of intervals."""
+    """Return the ticks inside of intervals."""
     return {tick for start, end in some for tick in range(start, end)}
 
 

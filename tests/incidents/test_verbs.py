@@ -247,8 +247,8 @@ def test_a_correction_corrects_something(change, message):
 
 
 def lookup(*incidents):
-    """Give a look-up among some incidents."""
-    return {one.id: one for one in incidents}.get
+    """Return a look-up among some incidents."""
+    return {incident.id: incident for incident in incidents}.get
 
 
 def test_merging_names_the_other():

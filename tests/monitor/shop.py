@@ -46,7 +46,7 @@ class Shop:
 
     @property
     def config(self) -> Path:
-        """Give the configuration's file."""
+        """Return the configuration's file."""
         return self.folder / "tablewatch.yaml"
 
     def project(self) -> Project:

@@ -298,7 +298,10 @@ DEADLY: Final[Case] = {"id": "deadly", "type": "not_null", "columns": ["name"], 
 
 
 def checks_of(relation: str, other: str) -> list[dict[str, Any]]:
-    """Give every case as the configuration takes it, for one table; of each type also one whose judgement stumbles."""
+    """Return every case as the configuration takes it, for one table.
+
+    Of each type also one whose judgement stumbles.
+    """
     asked = [(kind, f"{number}", case) for kind, cases in CASES.items() for number, case in enumerate(cases, 1)]
     asked += [(kind, "bug", cases[0]) for kind, cases in CASES.items()]
     return [
@@ -308,7 +311,7 @@ def checks_of(relation: str, other: str) -> list[dict[str, Any]]:
 
 
 def expectations() -> list[dict[str, Any]]:
-    """Give one check for each expectation of Great Expectations."""
+    """Return one check for each expectation of Great Expectations."""
     return [
         {"type": "expectation", "id": name, "expectation": name, "kwargs": dict(arguments)}
         for name, arguments in EXPECTATIONS.items()

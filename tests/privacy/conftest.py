@@ -11,7 +11,7 @@ from tests.privacy.place import Place
 
 @pytest.fixture(scope="module")
 def new_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Place]]:
-    """Give a way to make empty places; who listens there goes away with the module."""
+    """Yield a way to make empty places; who listens there goes away with the module."""
     with ExitStack() as stack:
         yield lambda: Place(
             tmp_path_factory.mktemp("canaries"),

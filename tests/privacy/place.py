@@ -52,12 +52,12 @@ class Place:
 
     @property
     def work(self) -> Path:
-        """Give the folder in which commands are run."""
+        """Return the folder in which commands are run."""
         return self.folder / "work"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Give the environment of commands: secrets, and folders of their own."""
+        """Return the environment of commands: secrets, and folders of their own."""
         path = os.pathsep.join((str(INJECTED), str(ROOT)))
         own = {"PYTHONPATH": path, "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
         return os.environ | own | {"NO_COLOR": "1", "CANARY_PASSWORD": f"{SECRET}env p@ss/w:rd%"}
@@ -81,7 +81,7 @@ class Place:
         for table, other in (("people", "tidy"), ("tidy", "people")):
             checks = checks_of(f"{within}{table}", f"{name}.{other}")
             if not expects or table == "tidy":
-                checks = [one for one in checks if one["type"] != "expectation"]
+                checks = [check for check in checks if check["type"] != "expectation"]
             plan = schedule if table == "people" else {}
             self.table(f"{name}.{table}", name, f"{within}{table}", checks if table == "people" or full else [], **plan)
         for slip, check in SLIPS.items():
@@ -190,11 +190,11 @@ class Place:
                 process.wait(PATIENCE_S)
 
     def said(self, name: str) -> str:
-        """Give what a command said on standard output."""
+        """Return what a command said on standard output."""
         return (self.folder / "said" / f"{name}.out").read_text(encoding="utf-8")
 
     def code(self, name: str) -> str:
-        """Give the exit code of a command."""
+        """Return the exit code of a command."""
         return (self.folder / "said" / f"{name}.code").read_text(encoding="utf-8")
 
     # --- looking ------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Place:
                 yield name, path.read_bytes()
 
     def artefacts(self) -> Mapping[str, bytes]:
-        """Give all that may be searched, by name."""
+        """Return all that may be searched, by name."""
         found = dict(self._files()) | self.seen
         for name, receiver in (("hook", self.hook), ("door", self.door)):
             for number, request in enumerate(receiver.requests):
@@ -235,7 +235,7 @@ class Place:
         return [f"{name}: {line}" for content, name in once.items() for line in found_in(content, self.tokens.numbers)]
 
     def open_to_others(self) -> list[str]:
-        """Give the files and folders that anybody but the owner may do anything with right now."""
+        """Return the files and folders that anybody but the owner may do anything with right now."""
         ours = (self.folder / name for name in ("work", "home", "tmp"))
         paths = [
             path for top in ours for path in _below(top) if not str(path.relative_to(self.folder)).startswith(_USERS)
@@ -249,7 +249,7 @@ class Place:
 
 
 def _below(top: Path) -> list[Path]:
-    """Give all files and folders that lie in a folder, whatever goes away meanwhile."""
+    """Return all files and folders that lie in a folder, whatever goes away meanwhile."""
     return sorted(Path(folder) / name for folder, inner, files in os.walk(top) for name in (*inner, *files))
 
 
@@ -265,7 +265,7 @@ def _placed(source: Mapping[str, Any], data: Path) -> dict[str, Any]:
 
 
 def _closed_doors() -> dict[str, Mapping[str, Any]]:
-    """Give sources that cannot be reached, each with a secret in it."""
+    """Return sources that cannot be reached, each with a secret in it."""
     login = f"reader:{SECRET}url"
     return {
         "closed": {"url": f"postgresql://{login}@127.0.0.1:1/sales"},

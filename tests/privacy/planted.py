@@ -103,7 +103,7 @@ def _fill_duckdb(connection: duckdb.DuckDBPyConnection, harvest: Harvest) -> Non
 
 
 def create_table(table: str) -> str:
-    """Give the statement that makes one of the tables, as DuckDB and PostgreSQL take it."""
+    """Return the statement that makes one of the tables, as DuckDB and PostgreSQL take it."""
     return f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
 
 

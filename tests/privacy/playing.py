@@ -103,7 +103,7 @@ def play_commands(place: Place) -> None:
 
 
 def _reading() -> list[tuple[str, list[str]]]:
-    """Give the commands that show what is known."""
+    """Return the commands that show what is known."""
     shown = [("status", ["status"]), ("tables", ["table", "list"]), ("incidents", ["incident", "list"])]
     shown += [(f"incident-{number}", ["incident", "show", str(number)]) for number in range(1, 12)]
     shown += [(f"table-{name}", ["table", "show", name]) for name in ("sqlite.people", "slow.people")]
@@ -137,7 +137,7 @@ def _reading() -> list[tuple[str, list[str]]]:
 
 
 def _changing() -> list[tuple[str, list[str]]]:
-    """Give the commands that write: to the store, to files, to channels."""
+    """Return the commands that write: to the store, to files, to channels."""
     channels = ("hook", "door", "ja", "closed", "inside", "shut", "chat", "nobody")
     fee = ("--columns", "fee", "--k", "2", "--sweeps", "1")
     tests = [(f"test-{name}", ["alert", "test", name]) for name in channels]
@@ -183,7 +183,7 @@ def _changing() -> list[tuple[str, list[str]]]:
 
 
 def _recodings() -> list[tuple[str, list[str]]]:
-    """Give remedies that recode: what is written is data, what is said of it is not."""
+    """Return remedies that recode: what is written is data, what is said of it is not."""
     asked = ("-q", "name,fee", "--k", "2", "--hierarchy", "name=flat", "--hierarchy", "fee=1000,100000")
     secret = ("--l", "email=2", "--t", "email=0.9", "--suppress", "50%")
     few = ("csv.people", "given/i.csv", "-q", "name", "--hierarchy")
@@ -209,7 +209,7 @@ def _recodings() -> list[tuple[str, list[str]]]:
 
 
 def _randomising() -> list[tuple[str, list[str]]]:
-    """Give what randomises and compares: the domains are declared, and hold none of the values."""
+    """Return what randomises and compares: the domains are declared, and hold none of the values."""
     domains = ("--domain", "name=one,two", "--domain", "fee=0..9")
     others = ("--other", "name=one", "--other", "fee=0")
     out = ["remedy", "randomise"]
@@ -229,7 +229,7 @@ def _randomising() -> list[tuple[str, list[str]]]:
 
 
 def _answering() -> list[tuple[str, list[str]]]:
-    """Give what asks a protected table: the noise is large beside its few rows."""
+    """Return what asks a protected table: the noise is large beside its few rows."""
     at, cost = ("-c", "asked/tablewatch.yaml"), ("--epsilon", "0.1")
     return [
         ("budget-create", ["budget", "create", "people", *at]),
@@ -248,7 +248,7 @@ def _answering() -> list[tuple[str, list[str]]]:
 
 
 def _releasing() -> list[tuple[str, list[str]]]:
-    """Give the way of a release: what it writes is data, what is said of it is not."""
+    """Return the way of a release: what it writes is data, what is said of it is not."""
     at, out = ("-c", "asked/tablewatch.yaml"), ("--out", "given/o.csv")
     return [
         ("release-list", ["release", "list", *at]),
@@ -308,7 +308,9 @@ def play_daemon(place: Place) -> None:
     """Run the daemon over tables that fail, hang and end their workers, until all of it is told; then stop it."""
     port = _free_port()
     tables = [
-        {**one, "schedule": "every 2s"} for one in place.tables if one["name"] in {"csv.people", "duckdb.driver_slip"}
+        {**table, "schedule": "every 2s"}
+        for table in place.tables
+        if table["name"] in {"csv.people", "duckdb.driver_slip"}
     ]
     deadly = {**tables[0], "name": "csv.deadly", "checks": [DEADLY], "schedule": "every 2s"}
     expected = {
@@ -317,7 +319,7 @@ def play_daemon(place: Place) -> None:
         "kwargs": {"column": "age", "max_value": 3},
     }
     gx = {**tables[0], "name": "csv.gx", "checks": [expected], "schedule": "every 1h"}
-    slow = {**next(one for one in place.tables if one["name"] == "slow.people"), "schedule": "every 2s"}
+    slow = {**next(table for table in place.tables if table["name"] == "slow.people"), "schedule": "every 2s"}
     place.configure(tables=[*tables, deadly, gx, slow], daemon={"metrics": f"127.0.0.1:{port}"})
     pings = sum(SECRET in request.path for request in place.hook.requests)
     with place.running("daemon", [sys.executable, "-m", "monitor", "run"]) as process:
@@ -347,7 +349,7 @@ def _has_found(place: Place, process: "subprocess.Popen[bytes]", check: str, rea
 
 
 def _ask(place: Place, question: str, *values: str) -> tuple[Any, ...]:
-    """Give the first row that the store answers."""
+    """Return the first row that the store answers."""
     with closing(sqlite3.connect(f"file:{place.work}/store.db?mode=ro", uri=True, timeout=30)) as connection:
         return tuple(connection.execute(question, values).fetchone())
 

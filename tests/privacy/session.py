@@ -52,5 +52,5 @@ def run(step: dict[str, Any], folder: Path) -> None:
 
 if __name__ == "__main__":
     plan, said = map(Path, sys.argv[1:])
-    for one in json.loads(plan.read_text(encoding="utf-8")):
-        run(one, said)
+    for load in json.loads(plan.read_text(encoding="utf-8")):
+        run(load, said)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(1200)  # the session does all that Tablewatch c
 
 @pytest.fixture(scope="module")
 def played(new_place: Callable[[], Place]) -> Place:
-    """Give a place where everything was done once: on SQLite, DuckDB and files, by commands and by the daemon."""
+    """Return a place where everything was done once: on SQLite, DuckDB and files, by commands and by the daemon."""
     place = new_place()
     plant(place)
     before = _contents(place.folder / "data")
@@ -59,15 +59,15 @@ def test_every_check_passed_failed_and_stumbled(played):
     """What is searched is worth the search: on every engine each type of check was answered in many ways."""
     results = json.loads(played.said("check"))["results"]
     found = defaultdict(set)
-    for one in results:
-        found[one["table"].partition(".")[0], one["type"]].add(one["reason"] or one["status"])
+    for result in results:
+        found[result["table"].partition(".")[0], result["type"]].add(result["reason"] or result["status"])
     for engine in PLANTS:
         for kind in set(CASES) - {"expectation"}:
             answers = {"bug"} if kind == "re_release" and engine != "sqlite" else {"fail", "bug"}  # one was remembered
             assert answers <= found[engine, kind], (engine, kind)
     for kind in CASES:
         assert any("pass" in answers for (_, one), answers in found.items() if one == kind), kind
-    reasons = {one["reason"] for one in results}
+    reasons = {result["reason"] for result in results}
     assert reasons >= {None, "bug", "misconfigured", "no-data", "timeout", "unreachable"}
 
 

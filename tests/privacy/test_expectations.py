@@ -13,7 +13,7 @@ from tests.privacy.planted import PLANTS, Harvest
 
 @pytest.fixture(scope="module")
 def asked(new_place):
-    """Give a place where every expectation was asked, by the SQL engine and on a frame."""
+    """Return a place where every expectation was asked, by the SQL engine and on a frame."""
     place = new_place()
     harvest = Harvest(place.tokens, loaded_at=NOW)
     for name in ("sqlite", "csv"):
@@ -44,7 +44,7 @@ def test_each_was_broken_or_could_not_be_evaluated(asked):
     results = json.loads(asked.said("check"))["results"]
     assert len(results) == 2 * len(EXPECTATIONS)
     for source in ("sqlite", "csv"):
-        failed = [one for one in results if one["table"].startswith(source) and one["status"] == "fail"]
+        failed = [result for result in results if result["table"].startswith(source) and result["status"] == "fail"]
         assert len(failed) > 35
 
 

@@ -58,7 +58,7 @@ def _reasons(place: Place, engine: str) -> dict[str, set[str]]:
 
 @pytest.fixture(scope="module")
 def postgresql(new_place, postgres_url) -> Iterator[tuple[Place, bytes]]:
-    """Give a place over PostgreSQL with its store on PostgreSQL too, and all that the store's tables hold."""
+    """Yield a place over PostgreSQL with its store on PostgreSQL too, and all that the store's tables hold."""
     import psycopg
 
     name = f"tablewatch_canaries_{os.getpid()}"
@@ -124,7 +124,7 @@ def _ask_for_trouble(place: Place, url: str) -> None:
 
 
 def _dumped(connection: Any) -> bytes:
-    """Give every row of the store as text."""
+    """Return every row of the store as text."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     rows = [row for (table,) in tables for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()]
     assert len(rows) > 1000
@@ -159,7 +159,7 @@ def test_a_store_on_postgresql_keeps_nothing(postgresql):
 
 @pytest.fixture(scope="module")
 def spark(new_place, spark_session) -> Iterator[Place]:
-    """Give a place over tables of the Spark session of this process, which our sources then use beside it."""
+    """Yield a place over tables of the Spark session of this process, which our sources then use beside it."""
     session = spark_session
     place = new_place()
     files = place.folder / "data" / "spark"
@@ -190,8 +190,8 @@ def test_spark_lets_nothing_out(spark, capfd):
     spark.seen["report"] = json.dumps(report.to_json()).encode() + "\n".join(map(str, report.lines())).encode()
     spark.seen["streams"] = "".join(capfd.readouterr()).encode()
     found: dict[str, set[str]] = {}
-    for one in results:
-        found.setdefault(one.check.type, set()).add(one.outcome.reason or one.outcome.status)
+    for result in results:
+        found.setdefault(result.check.type, set()).add(result.outcome.reason or result.outcome.status)
     assert set(found) == set(CASES)
     assert {kind for kind, answers in found.items() if "fail" not in answers} == {"re_release"}  # none is remembered
     leaks = spark.leaks()

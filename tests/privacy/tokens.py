@@ -55,7 +55,7 @@ class Tokens:
         return self._given
 
     def word(self) -> str:
-        """Give a word: letters only, so that quoting and escaping leave it whole."""
+        """Return a word: letters only, so that quoting and escaping leave it whole."""
         tail, number = "", self._next()
         for _ in range(4):
             number, rest = divmod(number, 26)
@@ -63,22 +63,22 @@ class Tokens:
         return WORD + tail
 
     def whole(self) -> int:
-        """Give a whole number of nine digits."""
+        """Return a whole number of nine digits."""
         number = f"{DIGITS}{self._next() * 61_981 % 100_000:05d}"  # far apart: no mean or sum is a token by chance
         self.numbers.add(number)
         return int(number)
 
     def decimal(self) -> Decimal:
-        """Give a number with two decimals."""
+        """Return a number with two decimals."""
         return Decimal(f"{self.whole()}.{self._given % 90 + 10}")
 
     def day(self) -> date:
-        """Give a day of a far year."""
+        """Return a day of a far year."""
         return date(YEAR, 1, 1) + timedelta(days=self._next() % 365)
 
 
 def found_in(content: bytes, numbers: Collection[str]) -> Iterator[str]:
-    """Give a line for every token in an artefact: how it is written, and what stands around it.
+    """Yield a line for every token in an artefact: how it is written, and what stands around it.
 
     Words and days are told by their marks; a number has to be one of `numbers`, since a mean of tokens looks like one.
     """
@@ -97,7 +97,7 @@ def found_in(content: bytes, numbers: Collection[str]) -> Iterator[str]:
 
 
 def _whole_run(content: bytes, at: int, run: re.Pattern[bytes]) -> bytes:
-    """Give the unbroken run of code letters around a place, as far as a few hundred letters away."""
+    """Return the unbroken run of code letters around a place, as far as a few hundred letters away."""
     begin = max(0, at - 300)
     ahead = re.search(rb"(?:" + run.pattern + rb")*$", content[begin:at])
     after = re.match(rb"(?:" + run.pattern + rb")*", content[at : at + 300])
@@ -114,7 +114,7 @@ def _says_token(plain: bytes, numbers: Collection[str]) -> bool:
 
 
 def _views(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Give the artefact as it is, and with each way of escaping undone."""
+    """Yield the artefact as it is, and with each way of escaping undone."""
     yield "raw", content
     if b"\0" in content:
         yield "UTF-16 or UTF-32", content.replace(b"\0", b"")
@@ -165,7 +165,7 @@ def _around(what: str, view: str, content: bytes, places: Iterator[int]) -> Iter
 
 
 def _base64(mark: bytes) -> Iterator[bytes]:
-    """Give what base64 makes of a mark at each of its three alignments, without the letters that neighbours share."""
+    """Yield what base64 makes of a mark at each of its three alignments, without the letters that neighbours share."""
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + mark + b"\0" * 3)
         begin = -(-before * 8 // 6)
@@ -189,7 +189,7 @@ def _from_hex(coded: bytes) -> Iterator[bytes]:
 
 
 def _codings() -> list[_Coding]:
-    """Give what quickly tells that a mark may be coded here, the letters of the code, and how to undo it."""
+    """Return what quickly tells that a mark may be coded here, the letters of the code, and how to undo it."""
     marks = [mark.encode() for mark in (WORD, SECRET, WORD.upper(), DIGITS, f"{YEAR}")]
     base = {one for mark in marks for one in _base64(mark)}
     base |= {one.translate(bytes.maketrans(b"+/", b"-_")) for one in base}
@@ -203,7 +203,7 @@ def _epochs() -> list[_Pattern]:
     days = [(date(YEAR, 1, 1) + timedelta(days=number) - _EPOCH).days for number in range(366)]
     seconds = sorted(str(day * 86_400) for day in days)
     whole = re.compile(rf"(?:{'|'.join(seconds)})(?:000){{0,3}}(?![0-9])".encode())
-    begins = sorted({one[:5].encode() for one in seconds})
+    begins = sorted({second[:5].encode() for second in seconds})
     return [(begin, re.compile(rb"(?:^|[^0-9.])$"), whole) for begin in begins]
 
 

@@ -24,7 +24,7 @@ WITH_K = pytest.mark.parametrize("name", sorted(name for name in CATALOG if "k" 
 
 
 def example(name: str, **changes: object) -> Remedy:
-    """Give a remedy that treats the table of people."""
+    """Return a remedy that treats the table of people."""
     remedy: Remedy = CATALOG[name].model_validate(EXAMPLES[name] | changes)  # type: ignore[attr-defined] - pydantic's
     return remedy
 
@@ -102,7 +102,7 @@ def test_what_is_guaranteed_holds(name: str) -> None:
 
 
 def _texts(column: pd.Series) -> np.ndarray:  # type: ignore[type-arg] - of any type
-    """Give what each cell reads, whatever the column's type; None for NULL."""
+    """Return what each cell reads, whatever the column's type; None for NULL."""
     return np.array([text_of(value) for value in column], dtype=object)
 
 

@@ -24,7 +24,7 @@ print(sum(outermost.stats.cache_hits.values()), sum(outermost.stats.cache_misses
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    """Give a copy of the rooms that this one imports, to change."""
+    """Return a copy of the rooms that this one imports, to change."""
     for room in ("sources", "checks", "remedies", "monitor"):
         shutil.copytree(HOUSE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path

@@ -44,7 +44,7 @@ CASES: Final = [(word, words) for word in WORDS for words in WORDS[word]]
 
 
 def _people() -> pd.DataFrame:
-    """Give people with NULLs, ties, a few who stand out, and an index of their own."""
+    """Return people with NULLs, ties, a few who stand out, and an index of their own."""
     dice = np.random.default_rng(7)
     rows = 90
     frame = pd.DataFrame(
@@ -95,10 +95,10 @@ def test_the_finding_is_gone_or_it_is_refused(word: str, words: dict[str, Any]) 
                 assert set(after["sex"]) <= {"F", "M"}
                 assert set(after["town"]) <= {"a", "b", "c"}
             case "code":
-                ages = [int(one) for one in texts_of(after["age"]) if one is not None and one.isdigit()]
+                ages = [int(text) for text in texts_of(after["age"]) if text is not None and text.isdigit()]
                 assert all(25 <= age <= 60 for age in ages)
             case _:
-                texts = pd.DataFrame({name: [str(one) for one in texts_of(after[name])] for name in QUASI})
+                texts = pd.DataFrame({name: [str(text) for text in texts_of(after[name])] for name in QUASI})
                 assert texts.groupby(QUASI).size().min() >= K
                 assert class_sizes(after, QUASI).smallest == texts.groupby(QUASI).size().min()
 
@@ -127,7 +127,7 @@ def _named(words: dict[str, Any]) -> set[str]:
 
 
 def _differing(before: "pd.Series[Any]", after: "pd.Series[Any]") -> int:
-    return sum(one != other for one, other in zip(texts_of(before), texts_of(after.loc[before.index]), strict=True))
+    return sum(text != other for text, other in zip(texts_of(before), texts_of(after.loc[before.index]), strict=True))
 
 
 def test_the_verifier_is_independent_code() -> None:

@@ -18,7 +18,7 @@ from tests.remedies.people import EXAMPLES, people
 
 
 def remedy(**changes: Any) -> Generalise:
-    """Give a generalisation of the table of people."""
+    """Return a generalisation of the table of people."""
     return Generalise.model_validate(EXAMPLES["generalise"] | changes)
 
 

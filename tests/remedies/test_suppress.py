@@ -85,7 +85,7 @@ def test_k_holds_whatever_the_table(rows: list[tuple[int, str | None]], cells: b
 
 
 def _half_alike(groups: int, alike: int) -> pd.DataFrame:
-    """Give groups of ten, of which the first have one illness each, and all others two."""
+    """Return groups of ten, of which the first have one illness each, and all others two."""
     rows = range(10 * groups)
     ills = ["flu" if row // 10 < alike else ("flu", "gout")[row % 2] for row in rows]
     return pd.DataFrame({"a": [row // 10 for row in rows], "ill": ills})

@@ -33,7 +33,7 @@ class Place:
     endless: str = ENDLESS
 
     def open(self, **changes: Any) -> Source:
-        """Give the source with other settings."""
+        """Return the source with other settings."""
         return open_source(replace(self.spec, **changes))
 
 
@@ -46,7 +46,7 @@ WITH_TIMEOUTS = ("csv", "parquet", "duckdb", "sqlite", POSTGRESQL, SPARK)
 
 @pytest.fixture(params=ALL)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Give every kind of source in turn, holding `orders` (three rows) and, with schemas, `sales.refunds`."""
+    """Yield every kind of source in turn, holding `orders` (three rows) and, with schemas, `sales.refunds`."""
     make: Callable[..., Any] = {
         "csv": _csv,
         "parquet": _parquet,
@@ -62,7 +62,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture
 def postgres_schema(postgres_url: str) -> Iterator[str]:
-    """Give the URL of a fresh database of its own on the test server."""
+    """Yield the URL of a fresh database of its own on the test server."""
     import psycopg
 
     name = f"tablewatch_sources_{os.getpid()}"  # tests may run in several processes against one server
@@ -134,5 +134,5 @@ def _export(path: Path) -> None:
 
 @pytest.fixture
 def impatient() -> dict[str, timedelta]:
-    """Give limits that end an endless statement soon."""
+    """Return limits that end an endless statement soon."""
     return {"query_timeout": timedelta(milliseconds=300)}

@@ -18,7 +18,7 @@ from sources.files import Files
 
 @pytest.fixture(params=["files", "duckdb"])
 def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DuckdbSource]:
-    """Give an open source of each kind that DuckDB reads."""
+    """Yield an open source of each kind that DuckDB reads."""
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "secret.csv").write_text("id\n1\n")

@@ -34,7 +34,7 @@ HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Give a database file with one table."""
+    """Return a database file with one table."""
     path = tmp_path / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE orders AS SELECT 1 AS id")

@@ -16,7 +16,7 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Give what writes a small CSV or Parquet file by its path."""
+    """Return what writes a small CSV or Parquet file by its path."""
 
     def make(path: str, query: str = "SELECT 1 AS id") -> None:
         whole = tmp_path / path

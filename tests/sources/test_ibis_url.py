@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table")  # Ibis 12 c
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[IbisUrl]:
-    """Give an engine whose session may write: a database in memory with one more attached."""
+    """Yield an engine whose session may write: a database in memory with one more attached."""
     with duckdb.connect(str(tmp_path / "more.duckdb")) as connection:
         connection.execute("CREATE SCHEMA sales; CREATE TABLE sales.refunds AS SELECT 7 AS id")
     with IbisUrl(SourceSpec("cloud", tmp_path, url="duckdb://")) as opened:

@@ -17,7 +17,7 @@ def _files(base: Path, files: str, table: str | None = None) -> SourceSpec:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with two files of people, one of orders, a link to the folder, and a hard link."""
+    """Return a folder with two files of people, one of orders, a link to the folder, and a hard link."""
     for name in ("people_1", "people_2", "orders"):
         (tmp_path / f"{name}.csv").write_text("a\n1\n", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path)

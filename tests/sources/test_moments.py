@@ -84,7 +84,7 @@ UNREADABLE = (
     ]
 )
 def read(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
-    """Give what puts texts into each engine and asks about their moments, row by row or as aggregates."""
+    """Return what puts texts into each engine and asks about their moments, row by row or as aggregates."""
 
     def of(texts: Sequence[str | None], aggregates: Callable[[ir.Table, Moment], Any] | None = None) -> Any:
         with open_source(hold(request.param, texts, folder=tmp_path, request=request)) as source:
@@ -102,12 +102,12 @@ def read(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
 
 
 def since_1970(moment: datetime) -> int:
-    """Give whole microseconds, of a wall clock as if it were UTC's."""
+    """Return whole microseconds, of a wall clock as if it were UTC's."""
     return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - as above
 
 
 def normal(value: Any) -> str | None:
-    """Give a moment as the text that Ibis writes for SQLite, whatever the driver gave; aware values are a fault."""
+    """Return a moment as the text that Ibis writes for SQLite, whatever the driver gave; aware values are a fault."""
     if value is None or isinstance(value, str):
         return value
     assert value.tzinfo is None, "a wall clock has no zone"

@@ -24,7 +24,7 @@ def source_of(url: str, **rest: Any) -> Source:
 
 @pytest.fixture
 def owner(postgres_schema: str) -> Iterator[Any]:
-    """Give a session that may write."""
+    """Yield a session that may write."""
     import psycopg
 
     with psycopg.connect(postgres_schema, autocommit=True) as connection:

@@ -64,7 +64,7 @@ def needs_spark() -> None:
 
 @pytest.fixture
 def connect(needs_spark: None, tmp_path: Path) -> Iterator[str]:  # noqa: ARG001 - it skips
-    """Give the address of a Spark Connect server of its own process."""
+    """Yield the address of a Spark Connect server of its own process."""
     pytest.importorskip("grpc", reason="the extra [spark] is not installed")
     port = _free_port()
     command = [sys.executable, "-c", SERVER, str(port), str(tmp_path / "warehouse")]

@@ -18,7 +18,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Give what makes a SQLite file by a script."""
+    """Return what makes a SQLite file by a script."""
 
     def written(script: str, name: str = "shop.sqlite") -> Path:
         connection = sqlite3.connect(tmp_path / name)

@@ -26,7 +26,7 @@ def main(url: str, name: str, hours: int, batch: int) -> None:
                 leases = book.claim(claims, holder=name, now=end, lease_until=end + HOUR)
             _say(f"claimed {len(leases)}")
             with store.writing() as book:
-                done = book.finish(leases, now=end, run_ids={one.id: f"{name}-{one.id}" for one in leases})
+                done = book.finish(leases, now=end, run_ids={lease.id: f"{name}-{lease.id}" for lease in leases})
             for lease in leases:
                 if lease.id in done:
                     _say(f"done {lease.table} {lease.slot.isoformat()}")

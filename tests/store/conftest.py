@@ -15,7 +15,7 @@ ON_BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 @pytest.fixture(params=ON_BOTH)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Give the address of a place for a store: a file, and a schema of its own in PostgreSQL."""
+    """Yield the address of a place for a store: a file, and a schema of its own in PostgreSQL."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'store.db'}"
         return
@@ -35,7 +35,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give an empty store to copy: making one takes longer than most tests."""
+    """Return an empty store to copy: making one takes longer than most tests."""
     file = tmp_path_factory.mktemp("empty") / "store.db"
     open_store(f"sqlite:///{file}").close()
     return file
@@ -43,7 +43,7 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(url: str, file: Path, empty_file: Path) -> Iterator[Store]:
-    """Give an empty store."""
+    """Yield an empty store."""
     if url.endswith(str(file)):
         shutil.copy(empty_file, file)
     with open_store(url) as opened:
@@ -52,5 +52,5 @@ def store(url: str, file: Path, empty_file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Give the place of a SQLite store that is not there yet."""
+    """Return the place of a SQLite store that is not there yet."""
     return tmp_path / "store.db"

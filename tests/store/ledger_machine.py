@@ -105,7 +105,7 @@ class Ledgers(RuleBasedStateMachine):
 
     @property
     def is_broken(self) -> bool:
-        """Say whether the anchor vouches for what the database does not hold."""
+        """Check whether the anchor vouches for what the database does not hold."""
         return self.anchor is not None and not self._holds(self.anchor.number, self.anchor.token)
 
     def _holds(self, number: int, token: int) -> bool:
@@ -218,7 +218,7 @@ class Ledgers(RuleBasedStateMachine):
             self._compare(found, asked, wanted)
 
     def _wanted(self, asked: Charge) -> object:
-        """Say what must come of a charge."""
+        """Return what must come of a charge."""
         content = asked.data_set, asked.nano
         if self.known.asked.get(asked.request_id, content) != content:
             return RefusalReason.OTHER_CONTENT
@@ -345,8 +345,8 @@ class Ledgers(RuleBasedStateMachine):
         """Every look is charged, in the database or as the anchor knows; the audit sees what is so."""
         audit = self.ledgers[1].verify()
         standings = self.ledgers[1].standings()
-        assert {one.budget.data_set: one.spent for one in standings} == self.known.spent
-        assert {one.budget.data_set: one.budget.total for one in standings} == self.known.totals
+        assert {standing.budget.data_set: standing.spent for standing in standings} == self.known.spent
+        assert {standing.budget.data_set: standing.budget.total for standing in standings} == self.known.totals
         assert bool(audit.flaws) == self.is_broken, audit.flaws
         assert audit.entries == len(self.known.chain)
         assert audit.anchored == (None if self.anchor is None else self.anchor.number)

@@ -10,12 +10,12 @@ ASKED = {"statistic": "count", "by": ["gender"]}
 
 
 def budget(total: int = NANO, data_set: str = "crm.customers", **said: object) -> Budget:
-    """Give a pure budget per person."""
+    """Return a pure budget per person."""
     return Budget(**{"data_set": data_set, "unit": "person", "total": total, **_WORDS, **said})
 
 
 def charge(nano: int, request_id: str = "r1", data_set: str = "crm.customers", **said: object) -> Charge:
-    """Give what a count costs."""
+    """Return what a count costs."""
     asked = {"data_set": data_set, "unit": "person", "nano": nano, "request": ASKED, **_WORDS}
     return Charge(**{**asked, "request_id": request_id, **said})
 

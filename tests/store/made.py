@@ -13,7 +13,7 @@ HOUR = timedelta(hours=1)
 
 
 def run(number: int = 0, *, at: datetime = AT, table: str = "crm.customers") -> Run:
-    """Give a run of two seconds."""
+    """Return a run of two seconds."""
     return Run(f"run-{table}-{number}", table, at, at + timedelta(seconds=2))
 
 
@@ -25,7 +25,7 @@ def result(
     reason: UnknownReason | None = None,
     observed: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Give what a check found in a run."""
+    """Return what a check found in a run."""
     return Result(
         run_id=of.id,
         check_id=f"{of.table}.{name}",
@@ -48,19 +48,19 @@ def measure(store: Store, *what: tuple[datetime, Status], name: str = "volume") 
 
 
 def watch(check_id: str = "crm.customers.not-null", **known: Any) -> Watch:
-    """Give what is known of a check that passed once."""
+    """Return what is known of a check that passed once."""
     return Watch(check_id, **{"monitored_since": AT, "last_run_at": AT, "last_status": "pass", **known})
 
 
 def episode(detected_at: datetime = AT, *, hours_before: float = 1, resolved_at: datetime | None = None) -> Episode:
-    """Give an episode that began some hours before it was detected."""
+    """Return an episode that began some hours before it was detected."""
     began = detected_at - timedelta(hours=hours_before)
     onset = Onset(began, began, detected_at, OccurrenceMethod.LAST_GOOD_RUN)
     return Episode(onset, detected_at, resolved_at, first_failed_at=detected_at)
 
 
 def opened(name: str = "not-null", *, table: str = "crm.customers", **said: Any) -> Opened:
-    """Give the change that opens an incident of a check."""
+    """Return the change that opens an incident of a check."""
     check_id = f"{table}.{name}"
     told = {
         "fingerprint": check_id,

@@ -73,7 +73,7 @@ def _overwrite_a_page(file: Path) -> None:
 
 @pytest.fixture
 def used(file: Path, empty_file: Path) -> Path:
-    """Give a store with an incident in it."""
+    """Return a store with an incident in it."""
     shutil.copy(empty_file, file)
     with open_store(_url(file)) as store:
         store.claim("shop")
@@ -83,7 +83,7 @@ def used(file: Path, empty_file: Path) -> Path:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Give a place for a copy."""
+    """Return a place for a copy."""
     (tmp_path / "copies").mkdir()
     return tmp_path / "copies" / "copy.db"
 

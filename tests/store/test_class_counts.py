@@ -18,12 +18,12 @@ from tests.store.made import AT
 
 
 def signature(number: int) -> bytes:
-    """Give 16 bytes."""
+    """Return 16 bytes."""
     return number.to_bytes(2) + bytes(14)
 
 
 def pairs(counts: dict[int, int]) -> SignaturePairs:
-    """Give counts of numbered classes."""
+    """Return counts of numbered classes."""
     first = np.array(list(counts), dtype=np.uint64) << np.uint64(48)
     return SignaturePairs.summed(first, first * np.uint64(3), np.array(list(counts.values()), dtype=np.int64))
 
@@ -38,13 +38,13 @@ def apply(store: Store, change: ClassChange, *, settle: bool = True) -> Staged |
 
 
 def change(store: Store, added: dict[int, int], *parts: PartCounts, anew: bool = False) -> ClassChange:
-    """Give a change of what is kept, or all counts."""
+    """Return a change of what is kept, or all counts."""
     base = None if anew else StoredCounts(store).known_counts(["t.k"]).get("t.k")
     return ClassChange(base, b"digest", Mode.PARTITION, b"token", 0, pairs(added), parts)
 
 
 def counts(store: Store) -> Counter[int]:
-    """Give the counts that hold, of all parts together."""
+    """Return the counts that hold, of all parts together."""
     known = StoredCounts(store).known_counts(["t.k"])["t.k"]
     with store.writing() as book:
         row = book._connection.exec_driver_sql(f"SELECT draft, aborted FROM class_state WHERE id = {known.state}").one()

@@ -189,7 +189,7 @@ def test_messages_are_listed_newest_first(store: Store) -> None:
     """The log shows the newest messages, as many as were asked for."""
     with store.writing() as book:
         book.add_deliveries([_message(str(number), at=AT + number * MINUTE) for number in range(5)])
-        assert [one.id for one in book.deliveries(AT + MINUTE, 3)] == ["msg_4", "msg_3", "msg_2"]
+        assert [delivery.id for delivery in book.deliveries(AT + MINUTE, 3)] == ["msg_4", "msg_3", "msg_2"]
 
 
 def test_old_messages_go_unless_they_wait(store: Store) -> None:
@@ -203,4 +203,4 @@ def test_old_messages_go_unless_they_wait(store: Store) -> None:
         book.bury("msg_dead", AT, "gone", "one")
     assert store.prune(keep_measurements=90 * day, keep_incidents=365 * day, now=AT + 100 * day).deliveries == 2
     with store.reading() as view:
-        assert [one.id for one in view.deliveries(AT, 9)] == ["msg_young", "msg_waiting"]
+        assert [delivery.id for delivery in view.deliveries(AT, 9)] == ["msg_young", "msg_waiting"]

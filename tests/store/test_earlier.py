@@ -149,7 +149,7 @@ def _ages(store: Store, earlier: Earlier | None = None) -> list[int]:
 
 @pytest.fixture
 def four_weeks(store: Store) -> Store:
-    """Give a store with four measurements, a week apart."""
+    """Return a store with four measurements, a week apart."""
     measure(store, *((AT - weeks * WEEK, Status.PASS) for weeks in (4, 3, 2, 1)))
     return store
 

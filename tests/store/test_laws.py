@@ -62,7 +62,10 @@ def _episodes(draw: st.DrawFn, *, begins: datetime | None = None) -> Episode:
 
 @st.composite
 def _stories(draw: st.DrawFn) -> list[Change]:
-    """Give what can happen to an incident: what is resolved may be reopened, what is open resolved, times corrected."""
+    """Return what can happen to an incident.
+
+    What is resolved may be reopened, what is open resolved, times corrected.
+    """
     check = draw(st.sampled_from(CHECKS))
     last = draw(_episodes())
     changes: list[Change] = [draw(_beginnings(check, last))]
@@ -182,8 +185,8 @@ def test_columns_say_what_the_episodes_say(
         with store.reading() as view:
             spans = view.spans(to_us(since), to_us(until))
             known = view.incidents()
-    touching = [incident for incident in known if any(_touches(one, since, until) for one in incident.episodes)]
-    expected = sorted(_row(incident, one) for incident in touching for one in incident.episodes)
+    touching = [incident for incident in known if any(_touches(episode, since, until) for episode in incident.episodes)]
+    expected = sorted(_row(incident, episode) for incident in touching for episode in incident.episodes)
     names = np.array([*spans.names, ""], dtype=object)
     columns = (
         spans.incident,

@@ -49,14 +49,14 @@ WHY = {"reason": "the disk was changed", **ANN}
 
 @pytest.fixture
 def ledger(store: Store, tmp_path: Path) -> StoredLedger:
-    """Give a ledger with a budget of 1 (10^9 nano-epsilon)."""
+    """Return a ledger with a budget of 1 (10^9 nano-epsilon)."""
     made = StoredLedger(store, tmp_path / "anchor")
     made.create(budget(), **ANN)
     return made
 
 
 def spent(ledger: StoredLedger, data_set: str = "crm.customers") -> int:
-    """Give what was spent of a budget."""
+    """Return what was spent of a budget."""
     return ledger.standing(data_set, "person").spent
 
 
@@ -72,7 +72,7 @@ def test_nine_pays_for_a_hundred_answers_of_nine_hundredths(store: Store, tmp_pa
     ledger = StoredLedger(store, tmp_path / "anchor")
     ledger.create(budget(nano("9")), **ANN)
     outcomes = [ledger.reserve(charge(nano("0.09"), f"r{number}"), **ANN) for number in range(101)]
-    assert [type(one) for one in outcomes] == [Granted] * 100 + [Refusal]
+    assert [type(outcome) for outcome in outcomes] == [Granted] * 100 + [Refusal]
     assert ledger.standing("crm.customers", "person").left == 0
     assert sum([0.09] * 100) != 9.0
 
@@ -135,7 +135,7 @@ def test_a_table_has_one_budget_under_all_its_names(ledger: StoredLedger) -> Non
         ledger.create(budget(5, "shop.b"), **ANN, marks=["m3", "m2"])
     ledger.create(budget(5, "shop.a", unit="household"), **ANN, marks=["m1"])
     ledger.create(budget(5, "shop.c"), **ANN, marks=["m4"])
-    assert [one.budget.data_set for one in ledger.standings()][-3:] == ["shop.a", "shop.a", "shop.c"]
+    assert [standing.budget.data_set for standing in ledger.standings()][-3:] == ["shop.a", "shop.a", "shop.c"]
     assert ledger.verify().flaws == []
 
 
@@ -250,7 +250,7 @@ def test_a_restored_backup_is_noticed_and_charged_for(file: Path, tmp_path: Path
         ]
         ledger.resume(**WHY)
         assert ledger.verify().flaws == []
-        assert [(one.budget.total, one.spent) for one in ledger.standings()] == [(90, 70), (50, 20)]
+        assert [(standing.budget.total, standing.spent) for standing in ledger.standings()] == [(90, 70), (50, 20)]
         assert isinstance(ledger.reserve(charge(21, "new"), **ANN), Refusal)
         assert isinstance(ledger.reserve(charge(20, "new"), **ANN), Granted)
         with pytest.raises(StoreConflict, match="nothing to resume"):

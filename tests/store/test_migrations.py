@@ -67,7 +67,7 @@ def test_migrations_make_what_the_code_describes(url: str) -> None:
 
 
 def _schema_of(file: Path) -> Mapping[str, set[str]]:
-    """Give for each table and index of a SQLite file the clauses of its definition, in no order."""
+    """Return for each table and index of a SQLite file the clauses of its definition, in no order."""
     with closing(sqlite3.connect(file)) as connection:
         rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND type <> 'trigger'")
         texts = {
@@ -104,7 +104,7 @@ def test_every_constraint_has_a_name() -> None:
 
 @pytest.fixture
 def older_store(url: str) -> str:
-    """Give a store with rows, as this program makes it."""
+    """Return a store with rows, as this program makes it."""
     with open_present_revision(url) as store, store.writing() as book:
         book.add_runs([run()], [])
         book.save_watches([watch("a.x"), watch("a.y")])

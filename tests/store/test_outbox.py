@@ -98,7 +98,7 @@ def test_a_decision_ends_the_waiting_once(store: Store) -> None:
         assert book.settle([first.id], AT + HOUR, {"ops": "first"}) == {first.id}
         assert book.settle([first.id, second.id], LATER, {"ops": "again"}) == {second.id}
         assert book.transitions(LATER, 9) == book.waiting_transitions(9) == []
-        told = {one.id: (one.decision, one.settled_at) for one in book.decisions(AT, 9)}
+        told = {decision.id: (decision.decision, decision.settled_at) for decision in book.decisions(AT, 9)}
         assert book.decisions(AT + HOUR, 9) == []
     assert told == {first.id: ({"ops": "first"}, AT + HOUR), second.id: ({"ops": "again"}, LATER)}
 
@@ -111,13 +111,17 @@ def test_what_is_postponed_waits_until_then(store: Store) -> None:
         first, second, third = book.transitions(AT, 9)
         assert book.postpone([first.id], AT + 2 * HOUR, {"ops": "quiet hours"}) == {first.id}
         assert book.postpone([second.id], AT + HOUR) == {second.id}
-        assert [one.id for one in book.transitions(AT, 9)] == [third.id]
-        assert [one.id for one in book.transitions(AT + HOUR, 9)] == [third.id, second.id]
+        assert [transition.id for transition in book.transitions(AT, 9)] == [third.id]
+        assert [transition.id for transition in book.transitions(AT + HOUR, 9)] == [third.id, second.id]
         again = book.transitions(AT + 2 * HOUR, 9)
         assert [one.id for one in again] == [third.id, second.id, first.id]
         assert (again[2].decision, again[2].not_before) == ({"ops": "quiet hours"}, AT + 2 * HOUR)
-        assert [one.id for one in book.waiting_transitions(9)] == [third.id, second.id, first.id]
-        assert [one.id for one in book.decisions(AT, 9)] == [first.id]
+        assert [waiting_transition.id for waiting_transition in book.waiting_transitions(9)] == [
+            third.id,
+            second.id,
+            first.id,
+        ]
+        assert [decision.id for decision in book.decisions(AT, 9)] == [first.id]
         book.settle([first.id], AT, {})
         assert book.postpone([first.id], LATER) == set()
 
@@ -135,7 +139,7 @@ def test_what_was_settled_can_be_decided_on_once_more(store: Store) -> None:
         assert book.transitions(AT, 9) == []
         (again,) = book.transitions(AT + HOUR, 9)
         assert again == replace(first, decision={"ops": "nobody"}, not_before=AT + HOUR)
-        assert [one.id for one in book.waiting_transitions(9)] == [first.id, second.id]
+        assert [waiting_transition.id for waiting_transition in book.waiting_transitions(9)] == [first.id, second.id]
 
 
 def test_the_newest_news_of_many_incidents(store: Store) -> None:
@@ -144,7 +148,7 @@ def test_the_newest_news_of_many_incidents(store: Store) -> None:
         first, second = _open(book, "a"), _open(book, "b")
         _append(book, second, Escalated(Severity.CRITICAL))
         (imported,) = book.add_histories([History([opened("old")], AT, "import")])
-        settled = next(one for one in book.transitions(AT, 9) if one.incident_id == first.id)
+        settled = next(transition for transition in book.transitions(AT, 9) if transition.incident_id == first.id)
         book.settle([settled.id], AT, {})
         many = book.last_transitions([first.id, second.id, imported.id, *range(1000, 1300)])
         assert {number: (one.change, one.settled_at) for number, one in many.items()} == {
@@ -168,9 +172,9 @@ def test_news_is_decided_on_in_order_and_in_portions(store: Store) -> None:
     with store.writing() as book:
         for number in range(250):
             _open(book, f"c{number}")
-        ids = [one.id for one in book.transitions(AT, 999)]
+        ids = [transition.id for transition in book.transitions(AT, 999)]
         assert (len(ids), ids) == (250, sorted(ids))
-        assert [one.id for one in book.transitions(AT, 7)] == ids[:7]
+        assert [transition.id for transition in book.transitions(AT, 7)] == ids[:7]
         assert book.settle(ids, AT, {}) == set(ids)
 
 

@@ -98,7 +98,10 @@ def test_past_incidents_on_both_databases(store: Store) -> None:
         numbers = book.add_past([_reported("import:1"), _reported("import:2", over=True)])
     with store.reading() as view:
         incidents = [view.incident(number) for number in numbers]
-    assert [(one.fingerprint, one.state.value) for one in incidents] == [("import:1", "open"), ("import:2", "resolved")]
+    assert [(incident.fingerprint, incident.state.value) for incident in incidents] == [
+        ("import:1", "open"),
+        ("import:2", "resolved"),
+    ]
     assert store.rebuild_check() == []
 
 
@@ -115,4 +118,4 @@ def test_past_incidents_are_all_written_or_none(store: Store) -> None:
     with pytest.raises(StoreConflict), store.writing() as book:
         book.add_past([_reported("import:2"), _reported("import:1")])
     with store.reading() as view:
-        assert [one.fingerprint for one in view.incidents()] == ["import:1"]
+        assert [incident.fingerprint for incident in view.incidents()] == ["import:1"]

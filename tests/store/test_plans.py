@@ -72,14 +72,19 @@ def _leases() -> list[Lease]:
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """Give a store with a few hundred rows in every table that grows."""
+    """Yield a store with a few hundred rows in every table that grows."""
     file = tmp_path_factory.mktemp("plans") / "store.db"
     tables = [f"t{number}" for number in range(ROWS)]
     with open_store(f"sqlite:///{file}") as store:
         with store.writing() as book:
             book.set_schedule([Scheduled(table, "every 1h", "UTC", AT, AT) for table in tables])
             incidents = [book.open_incident(opened(table), recorded_at=AT, actor="x") for table in tables]
-            book.tell([LastNotification(one.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1") for one in incidents])
+            book.tell(
+                [
+                    LastNotification(incident.id, "ops", "first", Severity.ERROR, 1, AT, "msg_1")
+                    for incident in incidents
+                ]
+            )
             book.add_deliveries(
                 [Delivery(f"msg_{table}", "ops", MessageSubject.INCIDENTS, {}, AT, AT, about=table) for table in tables]
             )

@@ -15,7 +15,7 @@ FACTS = [
 
 @pytest.fixture
 def written(store: Store) -> Store:
-    """Give a store with three facts about two releases."""
+    """Return a store with three facts about two releases."""
     with store.writing() as book:
         numbers = [book.add_release_event(one) for one in FACTS]
     assert numbers == sorted(set(numbers))
@@ -25,11 +25,23 @@ def written(store: Store) -> Store:
 def test_facts_are_read_as_they_were_written(written: Store) -> None:
     """The oldest first, of one release or of all, of one kind or of all."""
     with written.reading() as view:
-        assert [(one.release, one.kind, one.actor, one.note, one.recorded_at) for one in view.release_events()] == [
-            (one.release, one.kind, one.actor, one.note, one.recorded_at) for one in FACTS
+        assert [
+            (
+                release_event.release,
+                release_event.kind,
+                release_event.actor,
+                release_event.note,
+                release_event.recorded_at,
+            )
+            for release_event in view.release_events()
+        ] == [(one.release, one.kind, one.actor, one.note, one.recorded_at) for one in FACTS]
+        assert [release_event.body for release_event in view.release_events("extract")] == [
+            {},
+            {"rows": 40, "columns": ["年", "b"]},
         ]
-        assert [one.body for one in view.release_events("extract")] == [{}, {"rows": 40, "columns": ["年", "b"]}]
-        assert [one.release for one in view.release_events(kind=ReleaseEventKind.APPROVED)] == ["other"]
+        assert [release_event.release for release_event in view.release_events(kind=ReleaseEventKind.APPROVED)] == [
+            "other"
+        ]
         assert not view.release_events("extract", ReleaseEventKind.APPROVED)
         assert not view.release_events("nobody")
 
@@ -47,4 +59,4 @@ def test_no_fact_is_changed_or_removed(written: Store, statement: str) -> None:
     with pytest.raises(StoreError), written.writing() as book:
         book._connection.execute(text(statement))
     with written.reading() as view:
-        assert [one.actor for one in view.release_events()] == ["desk", "m.mori", "desk"]
+        assert [release_event.actor for release_event in view.release_events()] == ["desk", "m.mori", "desk"]

@@ -17,7 +17,7 @@ LONG = timedelta(minutes=1)
 
 @pytest.fixture
 def ledger(store: Store, tmp_path: Path) -> StoredLedger:
-    """Give a ledger with a budget of 100."""
+    """Return a ledger with a budget of 100."""
     found = StoredLedger(store, tmp_path / "anchor")
     found.create(budget(100), actor="ann", now=AT)
     return found

@@ -110,10 +110,10 @@ def test_old_news_goes_once_it_is_decided_on(store: Store) -> None:
                 book.append(incident, [Resolved(AT, Resolution.FIXED)], recorded_at=NOW, actor="x")
         lasting = book.open_incident(opened("d"), recorded_at=AT, actor="x")
         book.append(lasting, [Escalated(Severity.CRITICAL)], recorded_at=AT, actor="x")
-        changes = [one.id for one in book.transitions(AT, 9)]
+        changes = [transition.id for transition in book.transitions(AT, 9)]
         book.settle([*changes[:2], *changes[5:]], NOW - 91 * DAY, {})
         book.settle([changes[2]], NOW - 89 * DAY, {})
     assert _prune(store) == Pruned(transitions=3)
     with store.reading() as view:
-        assert {one.id for one in view.decisions(AT, 9)} == {changes[2], changes[6]}
-        assert [one.id for one in view.transitions(AT, 9)] == changes[3:5]
+        assert {decision.id for decision in view.decisions(AT, 9)} == {changes[2], changes[6]}
+        assert [transition.id for transition in view.transitions(AT, 9)] == changes[3:5]

@@ -38,7 +38,7 @@ def test_the_newest_result_of_each_check_is_given(store: Store) -> None:
     """Of several measurements of a check the newest is given, for all checks or for those asked for."""
     runs = [run(number, at=AT + number * HOUR, table=table) for table in ("a", "b") for number in range(3)]
     with store.writing() as book:
-        book.add_runs(runs, [result(one, name) for one in runs for name in ("x", "y")])
+        book.add_runs(runs, [result(run, name) for run in runs for name in ("x", "y")])
     with store.reading() as view:
         newest = view.latest_results()
         assert set(newest) == {"a.x", "a.y", "b.x", "b.y"}

@@ -12,12 +12,12 @@ MINUTE = timedelta(minutes=1)
 
 
 def scheduled(table: str = "crm.customers", slot: datetime = AT, *, jitter: timedelta = timedelta()) -> Scheduled:
-    """Give a table that is due every hour."""
+    """Return a table that is due every hour."""
     return Scheduled(table, "every 1h", "UTC", slot, slot + jitter)
 
 
 def claim(due: Scheduled, *, skip: Skip | None = None, run: bool = True) -> Claim:
-    """Give the claim that runs the slot which is due and waits for the next hour."""
+    """Return the claim that runs the slot which is due and waits for the next hour."""
     following = due.next_slot + HOUR
     return Claim(due, due.next_slot if run else None, following, following, skip)
 

@@ -20,7 +20,7 @@ FIRST_TABLES = ("project", "run", "measurement", "check_state", "incident", "epi
 
 
 def _hashes(url: str) -> Mapping[str, tuple[int, str]]:
-    """Give for each of the first tables how many rows it has, and a hash over all that is in them."""
+    """Return for each of the first tables how many rows it has, and a hash over all that is in them."""
     engine = migration_engine(address_of(url), patience=PATIENCE)
     try:
         with engine.begin() as connection:
@@ -59,7 +59,10 @@ def test_an_upgraded_store_is_used_like_a_new_one(url: str) -> None:
             new = book.open_incident(opened("new"), recorded_at=AT, actor="tablewatch")
             old = book.incident(1)
             book.append(old, [Resolved(AT + 9 * HOUR, Resolution.FIXED)], recorded_at=AT, actor="mia")
-            heard = [(one.incident_id, one.change) for one in book.waiting_transitions(9)]
+            heard = [
+                (waiting_transition.incident_id, waiting_transition.change)
+                for waiting_transition in book.waiting_transitions(9)
+            ]
         assert heard == [(new.id, Changed.OPENED), (old.id, Changed.RESOLVED)]
         assert new.id == 3
         assert store.rebuild_check() == []

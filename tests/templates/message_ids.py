@@ -21,12 +21,12 @@ class Text:
 
     @property
     def key(self) -> str | tuple[str, str]:
-        """Give the id as a catalogue has it: gettext names a text that counts by its singular."""
+        """Return the id as a catalogue has it: gettext names a text that counts by its singular."""
         return self.text if self.one is None else (self.one, self.text)
 
 
 def texts_of_templates() -> list[Text]:
-    """Give the texts of all templates."""
+    """Return the texts of all templates."""
     found = []
     for path in sorted((HOUSE / "templates").rglob("*.j2")):
         with path.open("rb") as file:
@@ -38,7 +38,7 @@ def texts_of_templates() -> list[Text]:
 
 
 def texts_of_code(*folders: str) -> list[Text]:
-    """Give the texts of all `Message(...)` calls in the code below some folders."""
+    """Return the texts of all `Message(...)` calls in the code below some folders."""
     found = []
     for folder in folders:
         for path in sorted((HOUSE / folder).rglob("*.py")):
@@ -81,7 +81,7 @@ def makes_message(call: ast.Call) -> bool:
 
 
 def _bound(scope: ast.AST) -> dict[str, list[tuple[int, str]]]:
-    """Give the strings that names are bound to in a scope, with their lines, in order."""
+    """Return the strings that names are bound to in a scope, with their lines, in order."""
     bound: dict[str, list[tuple[int, str]]] = {}
     for node in _own(scope):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:

@@ -30,17 +30,17 @@ def translated(request) -> Catalog:
 
 
 def product_texts() -> list[Text]:
-    """Give every text of the product."""
+    """Return every text of the product."""
     return texts_of_templates() + texts_of_code(*ROOMS)
 
 
 def messages_of(read: Catalog) -> Iterator[Message]:
-    """Give the messages, without the header."""
+    """Return the messages, without the header."""
     return (message for message in read if message.id)
 
 
 def places(text: str) -> list[tuple[str, str]]:
-    """Give the places of a text with their kinds, in the order of the alphabet."""
+    """Return the places of a text with their kinds, in the order of the alphabet."""
     return sorted((name, kind or "") for _, name, kind, _ in Formatter().parse(text) if name is not None)
 
 
@@ -57,7 +57,7 @@ def test_nothing_is_stale(translated):
 
 
 def says_something(text: Text) -> bool:
-    """Say whether a text is more than its places."""
+    """Check whether a text is more than its places."""
     return any(letter.isalpha() for literal, *_ in Formatter().parse(text.text) for letter in literal)
 
 
@@ -102,7 +102,7 @@ def test_every_text_can_be_found():
 
 
 def calls_of_message(path: Path) -> Iterator[ast.Call]:
-    """Give the places of a file where a message is made."""
+    """Yield the places of a file where a message is made."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and makes_message(node):
             yield node

@@ -88,21 +88,21 @@ def checked_addresses(question: HostLookup, resolve: Resolver) -> Sequence[str]:
         AddressRefused: one of the addresses lies where no alert may go, whatever the others are.
         NotResolved: no address, or no answer in time.
     """
-    found = _resolve_within(question, resolve)
-    if not found:
+    names = _resolve_within(question, resolve)
+    if not names:
         raise NotResolved("its name has no address")
-    for address in found:
+    for address in names:
         why = why_refused(address)
         if why is not None and not question.allow_private:
             raise AddressRefused(
                 f"its address is {why}, and alerts are not sent there; "
                 "if that is meant, set 'allow_private: true' for the webhook"
             )
-    return found
+    return names
 
 
 def why_refused(address: str) -> str | None:
-    """Say what kind of place a numeric address is, where no alert may go; None of one on the internet."""
+    """Describe what kind of place a numeric address is, where no alert may go; None of one on the internet."""
     try:
         place = ipaddress.ip_address(address)
     except ValueError:

@@ -74,7 +74,7 @@ def deliver(url: str, mail: Mail, *, message_id: str) -> Attempt:
 
 
 def understands(url: str) -> bool:
-    """Say whether a URL names a service that apprise knows."""
+    """Check whether a URL names a service that apprise knows."""
     return _service(url) is not None
 
 
@@ -128,7 +128,7 @@ def _be_patient(service: Any) -> None:
 
 
 def _reads_pages(service: Any) -> bool:
-    """Say whether it is mail: HTML by its own choice, with files, and long."""
+    """Check whether it is mail: HTML by its own choice, with files, and long."""
     from apprise import NotifyFormat
 
     chosen = (
@@ -147,9 +147,9 @@ def _attached(attachments: Sequence[Attachment]) -> Any:
     from apprise.attachment.memory import AttachMemory
 
     made = AppriseAttachment()
-    for one in attachments:
+    for attachment in attachments:
         file: Any = AttachMemory  # it has no types
-        made.add(file(content=one.text, name=one.name, mimetype=one.mime))
+        made.add(file(content=attachment.text, name=attachment.name, mimetype=attachment.mime))
     return made
 
 
@@ -167,5 +167,5 @@ def _why(entries: Iterable[str]) -> str:
 
 
 def attachments_of(payload: Mapping[str, Any]) -> Sequence[Attachment]:
-    """Give the files of a stored payload."""
+    """Return the files of a stored payload."""
     return [Attachment(one["name"], one["mime"], one["text"]) for one in payload.get("attachments", ())]

@@ -22,7 +22,9 @@ _LONGEST: Final = 200
 
 
 def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor: Redactor) -> Mapping[str, Any]:
-    """Give what a report's message holds beside its title and text: for people a page and the file, for a webhook JSON.
+    """Return what a report's message holds beside its title and text.
+
+    For people a page and the file, for a webhook JSON.
 
     The file comes as `attachments`: a sequence of `{name, mime, text}`. Everything is made now, so that a message that
     is sent again says the same.
@@ -38,7 +40,7 @@ def parts_of(report: WeeklyReport, channel: Channel, voice: Localizer, redactor:
 
 
 def body_of(report: WeeklyReport, voice: Localizer, *, redact: Callable[[str], str] = str) -> str:
-    """Give the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
+    """Return the body of the mail: tables only, nothing fetched, under `MOST_BYTES`."""
     body = ""
     for rows in _ROWS:
         body = _body(report, voice, redact, rows)

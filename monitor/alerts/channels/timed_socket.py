@@ -32,7 +32,7 @@ class TimedSocket:
         self._read = 0
 
     def left(self) -> float:
-        """Give the seconds that are left.
+        """Return the seconds that are left.
 
         Raises:
             OutOfTime: none.
@@ -93,7 +93,7 @@ class TimedSocket:
         return count
 
     def makefile(self, mode: str = "rb", *_: object) -> io.BufferedReader:  # noqa: ARG002 - as http.client calls it
-        """Give a reader of the answer."""
+        """Return a reader of the answer."""
         return io.BufferedReader(_Answer(self))
 
     def close(self) -> None:

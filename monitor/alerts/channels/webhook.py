@@ -77,18 +77,18 @@ class _Place:
 
     @property
     def named(self) -> str:
-        """Give the value of the Host header."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
 
 
 def body_of(payload: Mapping[str, Any]) -> bytes:
-    """Give the bytes that are sent and signed: JSON in UTF-8 on one line; the same payload gives the same bytes."""
+    """Return the bytes that are sent and signed: JSON in UTF-8 on one line; the same payload gives the same bytes."""
     return json.dumps(payload, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 def sign(secret: str, *, message_id: str, timestamp: int, body: bytes) -> str:
-    """Give the `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`.
+    """Return the `webhook-signature`: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`.
 
     Args:
         secret: `whsec_` and base64, as the specification serialises it; any other text is the key itself.
@@ -143,8 +143,8 @@ def deliver(
         body = body_of(payload)
         headers = _headers(webhook, place, body, message_id=message_id, timestamp=int(now.timestamp()))
         ask = HostLookup(place.host, place.port, seconds=connection.left(), allow_private=webhook.allow_private)
-        found = checked_addresses(ask, network.resolve)
-        _connect(connection, place, found, network.trusted)
+        names = checked_addresses(ask, network.resolve)
+        _connect(connection, place, names, network.trusted)
         return _exchange(connection, place, headers, body, now)
     except (WebhookUnusable, AddressError) as error:
         return DeliveryFailed(str(error))
@@ -228,14 +228,14 @@ def _exchange(
 def _judged(status: int, retry_after: str | None, now: datetime) -> Attempt:
     if 200 <= status < 300:
         return DeliverySucceeded()
-    said = f"the other side answered {status}"
+    text = f"the other side answered {status}"
     if status == GONE:
-        return DeliveryFailed(f"{said}: it wants no messages any more", gone=True)
+        return DeliveryFailed(f"{text}: it wants no messages any more", gone=True)
     if 300 <= status < 400:
         return DeliveryFailed(
-            f"{said}: a redirect, which is not followed; write the new address into the configuration"
+            f"{text}: a redirect, which is not followed; write the new address into the configuration"
         )
-    return DeliveryFailed(said, retry_after=read_retry_after(retry_after, now))
+    return DeliveryFailed(text, retry_after=read_retry_after(retry_after, now))
 
 
 def _said_of(error: OSError | http.client.HTTPException) -> str:

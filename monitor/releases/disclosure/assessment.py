@@ -29,7 +29,7 @@ class RiskRequest:
     max_presence: float | None = None
 
     def checks(self) -> Sequence[Check]:
-        """Give the checks that answer it.
+        """Return the checks that answer it.
 
         Raises:
             ValueError: a limit is out of range (pydantic's ValidationError says which).
@@ -37,19 +37,19 @@ class RiskRequest:
         people: dict[str, Any] = {}
         if self.population is not None:
             people = {"population": self.population, "population_columns": self.population_columns}
-        asked: dict[str, dict[str, Any]] = {"k_anonymity": {"k": self.k, **people}}
+        request: dict[str, dict[str, Any]] = {"k_anonymity": {"k": self.k, **people}}
         if self.sensitive:
-            asked["l_diversity"] = {"sensitive": self.sensitive, "l": self.l}
+            request["l_diversity"] = {"sensitive": self.sensitive, "l": self.l}
         if self.sensitive and self.t is not None:
-            asked["t_closeness"] = {"sensitive": self.sensitive, "t": self.t}
+            request["t_closeness"] = {"sensitive": self.sensitive, "t": self.t}
         if self.sampling_fraction is not None:
             most = self.max_population_unique_fraction
             limit = {"max_population_unique_fraction": 1.0 if most is None else most}
-            asked["population_uniqueness"] = {"sampling_fraction": self.sampling_fraction, **limit}
+            request["population_uniqueness"] = {"sampling_fraction": self.sampling_fraction, **limit}
         if people:
             most = self.max_presence
-            asked["delta_presence"] = {"max": 1.0 if most is None else most, **people}
-        return [_made(kind, quasi_identifiers=self.quasi_identifiers, **given) for kind, given in asked.items()]
+            request["delta_presence"] = {"max": 1.0 if most is None else most, **people}
+        return [_made(kind, quasi_identifiers=self.quasi_identifiers, **given) for kind, given in request.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +62,27 @@ class RiskAssessment:
 
     @property
     def status(self) -> Status:
-        """Give the worst outcome; what could not be evaluated is worse than a warning."""
+        """Return the worst outcome; what could not be evaluated is worse than a warning."""
         return self.results[0].outcome.status
 
     @property
     def observed(self) -> Mapping[str, Mapping[str, Any]]:
-        """Give what each kind of check observed."""
-        return {one.check.type: one.outcome.observed for one in self.results}
+        """Return what each kind of check observed."""
+        return {result.check.type: result.outcome.observed for result in self.results}
 
 
 def assess_risk(place: TableRef, question: RiskRequest, clock: Clock) -> RiskAssessment:
     """Ask a table; columns that the question does not name are those that the configuration classifies."""
-    found = sorted(place.ask(question.checks(), clock), key=lambda one: _LEADS[one.outcome.status])
-    return RiskAssessment(place.name, question, found)
+    results = sorted(place.ask(question.checks(), clock), key=lambda one: _LEADS[one.outcome.status])
+    return RiskAssessment(place.name, question, results)
 
 
-def columns_meant(place: TableRef, named: Sequence[str], word: ColumnClass) -> tuple[str, ...]:
-    """Give the columns that were named, else those that the configuration classifies so."""
-    return tuple(named) or place.classified(word)
+def columns_meant(place: TableRef, names: Sequence[str], word: ColumnClass) -> tuple[str, ...]:
+    """Return the columns that were named, else those that the configuration classifies so."""
+    return tuple(names) or place.classified(word)
 
 
 def _made(kind: str, **given: Any) -> Check:
     model: Any = load_catalog()[kind]
-    made: Check = model(**given)
-    return made
+    check: Check = model(**given)
+    return check

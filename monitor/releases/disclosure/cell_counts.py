@@ -25,7 +25,7 @@ _EXACT: Final = 2**53
 def count_cells(
     place: TableRef, domains: "Mapping[str, Cells]", *, weight: str | None = None
 ) -> "npt.NDArray[np.int64]":
-    """Give the rows of each combination of declared values, with an axis for each column, in its order.
+    """Return the rows of each combination of declared values, with an axis for each column, in its order.
 
     `weight`: a column that says how many records a row stands for.
 
@@ -37,21 +37,21 @@ def count_cells(
     try:
         grid = Grid.of(domains, Declared(domain=dict(domains)))
         with reading(place) as (source, table):
-            found = source.fetch(
+            results = source.fetch(
                 source.compile(_asked(Reader(table, source.dialect, source.types_declared), grid, weight))
             )
     except Misfit as error:
         raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", str(error))) from None
-    _check_weights(found, weight)
-    laid = np.array(grid.filled(found, "records"), dtype=np.int64)
-    counts = laid.reshape([one.cells for one in domains.values()])
-    for axis, (name, one) in enumerate(domains.items()):
-        outside = int(counts.take(range(one.size, one.cells), axis=axis).sum())
+    _check_weights(results, weight)
+    laid = np.array(grid.filled(results, "records"), dtype=np.int64)
+    counts = laid.reshape([domain.cells for domain in domains.values()])
+    for axis, (name, cells) in enumerate(domains.items()):
+        outside = int(counts.take(range(cells.size, cells.cells), axis=axis).sum())
         if outside:
             seen = count(outside, "record")
             message = f"column '{name}' has {seen} outside its declared domain, NULL included"
             raise Stop(ExitCode.USAGE, Problem("disclosure.misfit", message, hint=f"--other '{name}=VALUE'"))
-        counts = counts.take(range(one.size), axis=axis)
+        counts = counts.take(range(cells.size), axis=axis)
     return counts
 
 

@@ -70,16 +70,16 @@ class Columns(CheckParameters):
         return Wants({"rows": context.rows}, queries, schema=True)
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:  # noqa: ARG002 - the contract's
-        """Give the figures of each column, and what it may be."""
-        found: list[Json] = []
+        """Return the figures of each column, and what it may be."""
+        values: list[Json] = []
         for name, type_ in measurement.columns.items():
             if name not in measurement.tables:
-                found.append({"column": name, "type": type_, "values": None, "suggestion": None})
+                values.append({"column": name, "type": type_, "values": None, "suggestion": None})
                 continue
             row = measurement.tables[name][0]
             counts = {key: int(row[key] or 0) for key in ("rows", "classes", "uniques", "alike")}
             told = Separation.of(**counts)
-            found.append(
+            values.append(
                 {
                     "column": name,
                     "type": type_,
@@ -90,17 +90,17 @@ class Columns(CheckParameters):
                     "suggestion": suggested(name, type_, told).value,
                 }
             )
-        return Outcome(Status.PASS, Message("counted"), {"rows": measurement.number("rows"), "columns": found})
+        return Outcome(Status.PASS, Message("counted"), {"rows": measurement.number("rows"), "columns": values})
 
 
-def suggested(column: str, type_: str, told: Separation) -> ColumnClass:
-    """Say what a column may be, by its name first, then by its values."""
+def suggested(column: str, type_: str, separation: Separation) -> ColumnClass:
+    """Return what a column may be, by its name first, then by its values."""
     name = _BETWEEN_WORDS.sub("_", column)
     for word, pattern in _WORDS.items():
         if re.search(pattern, name, flags=re.IGNORECASE):
             return word
-    if told.separation is None or "float" in type_ or told.separation < _TELLS_APART:
+    if separation.separation is None or "float" in type_ or separation.separation < _TELLS_APART:
         return ColumnClass.OTHER
-    if told.distinction is not None and told.distinction >= _NEARLY_EACH:
+    if separation.distinction is not None and separation.distinction >= _NEARLY_EACH:
         return ColumnClass.DIRECT_IDENTIFIER
     return ColumnClass.QUASI_IDENTIFIER

@@ -20,41 +20,41 @@ EQUATION: Final = (
 )
 
 
-def comparison_json(found: "Comparison", domains: "Mapping[str, Cells]") -> "Mapping[str, Json]":
-    """Give all of it; amounts of epsilon and scales are texts, since they are exact."""
+def comparison_json(comparison: "Comparison", domains: "Mapping[str, Cells]") -> "Mapping[str, Json]":
+    """Return all of it; amounts of epsilon and scales are texts, since they are exact."""
     return {
-        "label": found.label,
+        "label": comparison.label,
         "by": list(domains),
-        "domains": {name: [one.label(cell) for cell in range(one.size)] for name, one in domains.items()},
-        "records": found.rows,
-        "rows_per_unit": found.rows_per_unit,
+        "domains": {name: [domain.label(cell) for cell in range(domain.size)] for name, domain in domains.items()},
+        "records": comparison.rows,
+        "rows_per_unit": comparison.rows_per_unit,
         "adjacency": "substitute",
-        "delta": float(found.delta),
-        "runs": found.runs,
+        "delta": float(comparison.delta),
+        "runs": comparison.runs,
         "note": EQUATION,
-        "at": [_at(one, domains, found.shape) for one in found.at],
+        "at": [_at(one, domains, comparison.shape) for one in comparison.at],
     }
 
 
 def labels(place: Sequence[int], domains: "Mapping[str, Cells]") -> "Mapping[str, Json]":
     """Name the values of a cell."""
-    return {name: one.label(at) for at, (name, one) in zip(place, domains.items(), strict=True)}
+    return {name: domain.label(at) for at, (name, domain) in zip(place, domains.items(), strict=True)}
 
 
 def linear_retention(epsilon: Decimal, shape: Sequence[int]) -> str:
-    """Give what the paper would print as rho, to two digits."""
+    """Return what the paper would print as rho, to two digits."""
     return f"{float(epsilon) / sum(shape):.2g}"
 
 
 def cost_of(retention: str, shape: Sequence[int]) -> float | None:
-    """Give the epsilon that such a rho really costs; None where it is no probability below 1."""
+    """Return the epsilon that such a rho really costs; None where it is no probability below 1."""
     rho = Fraction(retention)
     return epsilon_of(rho, shape) if rho < 1 else None
 
 
-def _at(one: "AtEpsilon", domains: "Mapping[str, Cells]", shape: Sequence[int]) -> "Json":
-    linear = linear_retention(one.epsilon, shape)
-    plain = _plain(asdict(one), domains)
+def _at(at_epsilon: "AtEpsilon", domains: "Mapping[str, Cells]", shape: Sequence[int]) -> "Json":
+    linear = linear_retention(at_epsilon.epsilon, shape)
+    plain = _plain(asdict(at_epsilon), domains)
     return {**plain, "paper": {"retention": linear, "epsilon": cost_of(linear, shape)}}
 
 

@@ -32,12 +32,12 @@ class TableRef:
 
     @property
     def name(self) -> str:
-        """Give what people call it."""
+        """Return what people call it."""
         return self.target.subject.name
 
     def classified(self, word: ColumnClass) -> tuple[str, ...]:
-        """Give the columns that the configuration classifies so."""
-        return tuple(column for column, found in self.target.subject.classified.items() if found is word)
+        """Return the columns that the configuration classifies so."""
+        return tuple(column for column, column_class in self.target.subject.classified.items() if column_class is word)
 
     def ask(self, checks: Sequence[Check], clock: Clock) -> Sequence[CheckResult]:
         """Look at the table with these checks, and judge; nothing is remembered."""
@@ -46,37 +46,40 @@ class TableRef:
         return judge_only(list(scan_source([target], clock=clock, plans={})), store=None)
 
 
-def table_ref_of(said: str, invocation: Invocation) -> TableRef:
+def table_ref_of(text: str, invocation: Invocation) -> TableRef:
     """Find a table by its name in the configuration, if there is one, else a CSV or Parquet file, or a glob of them.
 
     Raises:
         Stop: there is neither; or there is a configuration that has errors.
     """
     project = project_of(invocation)
-    if project is not None and project.config.table(said) is not None:
-        (target,) = project.targets({said: ()})
+    if project is not None and project.config.table(text) is not None:
+        (target,) = project.targets({text: ()})
         return TableRef(target)
-    if is_file(said) and not Path(said).stat().st_size:
+    if is_file(text) and not Path(text).stat().st_size:
         hint = "expected a line with the names of the columns, then one line for each record"
-        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{said}' is empty", hint=hint))
-    if is_file(said) or (said.endswith(_ENDS) and set(said) & set("*?[")):
-        pattern = escape(said) if is_file(said) else said
-        spec = SourceSpec(name=Path(said).name, base=Path.cwd(), files=pattern, table="table")
-        return TableRef(Target(Subject(said, "table", ()), spec))
-    known = [] if project is None else [table.name for table in project.config.tables]
+        raise Stop(ExitCode.USAGE, Problem("risk.empty_file", f"'{text}' is empty", hint=hint))
+    if is_file(text) or (text.endswith(_ENDS) and set(text) & set("*?[")):
+        pattern = escape(text) if is_file(text) else text
+        spec = SourceSpec(name=Path(text).name, base=Path.cwd(), files=pattern, table="table")
+        return TableRef(Target(Subject(text, "table", ()), spec))
+    entries = [] if project is None else [table.name for table in project.config.tables]
     hint = f"name a table of the configuration, or a {_READABLE} file"
-    path = Path(said)
-    if _exists(said):
+    path = Path(text)
+    if _exists(text):
         what = f"a {path.suffix} file" if path.suffix else "a file without an ending such as .csv"
-        seen = f"{what} cannot be read as a table"
+        current_text = f"{what} cannot be read as a table"
         hint = f"write the table as {_READABLE} first"
-    elif _exists(said, folder=True):
-        seen, hint = "a folder is not a table", f"name one file of it, or a pattern in quotes such as '{said}/*.csv'"
-    elif said.endswith(_ENDS):
-        seen = f"there is no such file{_files_beside(path)}"
+    elif _exists(text, folder=True):
+        current_text, hint = (
+            "a folder is not a table",
+            f"name one file of it, or a pattern in quotes such as '{text}/*.csv'",
+        )
+    elif text.endswith(_ENDS):
+        current_text = f"there is no such file{_files_beside(path)}"
     else:
-        seen = f"it is neither a configured table nor a file{did_you_mean(said, known)}"
-    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{said}': {seen}", hint=hint))
+        current_text = f"it is neither a configured table nor a file{did_you_mean(text, entries)}"
+    raise Stop(ExitCode.USAGE, Problem("risk.no_table", f"'{text}': {current_text}", hint=hint))
 
 
 def _files_beside(path: Path) -> str:
@@ -88,31 +91,36 @@ def _files_beside(path: Path) -> str:
 
 
 @contextmanager
-def perhaps_beside(one: str, other: str | None, invocation: Invocation) -> Iterator[tuple[TableRef, str | None]]:
-    """Give a table, and the name of another one within its source, if one is named; as `beside`."""
+def perhaps_beside(
+    current_name: str, other: str | None, invocation: Invocation
+) -> Iterator[tuple[TableRef, str | None]]:
+    """Yield a table, and the name of another one within its source, if one is named; as `beside`."""
     if other is None:
-        yield table_ref_of(one, invocation), None
+        yield table_ref_of(current_name, invocation), None
         return
-    with beside(one, other, invocation) as (place, name):
+    with beside(current_name, other, invocation) as (place, name):
         yield place, name
 
 
 @contextmanager
-def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[TableRef, str]]:
-    """Give a table, and the name of another one within its source: of one configured source, or two files.
+def beside(current_name: str, other: str, invocation: Invocation) -> Iterator[tuple[TableRef, str]]:
+    """Yield a table, and the name of another one within its source: of one configured source, or two files.
 
     Raises:
         Stop: they are not; or one of them is not found.
     """
-    if is_file(one) and is_file(other):
+    if is_file(current_name) and is_file(other):
         with tempfile.TemporaryDirectory(prefix="tablewatch-") as folder:
-            relations = [_linked(Path(folder), place, path) for place, path in (("a", one), ("b", other))]
+            relations = [_linked(Path(folder), place, path) for place, path in (("a", current_name), ("b", other))]
             spec = SourceSpec(name="files", base=Path(folder), files="*")
-            yield TableRef(Target(Subject(one, relations[0], (), relations={other: relations[1]}), spec)), other
+            yield (
+                TableRef(Target(Subject(current_name, relations[0], (), relations={other: relations[1]}), spec)),
+                other,
+            )
         return
-    places = table_ref_of(one, invocation), table_ref_of(other, invocation)
+    places = table_ref_of(current_name, invocation), table_ref_of(other, invocation)
     if places[0].target.source != places[1].target.source:
-        message = f"'{one}' and '{other}' are not of one source, so no engine can compare them"
+        message = f"'{current_name}' and '{other}' are not of one source, so no engine can compare them"
         hint = "name two tables of one source, or two files"
         raise Stop(ExitCode.USAGE, Problem("risk.two_sources", message, hint=hint))
     target, relation = places[0].target, places[1].target.subject.relation
@@ -120,7 +128,7 @@ def beside(one: str, other: str, invocation: Invocation) -> Iterator[tuple[Table
 
 
 def project_of(invocation: Invocation) -> Project | None:
-    """Give the project, if a configuration was named or lies here.
+    """Return the project, if a configuration was named or lies here.
 
     Raises:
         Stop: it has errors.
@@ -134,9 +142,9 @@ def project_of(invocation: Invocation) -> Project | None:
     return Project.of(invocation)
 
 
-def is_file(said: str) -> bool:
-    """Say whether it is the path of a file that can be read as a table."""
-    return said.endswith(_ENDS) and _exists(said)
+def is_file(text: str) -> bool:
+    """Check whether it is the path of a file that can be read as a table."""
+    return text.endswith(_ENDS) and _exists(text)
 
 
 def _exists(path: str, *, folder: bool = False) -> bool:
@@ -144,8 +152,8 @@ def _exists(path: str, *, folder: bool = False) -> bool:
     return os.path.isdir(path) if folder else os.path.isfile(path)  # noqa: PTH112, PTH113 - as said
 
 
-def _linked(folder: Path, name: str, said: str) -> str:
+def _linked(folder: Path, name: str, text: str) -> str:
     """Link a file into a folder under a name of its own, and give the name of its table."""
-    end = next(end for end in sorted(_ENDS, key=len, reverse=True) if said.endswith(end))
-    (folder / f"{name}{end}").symlink_to(Path(said).resolve())
+    end = next(end for end in sorted(_ENDS, key=len, reverse=True) if text.endswith(end))
+    (folder / f"{name}{end}").symlink_to(Path(text).resolve())
     return name

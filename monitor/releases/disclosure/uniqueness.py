@@ -138,8 +138,8 @@ class _Looked:
         """Count the numbers that lie far outside the quartiles; a column whose quartiles are equal has none."""
         column = self._table[name].try_cast("float64") if self._source.dialect == "duckdb" else self._table[name]
         try:
-            asked = self._table.aggregate(low=column.quantile(0.25), high=column.quantile(0.75))
-            ((low, high),) = (tuple(row.values()) for row in self._source.fetch(self._source.compile(asked)))
+            expressions = self._table.aggregate(low=column.quantile(0.25), high=column.quantile(0.75))
+            ((low, high),) = (tuple(row.values()) for row in self._source.fetch(self._source.compile(expressions)))
         except SourceError:
             self.left_out.append(f"outliers in {name}, since this engine has no quantiles")
             return
@@ -170,7 +170,7 @@ class _Looked:
         except SourceError:  # a type that this engine cannot group by
             self.left_out.append(f"{' and '.join(names)}, since this engine cannot group by it")
 
-    def _number(self, asked: "ir.Table") -> int:
-        (row,) = self._source.fetch(self._source.compile(asked))
+    def _number(self, table: "ir.Table") -> int:
+        (row,) = self._source.fetch(self._source.compile(table))
         number: Any = row["number"]
         return int(number or 0)

@@ -40,11 +40,11 @@ class Analysis:
             raise _refused(str(error).replace("'query'", "the analysis")) from None
         if any(cte.alias.lower() == DATA for cte in self._tree.find_all(exp.CTE)):
             raise _refused(f"the analysis gives the name `{DATA}` to something else; it is that of the table")
-        known = {DATA, *(cte.alias.lower() for cte in self._tree.find_all(exp.CTE))}
-        strange = [table.name for table in self._tree.find_all(exp.Table) if table.name.lower() not in known]
+        entries = {DATA, *(cte.alias.lower() for cte in self._tree.find_all(exp.CTE))}
+        strange = [table.name for table in self._tree.find_all(exp.Table) if table.name.lower() not in entries]
         if strange or not self._tables():
-            seen = f"the analysis reads from '{strange[0]}'" if strange else "the analysis reads from no table"
-            raise _refused(f"{seen}; the table is called `{DATA}`")
+            text = f"the analysis reads from '{strange[0]}'" if strange else "the analysis reads from no table"
+            raise _refused(f"{text}; the table is called `{DATA}`")
 
     def run(self, place: TableRef) -> "pd.DataFrame":
         """Ask a table.
@@ -72,16 +72,16 @@ class Analysis:
         return AnalysisComparison(self, self.run(place))
 
     def _unknown(self, columns: Sequence[str]) -> str | None:
-        """Say which column the table has not; None if it is not that."""
-        named = {name.lower() for name in (*columns, *(one.alias for one in self._tree.find_all(exp.Alias)))}
-        strange = [one.name for one in self._tree.find_all(exp.Column) if one.name.lower() not in named]
+        """Describe which column the table has not; None if it is not that."""
+        names = {name.lower() for name in (*columns, *(one.alias for one in self._tree.find_all(exp.Alias)))}
+        strange = [one.name for one in self._tree.find_all(exp.Column) if one.name.lower() not in names]
         return f"column '{strange[0]}' not found{did_you_mean(strange[0], columns)}" if strange else None
 
     def _tables(self) -> list[exp.Table]:
         return [table for table in self._tree.find_all(exp.Table) if table.name.lower() == DATA and not table.db]
 
     def _sql(self, source: Source, table: "ir.Table") -> str:
-        """Give the text for an engine, with the table in the place of its name."""
+        """Return the text for an engine, with the table in the place of its name."""
         own = sqlglot.parse_one(source.compile(table), read=source.dialect)
 
         def named(node: Any) -> Any:
@@ -118,7 +118,7 @@ class AnalysisComparison:
             self.failure = f"{error}; columns above level 0 hold texts"
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give what it says of all lines together: no line is in it, since lines are data."""
+        """Return what it says of all lines together: no line is in it, since lines are data."""
         return {"failure": self.failure, "change": None if self.change is None else self.change.as_json()}
 
 

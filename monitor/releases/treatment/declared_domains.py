@@ -30,7 +30,7 @@ def domains_for(
     declared: "Mapping[str, Cells | Limits]",
     released: Iterable[str] = (),
 ) -> "dict[str, Cells]":
-    """Give the domain of each column: what is said `inline`, else what is declared; `others` as `sex=F`.
+    """Return the domain of each column: what is said `inline`, else what is declared; `others` as `sex=F`.
 
     Without columns, those of `inline` are meant, and those that a release randomises.
 
@@ -41,33 +41,35 @@ def domains_for(
     columns = columns or tuple(dict.fromkeys((*released, *said)))
     if not columns and not problems:
         problems.append(Problem("remedy.no_columns", "no column is named", hint=f"--domain {_FORMS}"))
-    found: dict[str, Cells | Limits] = {**declared, **said}
-    taken, faults = _others(others, found)
+    results: dict[str, Cells | Limits] = {**declared, **said}
+    taken, faults = _others(others, results)
     problems += faults
     problems += [_strange("--domain", name, columns) for name in said if name not in columns]
     problems += [_strange("--other", name, columns) for name in taken if name not in columns]
-    problems += [_missing(name, found.get(name)) for name in columns if not isinstance(found.get(name), Values | Range)]
+    problems += [
+        _missing(name, results.get(name)) for name in columns if not isinstance(results.get(name), Values | Range)
+    ]
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
-    cells = {name: taken.get(name, found[name]) for name in columns}
-    return {name: one for name, one in cells.items() if isinstance(one, Values | Range)}
+    cells = {name: taken.get(name, results[name]) for name in columns}
+    return {name: cell for name, cell in cells.items() if isinstance(cell, Values | Range)}
 
 
 def declared_in(config: "Config | None", table: str, release: "Release | None") -> "Mapping[str, Cells | Limits]":
-    """Give what the configuration declares of a table's columns: as of the release's randomisation, else its budget.
+    """Return what the configuration declares of a table's columns: as of the release's randomisation, else its budget.
 
     Raises:
         Stop: a domain of the release makes no sense.
     """
     budget = None if config is None else config.budgets.get(table)
-    found: dict[str, Cells | Limits] = {} if budget is None else dict(budget.domain)
+    results: dict[str, Cells | Limits] = {} if budget is None else dict(budget.domain)
     recipe = recipe_of(release)
     for name, declared in ((recipe and recipe.words.get("domain")) or {}).items():
         try:
-            found[name] = TypeAdapter(Domain).validate_python(declared)
+            results[name] = TypeAdapter(Domain).validate_python(declared)
         except ValidationError as error:
             raise Stop(ExitCode.USAGE, Problem("remedy.domain", f"domain of '{name}': {_said(error)}")) from None
-    return found
+    return results
 
 
 def released_columns(release: "Release | None") -> tuple[str, ...]:
@@ -77,9 +79,9 @@ def released_columns(release: "Release | None") -> tuple[str, ...]:
 
 
 def recipe_of(release: "Release | None") -> "Recipe | None":
-    """Give the first randomisation that a release has among its remedies."""
+    """Return the first randomisation that a release has among its remedies."""
     recipes = () if release is None else release.remedies
-    return next((one for one in recipes if one.remedy == "randomise"), None)
+    return next((recipe for recipe in recipes if recipe.remedy == "randomise"), None)
 
 
 def read_cells(words: str) -> "Cells":
@@ -88,9 +90,9 @@ def read_cells(words: str) -> "Cells":
     Raises:
         ValueError: it is of no known form.
     """
-    found = _RANGE.fullmatch(words.strip())
-    if found:
-        return Range(range=(int(found["low"]), int(found["high"])), width=int(found["width"] or 1))
+    match = _RANGE.fullmatch(words.strip())
+    if match:
+        return Range(range=(int(match["low"]), int(match["high"])), width=int(match["width"] or 1))
     values = [value.strip() for value in next(csv.reader([words], skipinitialspace=True), [])]
     if not values or "" in values:
         raise ValueError("an empty value; values are separated by one comma, and those with a comma stand in quotes")
@@ -98,7 +100,7 @@ def read_cells(words: str) -> "Cells":
 
 
 def declared_words(words: str) -> "Range | tuple[object, ...]":
-    """Give what is said as a remedy takes it: a range, or all values.
+    """Return what is said as a remedy takes it: a range, or all values.
 
     Raises:
         ValueError: it is of no known form.
@@ -108,50 +110,52 @@ def declared_words(words: str) -> "Range | tuple[object, ...]":
 
 
 def labels_of(cells: "Cells") -> "tuple[bool | int | float | str, ...]":
-    """Give all values that a column comes out with."""
+    """Return all values that a column comes out with."""
     if isinstance(cells, Values):
         return cells.values
     return tuple(range(cells.range[0], cells.range[1] + 1, cells.width))
 
 
 def reason(error: ValueError) -> str:
-    """Say what is wrong with a domain."""
+    """Describe what is wrong with a domain."""
     return _said(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _inline(inline: Iterable[str]) -> "tuple[dict[str, Cells], list[Problem]]":
-    found: dict[str, Cells] = {}
+    cells: dict[str, Cells] = {}
     problems: list[Problem] = []
-    for said in inline:
-        name, sign, words = (part.strip() for part in said.partition("="))
+    for text in inline:
+        name, sign, words = (part.strip() for part in text.partition("="))
         if not (name and sign and words):
-            problems.append(Problem("remedy.domain", f"--domain '{said}': expected column=values", hint=_FORMS))
-        elif name in found:
+            problems.append(Problem("remedy.domain", f"--domain '{text}': expected column=values", hint=_FORMS))
+        elif name in cells:
             problems.append(Problem("remedy.domain", f"--domain names '{name}' twice; expected each column once"))
         else:
             try:
-                found[name] = read_cells(words)
+                cells[name] = read_cells(words)
             except ValueError as error:
-                problems.append(Problem("remedy.domain", f"--domain '{said}': {reason(error)}", hint=_FORMS))
-    return found, problems
+                problems.append(Problem("remedy.domain", f"--domain '{text}': {reason(error)}", hint=_FORMS))
+    return cells, problems
 
 
-def _others(said: Iterable[str], found: "Mapping[str, Cells | Limits]") -> "tuple[dict[str, Cells], list[Problem]]":
-    taken: dict[str, Cells] = {}
+def _others(parts: Iterable[str], results: "Mapping[str, Cells | Limits]") -> "tuple[dict[str, Cells], list[Problem]]":
+    current_cells: dict[str, Cells] = {}
     problems = []
-    for one in said:
-        name, sign, text = (part.strip() for part in one.partition("="))
-        cells = found.get(name)
-        if not sign or not isinstance(cells, Values | Range) or name in taken:
-            message = f"--other '{one}': expected a column with a domain, once, '=' and one of its values"
+    for current_name in parts:
+        name, sign, text = (part.strip() for part in current_name.partition("="))
+        cells = results.get(name)
+        if not sign or not isinstance(cells, Values | Range) or name in current_cells:
+            message = f"--other '{current_name}': expected a column with a domain, once, '=' and one of its values"
             problems.append(Problem("remedy.domain", message))
             continue
         other = _value(cells, text)
         if other is None:
-            problems.append(Problem("remedy.domain", f"--other '{one}': the domain of '{name}' has no such value"))
+            problems.append(
+                Problem("remedy.domain", f"--other '{current_name}': the domain of '{name}' has no such value")
+            )
             continue
-        taken[name] = cells.model_copy(update={"other": other})
-    return taken, problems
+        current_cells[name] = cells.model_copy(update={"other": other})
+    return current_cells, problems
 
 
 def _value(cells: "Cells", text: str) -> Any:

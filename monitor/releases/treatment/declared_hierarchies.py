@@ -29,14 +29,14 @@ def hierarchies_for(
     declared: "Mapping[str, HierarchySpec]",
     others: Iterable[str] = (),
 ) -> "Mapping[str, HierarchySpec]":
-    """Give what is declared of each column: `inline`, else in the folder, else by the release; columns may have none.
+    """Return what is declared of each column: `inline`, else in the folder, else by the release; columns may have none.
 
     Raises:
         Stop: what is said cannot be read, or speaks of another column; everything that is wrong is told.
     """
     from remedies.generalisation._folder import hierarchy_files, read_spec
 
-    found = {name: spec for name, spec in declared.items() if name in columns}
+    hierarchy_specs = {name: spec for name, spec in declared.items() if name in columns}
     problems: list[Problem] = []
     try:
         files = {} if folder is None else hierarchy_files(folder, columns, others=others)
@@ -44,29 +44,29 @@ def hierarchies_for(
         raise Stop(ExitCode.USAGE, Problem("remedy.hierarchy", str(error))) from None
     for name, path in files.items():
         try:
-            found[name] = read_spec(path)
+            hierarchy_specs[name] = read_spec(path)
         except Misfit as error:
             problems.append(Problem("remedy.hierarchy", str(error), file=str(path)))
     said_of: set[str] = set()
-    for said in inline:
+    for text in inline:
         try:
-            name, spec = _read(said)
+            name, spec = _read(text)
         except Misfit as error:
-            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{said}': {error}", hint=_FORMS))
+            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': {error}", hint=_FORMS))
             continue
         if name not in columns:
-            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{said}': '{name}' is no quasi-identifier here"))
+            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' is no quasi-identifier here"))
         if name in said_of:
-            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{said}': '{name}' has one already; keep one"))
+            problems.append(Problem("remedy.hierarchy", f"--hierarchy '{text}': '{name}' has one already; keep one"))
         said_of.add(name)
-        found[name] = spec
+        hierarchy_specs[name] = spec
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
-    return found
+    return hierarchy_specs
 
 
 def hierarchy_in(path: str) -> "HierarchySpec":
-    """Give what a file declares.
+    """Return what a file declares.
 
     Raises:
         Stop: it cannot be read.
@@ -98,7 +98,7 @@ def check_hierarchies(remedy: "Generalise", table: "pd.DataFrame") -> None:
 
 
 def doubts_in(remedy: "Generalise", table: "pd.DataFrame") -> Sequence[Mapping[str, Json]]:
-    """Give what is strange about the hierarchies that somebody wrote into files, though they can be used."""
+    """Return what is strange about the hierarchies that somebody wrote into files, though they can be used."""
     files = {name: getattr(declared, "path", None) for name, declared in remedy.hierarchies.items()}
     return [
         {"column": name, "kind": fault.kind.value, "level": fault.level, "message": fault.message, "file": files[name]}
@@ -107,7 +107,7 @@ def doubts_in(remedy: "Generalise", table: "pd.DataFrame") -> Sequence[Mapping[s
     ]
 
 
-def _read(said: str) -> "tuple[str, HierarchySpec]":
+def _read(text: str) -> "tuple[str, HierarchySpec]":
     """Read `age=5,10,20`.
 
     Raises:
@@ -116,7 +116,7 @@ def _read(said: str) -> "tuple[str, HierarchySpec]":
     from remedies.generalisation import DateLevel, hierarchy_spec
     from remedies.generalisation._folder import read_spec
 
-    name, sign, words = (part.strip() for part in said.partition("="))
+    name, sign, words = (part.strip() for part in text.partition("="))
     if not (name and sign and words):
         raise Misfit("expected a column, '=', and what becomes of its values")
     if words.endswith(_FILES):

@@ -139,7 +139,7 @@ class _Writer:
             raise changed()
 
     def _schema(self, before: "pa.Schema") -> "pa.Schema":
-        """Give the types of the output: texts for what has labels, all else as it is."""
+        """Return the types of the output: texts for what has labels, all else as it is."""
         import pyarrow as pa
 
         labelled = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def stop_on_interrupt(progress: "Progress", *, wanted: bool) -> "Iterator[Progress]":
-    """Give what tells of progress; when Ctrl-C was pressed, it says once that it is enough. A second one ends it all.
+    """Return what tells of progress; when Ctrl-C was pressed, it says once that it is enough. A second one ends it all.
 
     `wanted`: False leaves Ctrl-C as it is.
     """

@@ -43,15 +43,15 @@ class OutputColumns:
     order: RowOrder = RowOrder.RANDOM
 
 
-def check_place(out: Path, *, given: str, force: bool, protected: ProtectedFiles) -> None:
-    """Check that a file can be written there, before any work is done. `given`: the table, or the file, that is read.
+def check_place(out: Path, *, text: str, force: bool, protected: ProtectedFiles) -> None:
+    """Check that a file can be written there, before any work is done. `text`: the table, or the file, that is read.
 
     Raises:
         Stop: it cannot, or it exists and `force` is not given, or it is what is read.
     """
     if out.suffix not in _ENDS:
         raise _refused(f"'{out}' is neither a .csv nor a .parquet file", "name the output after what it is to be")
-    check_target(out, protected=protected.reading(given, use="the file that is read"), force=force, code=_CODE)
+    check_target(out, protected=protected.reading(text, use="the file that is read"), force=force, code=_CODE)
 
 
 def check_not_read(out: Path, place: TableRef) -> None:
@@ -64,8 +64,8 @@ def check_not_read(out: Path, place: TableRef) -> None:
     """
     source = place.target.source
     if source.files is not None and matches(os.path.join(source.base.resolve(), source.files), out):  # noqa: PTH118 - a glob
-        seen = "is" if out.exists() else "would be"
-        raise _refused(f"'{out}' {seen} a file that is read", "write to another folder, or by another name")
+        text = "is" if out.exists() else "would be"
+        raise _refused(f"'{out}' {text} a file that is read", "write to another folder, or by another name")
 
 
 def write_verified(frame: "pd.DataFrame", out: Path, prove: Callable[[Path], Found], *, order: RowOrder) -> Found:
@@ -104,7 +104,7 @@ def publish(out: Path, write: Callable[[Path], None], prove: Callable[[Path], Fo
 def verify_k(
     columns: Sequence[str], *, k: int, clock: Clock, written: WrittenFile | None = None
 ) -> Callable[[Path], int]:
-    """Give what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
+    """Return what counts, in a file, how many records are alike at least: by the check `k_anonymity`, in the engine.
 
     The function raises Stop where these are fewer than k, or cannot be counted.
     """
@@ -182,14 +182,14 @@ def _regrouped(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
     """Join small pieces, since each becomes a row group of a Parquet file."""
     import pyarrow as pa
 
-    held: list[pa.Table] = []
+    tables: list[pa.Table] = []
     for piece in pieces:
-        held.append(piece)
-        if sum(map(len, held)) >= _ROW_GROUP:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)
+        tables.append(piece)
+        if sum(map(len, tables)) >= _ROW_GROUP:
+            yield pa.concat_tables(tables)
+            tables = []
+    if tables:
+        yield pa.concat_tables(tables)
 
 
 def _escaped(table: "pa.Table") -> "pa.Table":

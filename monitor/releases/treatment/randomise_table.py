@@ -42,11 +42,11 @@ class RandomiseRequest:
 
 
 def blind(place: TableRef) -> TableRef:
-    """Give a table so that how a value is read does not depend on the others: cells of CSV are texts."""
+    """Return a table so that how a value is read does not depend on the others: cells of CSV are texts."""
     return TableRef(replace(place.target, source=replace(place.target.source, blind=True)))
 
 
-def kept_columns(place: TableRef, named: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
+def kept_columns(place: TableRef, names: Sequence[str], *, drop: Sequence[str], drop_rest: bool) -> tuple[str, ...]:
     """Name the columns that leave, in the order of the table.
 
     Raises:
@@ -55,18 +55,18 @@ def kept_columns(place: TableRef, named: Sequence[str], *, drop: Sequence[str], 
     there = tuple(columns_in(place))
     problems = [
         Problem("remedy.misfit", f"column '{name}' not found{did_you_mean(name, there)}")
-        for name in dict.fromkeys((*named, *drop))
+        for name in dict.fromkeys((*names, *drop))
         if name not in there
     ]
-    both = [name for name in named if name in drop]
+    both = [name for name in names if name in drop]
     if both:
         problems.append(Problem("remedy.misfit", f"column '{both[0]}' is both randomised and left out"))
     if problems:
         raise Stop(ExitCode.USAGE, *problems)
-    return tuple(name for name in there if name in named or not (drop_rest or name in drop))
+    return tuple(name for name in there if name in names or not (drop_rest or name in drop))
 
 
-def randomise_into(asked: RandomiseRequest, out: Path, progress: "Progress") -> "UtilityReport":
+def randomise_into(randomise_request: RandomiseRequest, out: Path, progress: "Progress") -> "UtilityReport":
     """Randomise a table, write it, and give the bill, with the guarantee of what was read again from the file.
 
     Raises:
@@ -76,25 +76,27 @@ def randomise_into(asked: RandomiseRequest, out: Path, progress: "Progress") -> 
     from remedies.differential_privacy import Mechanism
 
     try:
-        treated = asked.remedy.treat(read(asked.place, asked.kept), order=asked.order, progress=progress)
+        treated = randomise_request.remedy.treat(
+            read(randomise_request.place, randomise_request.kept), order=randomise_request.order, progress=progress
+        )
     except Misfit as error:
         hint = "--other A=VALUE says what NULL and values outside the domain of A are taken for"
         outside = "outside its declared domain" in str(error)
         raise Stop(ExitCode.USAGE, Problem("remedy.misfit", str(error), hint=hint if outside else None)) from None
     mechanism = Mechanism.read(treated.bill.guarantee.reached)
-    frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, asked.remedy.columns)
-    guarantee = write_verified(frame, out, _prove(asked, mechanism), order=asked.order)
+    frame = treated.frame if out.suffix == ".parquet" else spelled(treated.frame, randomise_request.remedy.columns)
+    guarantee = write_verified(frame, out, _prove(randomise_request, mechanism), order=randomise_request.order)
     return replace(treated.bill, guarantee=guarantee)
 
 
-def _prove(asked: RandomiseRequest, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
+def _prove(randomise_request: RandomiseRequest, mechanism: "Mechanism") -> "Callable[[Path], Guarantee]":
     def prove(draft: Path) -> "Guarantee":
         from remedies.randomise import keep_to_epsilon
 
-        if asked.limit is not None:
-            keep_to_epsilon(mechanism, asked.limit)
-        written = WrittenFile().exactly(asked.remedy.columns)
-        return asked.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism, draft))
+        if randomise_request.limit is not None:
+            keep_to_epsilon(mechanism, randomise_request.limit)
+        written = WrittenFile().exactly(randomise_request.remedy.columns)
+        return randomise_request.remedy.guarantee(mechanism, read_again(written.place(draft), mechanism, draft))
 
     return prove
 
@@ -114,7 +116,7 @@ def read_again(place: TableRef, mechanism: "Mechanism", draft: Path) -> "pd.Data
 
 
 def spelled(frame: "pd.DataFrame", columns: Sequence[str]) -> "pd.DataFrame":
-    """Give the frame with the texts of values that a CSV file would spell otherwise, such as times."""
+    """Return the frame with the texts of values that a CSV file would spell otherwise, such as times."""
     from pandas.api.types import is_bool_dtype, is_integer_dtype, is_string_dtype
 
     from remedies.generalisation import texts_of

@@ -37,9 +37,9 @@ class Reconstructed:
     found: Reconstruction
 
     def cells(self) -> Iterator[Mapping[str, Any]]:
-        """Give each cell: its values, how often it comes in the randomised table, and the estimate."""
+        """Yield each cell: its values, how often it comes in the randomised table, and the estimate."""
         for at in np.ndindex(self.counts.shape):
-            values = {name: one[place] for (name, one), place in zip(self.domains.items(), at, strict=True)}
+            values = {name: domain[place] for (name, domain), place in zip(self.domains.items(), at, strict=True)}
             yield {"by": values, "randomised": int(self.counts[at]), "estimate": float(self.found.counts[at])}
 
 
@@ -98,11 +98,11 @@ def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -
     if is_csv(place):
         rows_of = restore_frame(rows_of, domains)
     counts = np.zeros(shape, dtype=np.int64)
-    known: list[dict[str | None, int]] = [
+    entries: list[dict[str | None, int]] = [
         {text: place for place, text in enumerate(values)} for values in domains.values()
     ]
     for *cells, times in rows_of[[*domains, called]].itertuples(index=False, name=None):
-        at = tuple(texts.get(text_of(cell), -1) for texts, cell in zip(known, cells, strict=True))
+        at = tuple(texts.get(text_of(cell), -1) for texts, cell in zip(entries, cells, strict=True))
         if -1 in at:
             raise Misfit("the table has values outside the declared domains; it is not what was randomised so")
         counts[at] += int(times)
@@ -112,7 +112,7 @@ def _counted(place: TableRef, domains: Mapping[str, Sequence[str]], rows: int) -
 
 
 def _factors(mechanism: Mechanism, domains: Mapping[str, Sequence[str]]) -> tuple[Replacement, ...]:
-    """Give the matrix of each axis; of columns that were drawn together, one over all cells.
+    """Return the matrix of each axis; of columns that were drawn together, one over all cells.
 
     Whatever is kept or drawn together, a part of it is kept or drawn together, with the same retention.
     """

@@ -89,16 +89,16 @@ def originals(texts: Iterable[str | None], *, column: str) -> Mapping[str, str]:
     Raises:
         Stop: two values would be one in the file.
     """
-    known = {text for text in texts if text is not None}
+    names = {text for text in texts if text is not None}
     changed: dict[str, str] = {}
-    for text in sorted(known):
-        written = escape_text(text)
-        if written == text:
+    for text in sorted(names):
+        current_text = escape_text(text)
+        if current_text == text:
             continue
-        if written in known or written in changed:
+        if current_text in names or current_text in changed:
             message = f"two values of column '{column}' would be one text in a CSV file: an apostrophe before a formula"
             raise _refused(message)
-        changed[written] = text
+        changed[current_text] = text
     return changed
 
 

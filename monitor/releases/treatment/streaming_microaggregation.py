@@ -39,18 +39,18 @@ _EXACT: Final = 2**53
 _ONLY_IN_MEMORY: Final = ("ordinal", "nominal", "weights", "budget")
 
 
-def bytes_in(said: str) -> int:
+def bytes_in(text: str) -> int:
     """Read a size such as 2GB or 512 MiB.
 
     Raises:
         Stop: it is none, or too little.
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT])(i?)B", said)
-    if found is None:
-        raise _refused(f"'{said}' is no size of memory", "write it as 2GB or 512MiB")
-    size = int(Decimal(found[1]) * (1024 if found[3] else 1000) ** (" KMGT".index(found[2])))
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT])(i?)B", text)
+    if match is None:
+        raise _refused(f"'{text}' is no size of memory", "write it as 2GB or 512MiB")
+    size = int(Decimal(match[1]) * (1024 if match[3] else 1000) ** (" KMGT".index(match[2])))
     if size < LEAST:
-        raise _refused(f"{said} of memory is too little", f"give it {LEAST // 10**6} MB or more")
+        raise _refused(f"{text} of memory is too little", f"give it {LEAST // 10**6} MB or more")
     return size
 
 
@@ -114,7 +114,7 @@ def treat_file(
 
 
 def _most(memory: int, *, columns: int, k: int) -> int:
-    """Give how many rows fit: a quarter is the engine's, and a row is held in several forms at once."""
+    """Return how many rows fit: a quarter is the engine's, and a row is held in several forms at once."""
     from remedies.microaggregation._out_of_core import fewest
 
     most = int((0.75 * memory - _LOADED + 0.25 * LEAST) / (80 * columns + 400))
@@ -140,7 +140,7 @@ def _blocks(source: Source, table: "ir.Table", columns: Sequence[str]) -> "Itera
 
 
 def _numbers(cells: "pa.Array", name: str) -> "Floats":
-    """Give cells as floats.
+    """Return cells as floats.
 
     Raises:
         Misfit: some are missing, not finite or no float64.
@@ -153,8 +153,8 @@ def _numbers(cells: "pa.Array", name: str) -> "Floats":
         raise Misfit(f"column '{name}' has {missing}")
     if numbers.dtype.kind in "iu" and len(numbers) and max(int(numbers.max()), -int(numbers.min())) >= _EXACT:
         raise Misfit(f"column '{name}' holds whole numbers of 2**53 or more; leave out --memory")
-    found: Floats = numbers.astype(np.float64)
-    return found
+    values: Floats = numbers.astype(np.float64)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class _Rows:
         self._here: tuple[Floats, Floats] | None = next(pieces, None)
 
     def next(self, rows: int) -> "tuple[Floats, Floats]":
-        """Give the next rows: as read, as given out."""
+        """Return the next rows: as read, as given out."""
         got: list[tuple[Floats, Floats]] = []
         while rows and self._here is not None:
             before, after = self._here
@@ -243,7 +243,7 @@ class _Rows:
         return np.concatenate([one for one, _ in got]), np.concatenate([other for _, other in got])
 
     def more(self) -> bool:
-        """Say whether rows are left."""
+        """Check whether rows are left."""
         return self._here is not None
 
 

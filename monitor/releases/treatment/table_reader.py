@@ -39,7 +39,7 @@ def columns_in(place: TableRef) -> Sequence[str]:
 
 
 def count(place: TableRef, columns: Sequence[str], *, called: str) -> "pd.DataFrame":
-    """Give each combination of some columns that a table has, and how often, counted where the table lives.
+    """Return each combination of some columns that a table has, and how often, counted where the table lives.
 
     `called`: the name of the counts, which is none of `columns`.
 
@@ -55,7 +55,7 @@ def count(place: TableRef, columns: Sequence[str], *, called: str) -> "pd.DataFr
 
 
 def distinct_values(source: Source, table: "ir.Table", column: str) -> "pd.Series[Any]":
-    """Give each value of a column once.
+    """Return each value of a column once.
 
     Raises:
         SourceError, pyarrow.ArrowException: as `pieces_of`.
@@ -89,7 +89,7 @@ def _patient(spec: SourceSpec) -> SourceSpec:
 
 
 def pieces_of(source: Source, table: "ir.Table") -> "Iterator[pa.Table]":
-    """Give the rows of a table, some after others, with the types that the engine gives; a UUID is a text.
+    """Return the rows of a table, some after others, with the types that the engine gives; a UUID is a text.
 
     Raises:
         SourceError: as `Source.columns`.
@@ -102,7 +102,7 @@ def pieces_of(source: Source, table: "ir.Table") -> "Iterator[pa.Table]":
 
 
 def schema_of(first: "pa.Table", table: "ir.Table") -> "pa.Schema":
-    """Give the types of a table's columns, of which `first` rows were read: the engine's, or what it really gives.
+    """Return the types of a table's columns, of which `first` rows were read: the engine's, or what it really gives.
 
     SQLite says one and gives another: texts for times, 1 for true.
     """
@@ -112,21 +112,21 @@ def schema_of(first: "pa.Table", table: "ir.Table") -> "pa.Schema":
     return pa.schema([(name, _kind(first.schema.field(name).type, told.field(name).type)) for name in table.columns])
 
 
-def _kind(seen: "pa.DataType", told: "pa.DataType") -> "pa.DataType":
+def _kind(data_type: "pa.DataType", current_data_type: "pa.DataType") -> "pa.DataType":
     import pyarrow as pa
 
-    differs = any(test(seen) != test(told) for test in (pa.types.is_string, pa.types.is_boolean))
-    return seen if differs and not pa.types.is_null(seen) else told
+    differs = any(test(data_type) != test(current_data_type) for test in (pa.types.is_string, pa.types.is_boolean))
+    return data_type if differs and not pa.types.is_null(data_type) else current_data_type
 
 
 def changed() -> Stop:
-    """Say that a table is not the same at a second reading."""
+    """Return that a table is not the same at a second reading."""
     message = "the table is not what it was when it was first read; nothing is given out"
     return Stop(ExitCode.NOT_EVALUATED, Problem("remedy.not_read", message, hint="run it again when nothing writes"))
 
 
 def _plain(cells: "pa.Array") -> "pa.Array":
-    """Give UUIDs as texts: Arrow can neither tell them apart nor write them to a CSV file."""
+    """Return UUIDs as texts: Arrow can neither tell them apart nor write them to a CSV file."""
     import pyarrow as pa
 
     if isinstance(cells.type, pa.UuidType):

@@ -61,17 +61,17 @@ def _counted(source: "Source", table: "ir.Table", remedy: "Code") -> "tuple[int,
         asked = _distinct(table[name], *remedy.beyond(name), with_nan=source.dialect != "sqlite")
         counts |= {f"{word}{number}": one for word, one in asked.items()}
     (row,) = source.fetch(source.compile(table.aggregate(**counts)))
-    found = {
+    distincts = {
         name: Distinct(*(int(row.get(f"{word}{number}") or 0) for word in ("every", "above", "below")))
         for number, name in enumerate(numeric)
     }
-    others = [name for name in remedy.columns if name not in found]
-    found |= {name: remedy.distinct(name, distinct_values(source, table, name)) for name in others}
-    return int(row["rows"]), {name: found[name] for name in remedy.columns}
+    others = [name for name in remedy.columns if name not in distincts]
+    distincts |= {name: remedy.distinct(name, distinct_values(source, table, name)) for name in others}
+    return int(row["rows"]), {name: distincts[name] for name in remedy.columns}
 
 
 def _distinct(column: Any, low: Any, high: Any, _: bool, *, with_nan: bool) -> Mapping[str, Any]:
-    """Give expressions that count distinct numbers; NaN, which SQLite does not have, is none."""
+    """Return expressions that count distinct numbers; NaN, which SQLite does not have, is none."""
     there = column.notnull()
     if with_nan and column.type().is_floating():
         there = there & ~column.isnan()

@@ -58,7 +58,7 @@ class WrittenFile:
         return replace(self, texts=tuple(dict.fromkeys((*self.texts, *columns))))
 
     def place(self, path: Path) -> TableRef:
-        """Give the file as a table."""
+        """Return the file as a table."""
         types = {**self.kinds, **dict.fromkeys(self.texts, "VARCHAR")} if path.suffix == ".csv" else {}
         csv = CsvOptions(types=types, quoted_nulls=False)  # "" was written for an empty text, nothing for NULL
         spec = SourceSpec(
@@ -92,7 +92,7 @@ def texts_in(frame: "pd.DataFrame") -> Sequence[str]:
 def verify_file(
     remedy: "Limited", columns: Sequence[str], before: "Frequencies", *, written: WrittenFile, clock: Clock
 ) -> Callable[[Path], Mapping[str, Json]]:
-    """Give what finds in a file that `columns` hold all that a remedy promises: k, l and t.
+    """Return what finds in a file that `columns` hold all that a remedy promises: k, l and t.
 
     k and l are counted by the checks `k_anonymity` and `l_diversity`; t is the distance from the distribution that
     `before` has, the table that was given, and beside it that from the file's own.
@@ -116,7 +116,7 @@ def verify_file(
 
 
 def verify_bounds(remedy: "Code", written: Callable[[], WrittenFile] = WrittenFile) -> Callable[[Path], "Guarantee"]:
-    """Give what counts, in a file, the numbers of each column that lie beyond its bounds.
+    """Return what counts, in a file, the numbers of each column that lie beyond its bounds.
 
     `written`: how to read it, once it is there.
 
@@ -140,7 +140,7 @@ def verify_bounds(remedy: "Code", written: Callable[[], WrittenFile] = WrittenFi
 
 
 def _beyond(column: Any, low: Any, high: Any, with_top: bool) -> Any:
-    """Give an expression that is 1 for a number beyond its bounds, else 0."""
+    """Return an expression that is 1 for a number beyond its bounds, else 0."""
     import ibis
 
     numbers = column if column.type().is_integer() else column.try_cast("float64")
@@ -151,12 +151,12 @@ def _beyond(column: Any, low: Any, high: Any, with_top: bool) -> Any:
 
 
 def exact(bound: Any) -> int | float:
-    """Give a bound as an engine takes it: whole ones as whole numbers, which are compared without rounding."""
+    """Return a bound as an engine takes it: whole ones as whole numbers, which are compared without rounding."""
     return int(bound) if bound == int(bound) and abs(bound) < _LONG else float(bound)
 
 
 def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, Any]:
-    """Give what a check has seen of an output, which it passes.
+    """Return what a check has seen of an output, which it passes.
 
     Raises:
         Stop: it does not.
@@ -168,28 +168,28 @@ def reached_in(result: "CheckResult", columns: Sequence[str]) -> Mapping[str, An
     raise limits_not_met(str(outcome.message), columns, code=code)
 
 
-def limits_not_met(seen: str, columns: Sequence[str], *, code: ExitCode = ExitCode.FAILED) -> Stop:
-    """Say that an output is not given out, and why."""
+def limits_not_met(text: str, columns: Sequence[str], *, code: ExitCode = ExitCode.FAILED) -> Stop:
+    """Return that an output is not given out, and why."""
     problem = Problem(
         "remedy.not_proved",
-        f"the output was read again and is not given out: {seen}",
+        f"the output was read again and is not given out: {text}",
         hint=f"quasi-identifiers looked at: {', '.join(columns)}; treat all of them",
     )
     return Stop(code, problem)
 
 
 def k_check(columns: Sequence[str], k: int) -> Check:
-    """Give the check that counts records that are alike, NULL being a value of its own."""
+    """Return the check that counts records that are alike, NULL being a value of its own."""
     model: Any = load_catalog()["k_anonymity"]
-    made: Check = model.model_validate(
+    check: Check = model.model_validate(
         {"type": "k_anonymity", "quasi_identifiers": tuple(columns), "k": k, "other_readings": False}
     )
-    return made
+    return check
 
 
 def _l(columns: Sequence[str], name: str, wanted: Any) -> Check:
     model: Any = load_catalog()["l_diversity"]
-    made: Check = model.model_validate(
+    check: Check = model.model_validate(
         {
             "type": "l_diversity",
             "id": f"l-{name}" if name.isascii() and name.isidentifier() else None,
@@ -200,11 +200,11 @@ def _l(columns: Sequence[str], name: str, wanted: Any) -> Check:
             "c": wanted.c,
         }
     )
-    return made
+    return check
 
 
 def _t(
-    place: TableRef, columns: Sequence[str], name: str, wanted: "Closeness", before: "Frequencies"
+    place: TableRef, columns: Sequence[str], name: str, closeness: "Closeness", before: "Frequencies"
 ) -> Mapping[str, Json]:
     """Read a file's combinations again, and compare each class with the table that was given.
 
@@ -219,13 +219,13 @@ def _t(
     if is_csv(place):
         counts = restore_frame(counts, {name: map(text_of, before.sensitive_values[name])})
     try:
-        built = wanted.built(name, before.sensitive_values[name])
-        found = farthest(counts, columns, name, distance=wanted.how, reference=before, hierarchy=built)
+        built = closeness.built(name, before.sensitive_values[name])
+        found = farthest(counts, columns, name, distance=closeness.how, reference=before, hierarchy=built)
     except Misfit as error:
         raise limits_not_met(str(error), columns, code=ExitCode.NOT_EVALUATED) from None
-    if found.above(wanted.t):
+    if found.above(closeness.t):
         raise limits_not_met(
-            f"a group is {found.t:.4f} away from the input in '{name}'; {wanted.t} is allowed", columns
+            f"a group is {found.t:.4f} away from the input in '{name}'; {closeness.t} is allowed", columns
         )
     return {"t": found.t, "t_of_output": found.t_of_output}
 
@@ -236,7 +236,7 @@ def is_csv(place: TableRef) -> bool:
 
 
 def count_name(columns: Sequence[str]) -> str:
-    """Give a name for counts that no column has."""
+    """Return a name for counts that no column has."""
     name = "count"
     while name in columns:
         name += "_"

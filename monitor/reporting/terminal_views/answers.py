@@ -20,10 +20,10 @@ _LONG: Final = 10_000
 
 
 def draw_answer(
-    console: Console, told: PrivateAnswer, standing: Standing, people: ProtectedPeople | None = None
+    console: Console, private_answer: PrivateAnswer, standing: Standing, people: ProtectedPeople | None = None
 ) -> None:
     """Print an answer, what its noise means, and where the budget stands."""
-    answer: Mapping[str, Any] = told.answer
+    answer: Mapping[str, Any] = private_answer.answer
     _draw_values(console, answer)
     console.print()
     _draw_accuracy(console, answer["noise"], answer.get("not_covered", ()))
@@ -31,13 +31,13 @@ def draw_answer(
         least = _number(answer["withheld_below"])
         console.print(Text(f"A mean of fewer than {least} rows is withheld: its noise would hide what it says."))
     word = loss_word(standing)
-    cost = "nothing: it was given before" if told.repeated else f"{text_of(told.nano)} {word}"
+    cost = "nothing: it was given before" if private_answer.repeated else f"{text_of(private_answer.nano)} {word}"
     console.print(Text(f"Cost {cost}; {text_of(standing.left)} of {text_of(standing.budget.total)} {word} are left."))
-    said = sentence_of(standing)
-    console.print(Text(f"{said[:1].upper()}{said[1:]}."))
+    text = sentence_of(standing)
+    console.print(Text(f"{text[:1].upper()}{text[1:]}."))
     if people is not None:
         console.print(Text(f"{people.sentence[:1].upper()}{people.sentence[1:]}."))
-    console.print(Text(f"request {visible(told.request_id)}", "dim"))
+    console.print(Text(f"request {visible(private_answer.request_id)}", "dim"))
 
 
 def draw_plan(
@@ -119,14 +119,14 @@ def _accuracy(noises: Sequence[Mapping[str, Any]]) -> Sequence[str]:
 
 
 def _asked(request: Mapping[str, Any]) -> str:
-    said = str(request["statistic"])
+    text = str(request["statistic"])
     if "column" in request:
-        said += f" of {visible(request['column'])}"
+        text += f" of {visible(request['column'])}"
     if request.get("by"):
-        said += f" by {visible(', '.join(request['by']))}"
+        text += f" by {visible(', '.join(request['by']))}"
     if request.get("where"):
-        said += f" where {visible(' and '.join(request['where']))}"
-    return said
+        text += f" where {visible(' and '.join(request['where']))}"
+    return text
 
 
 def _short(answer: Mapping[str, Any]) -> str:
@@ -148,24 +148,24 @@ def _number(value: float) -> str:
     return f"{value:,.6g}" if abs(value) < _LONG else f"{value:,.2f}".removesuffix(".00")
 
 
-def draw_budgets(console: Console, found: Sequence[Standing], groups: Sequence[ProtectedPeople] = ()) -> None:
+def draw_budgets(console: Console, standings: Sequence[Standing], groups: Sequence[ProtectedPeople] = ()) -> None:
     """Print what was spent of each budget, and what that means."""
-    if not found:
+    if not standings:
         console.print(Text("no budget has been created; 'tablewatch budget create TABLE' creates one"))
         return
     rows = [
         (
-            visible(one.budget.data_set),
-            visible(one.budget.unit),
-            loss_word(one),
-            *(text_of(amount) for amount in (one.budget.total, one.spent, one.left)),
+            visible(standing.budget.data_set),
+            visible(standing.budget.unit),
+            loss_word(standing),
+            *(text_of(amount) for amount in (standing.budget.total, standing.spent, standing.left)),
         )
-        for one in found
+        for standing in standings
     ]
     draw_table(console, ("table", "protects each", "in", ">total", ">spent", ">left"), rows)
     console.print()
-    for one in found:
-        console.print(Text(f"{visible(one.budget.data_set)}: {sentence_of(one)}."))
+    for standing in standings:
+        console.print(Text(f"{visible(standing.budget.data_set)}: {sentence_of(standing)}."))
     for group in groups:
         console.print(Text(f"{visible(group.name)}: {visible(group.sentence)}."))
 

@@ -53,8 +53,10 @@ def draw_sheet(
         draw_table(console, ("~check", "severity", "found", "when", "~what"), _checks(project, state, results))
     else:
         console.print("no checks: nothing is asked of this table")
-    for one in state.not_evaluated:
-        console.print(_line("not evaluated", f"{one.check_id}  {one.reason}: {one.message}"))
+    for not_evaluated in state.not_evaluated:
+        console.print(
+            _line("not evaluated", f"{not_evaluated.check_id}  {not_evaluated.reason}: {not_evaluated.message}")
+        )
 
 
 def _facts(project: Project, state: TableState, lineage: Lineage) -> Iterator[tuple[str, str]]:
@@ -83,9 +85,9 @@ def _rate(project: Project, table: str) -> str:
     return "" if rate is None else f", {project.currency.text(rate)} an hour of downtime"
 
 
-def _loss(project: Project, found: Downtime, cost: Cost | None) -> str:
-    said = f"{format_hours(found.downtime)} of downtime in {count(found.n, 'incident')}"
-    return said if cost is None else f"{said}, {project.currency.text(cost.amount)}"
+def _loss(project: Project, downtime: Downtime, cost: Cost | None) -> str:
+    text = f"{format_hours(downtime.downtime)} of downtime in {count(downtime.n, 'incident')}"
+    return text if cost is None else f"{text}, {project.currency.text(cost.amount)}"
 
 
 def _checks(project: Project, state: TableState, results: Mapping[str, Result]) -> Iterator[Sequence[str | None]]:
@@ -99,5 +101,5 @@ def _checks(project: Project, state: TableState, results: Mapping[str, Result]) 
         yield check.name, check.severity.value, result.status.value, age, tidy(str(result.message))
 
 
-def _line(label: str, said: str) -> Text:
-    return Text.assemble((f"{label:<14}", "dim"), said)
+def _line(label: str, text: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), text)

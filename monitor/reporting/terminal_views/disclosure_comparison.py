@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 _WAYS: Final = {"as_is": "as it is", "inverse": "inverted", "projected": "inverted, >= 0*", "bayes": "by Bayes*"}
 
 
-def draw_comparison(console: Console, found: "Comparison", domains: "Mapping[str, Cells]") -> None:
+def draw_comparison(console: Console, comparison: "Comparison", domains: "Mapping[str, Cells]") -> None:
     """Print tables 2, 5 and 6 of the paper, corrected, for these counts."""
-    sizes = " x ".join(f"{visible(name)} {one.size:,}" for name, one in domains.items())
-    total = math.prod(found.shape)
-    cells = f"{count(found.rows, 'record')} in {total:,} cells ({sizes}); {count(found.runs, 'simulated table')}"
-    console.print(Text(found.label, "yellow"))
+    sizes = " x ".join(f"{visible(name)} {domain.size:,}" for name, domain in domains.items())
+    total = math.prod(comparison.shape)
+    cells = (
+        f"{count(comparison.rows, 'record')} in {total:,} cells ({sizes}); {count(comparison.runs, 'simulated table')}"
+    )
+    console.print(Text(comparison.label, "yellow"))
     console.print(Text(cells))
-    _draw_retentions(console, found)
-    for one in found.at:
+    _draw_retentions(console, comparison)
+    for one in comparison.at:
         _draw_errors(console, one, domains)
-    _draw_answers(console, found)
-    _draw_crossovers(console, found)
+    _draw_answers(console, comparison)
+    _draw_crossovers(console, comparison)
 
 
-def _draw_retentions(console: Console, found: "Comparison") -> None:
+def _draw_retentions(console: Console, comparison: "Comparison") -> None:
     console.print()
     console.print(Text("What is kept, and what is added, at the same epsilon (table 2, corrected)", "bold"))
-    total = f"epsilon / {sum(found.shape):,}"
-    linear = [linear_retention(one.epsilon, found.shape) for one in found.at]
+    total = f"epsilon / {sum(comparison.shape):,}"
+    linear = [linear_retention(one.epsilon, comparison.shape) for one in comparison.at]
     draw_table(
         console,
         (">epsilon", ">retention", f">{total}", ">Pk", ">scale of noise", ">joint retention"),
@@ -52,34 +54,34 @@ def _draw_retentions(console: Console, found: "Comparison") -> None:
                 f"{float(one.interactive[0].scale / one.interactive[0].answers):g}",
                 None if one.joint is None else f"{one.joint.retention:.10f}",
             )
-            for one, rho in zip(found.at, linear, strict=True)
+            for one, rho in zip(comparison.at, linear, strict=True)
         ],
     )
     console.print(Text("Pk is the k of Pk-anonymity: no group of rows that are alike has this size.", "dim"))
-    console.print(Text(_paper(found), "dim"))
+    console.print(Text(_paper(comparison), "dim"))
 
 
-def _paper(found: "Comparison") -> str:
-    """Say which equation is followed where the paper prints something else."""
-    epsilon = found.at[-1].epsilon
-    rho = linear_retention(epsilon, found.shape)
-    cost = cost_of(rho, found.shape)
+def _paper(comparison: "Comparison") -> str:
+    """Describe which equation is followed where the paper prints something else."""
+    epsilon = comparison.at[-1].epsilon
+    rho = linear_retention(epsilon, comparison.shape)
+    cost = cost_of(rho, comparison.shape)
     really = "is no probability" if cost is None else f"really costs {cost:.4g}"
-    total = f"epsilon / {sum(found.shape):,}"
+    total = f"epsilon / {sum(comparison.shape):,}"
     printed = f"The paper takes {total}, which does not: {rho} for {epsilon:f} {really}."
     return f"Retentions solve equation 6. {printed}"
 
 
-def _draw_errors(console: Console, one: "AtEpsilon", domains: "Mapping[str, Cells]") -> None:
+def _draw_errors(console: Console, at_epsilon: "AtEpsilon", domains: "Mapping[str, Cells]") -> None:
     console.print()
-    title = f"A randomised table, epsilon {one.epsilon:f}: errors of its counts (table 5, corrected)"
+    title = f"A randomised table, epsilon {at_epsilon.epsilon:f}: errors of its counts (table 5, corrected)"
     console.print(Text(title, "bold"))
-    rows = [_error(way, error, domains) for way, error in _errors(one)]
+    rows = [_error(way, error, domains) for way, error in _errors(at_epsilon)]
     draw_table(console, ("batch", ">RMS L2", ">bias L2", ">Spearman", ">quartiles of cells", "~worst cell"), rows)
 
 
-def _errors(one: "AtEpsilon") -> "Iterator[tuple[str, Error]]":
-    batches: Sequence[tuple[str, Batch | None]] = (("", one.attribute_wise), ("joint, ", one.joint))
+def _errors(at_epsilon: "AtEpsilon") -> "Iterator[tuple[str, Error]]":
+    batches: Sequence[tuple[str, Batch | None]] = (("", at_epsilon.attribute_wise), ("joint, ", at_epsilon.joint))
     for before, batch in batches:
         for name, way in _WAYS.items():
             error = None if batch is None else getattr(batch, name)
@@ -99,10 +101,10 @@ def _error(way: str, error: "Error", domains: "Mapping[str, Cells]") -> Sequence
     )
 
 
-def _draw_answers(console: Console, found: "Comparison") -> None:
+def _draw_answers(console: Console, comparison: "Comparison") -> None:
     console.print()
     console.print(Text("Noisy answers that share an epsilon: errors of the counts of one (table 5)", "bold"))
-    delta = f"zCDP, {float(found.delta):g}"
+    delta = f"zCDP, {float(comparison.delta):g}"
     draw_table(
         console,
         (">epsilon", ">answers", ">scale", ">RMS L2", ">continuous", ">each cell", f">{delta}", ">Spearman"),
@@ -117,25 +119,25 @@ def _draw_answers(console: Console, found: "Comparison") -> None:
                 None if answer.zcdp is None else f"{answer.zcdp:.3f}",
                 _rank(answer.spearman),
             )
-            for one in found.at
+            for one in comparison.at
             for answer in one.interactive
         ],
     )
     console.print(Text("Noise of answers is discrete; the paper computes with continuous noise.", "dim"))
 
 
-def _draw_crossovers(console: Console, found: "Comparison") -> None:
+def _draw_crossovers(console: Console, comparison: "Comparison") -> None:
     console.print()
     title = "From how many answers on the batch is nearer to the truth: basic / zCDP (table 6, corrected)"
     console.print(Text(title, "bold"))
     draw_table(
         console,
-        ("batch", *(f">epsilon {one.epsilon:f}" for one in found.at)),
-        [(_way(name), *(_crossover(one, name) for one in found.at)) for name in found.at[0].crossovers],
+        ("batch", *(f">epsilon {one.epsilon:f}" for one in comparison.at)),
+        [(_way(name), *(_crossover(one, name) for one in comparison.at)) for name in comparison.at[0].crossovers],
     )
-    said = "A batch is charged once, however often it is tabulated. Under zCDP (Gaussian noise) epsilon holds"
-    but = f"but for a probability of {float(found.delta):g}, a weaker guarantee. * simulated: runs differ."
-    console.print(Text(f"{said}\n{but}", "dim"))
+    text = "A batch is charged once, however often it is tabulated. Under zCDP (Gaussian noise) epsilon holds"
+    but = f"but for a probability of {float(comparison.delta):g}, a weaker guarantee. * simulated: runs differ."
+    console.print(Text(f"{text}\n{but}", "dim"))
 
 
 def _way(name: str) -> str:
@@ -143,8 +145,8 @@ def _way(name: str) -> str:
     return f"{joint}{_WAYS[way.replace('-', '_')]}"
 
 
-def _crossover(one: "AtEpsilon", name: str) -> str:
-    crossover = one.crossovers[name]
+def _crossover(at_epsilon: "AtEpsilon", name: str) -> str:
+    crossover = at_epsilon.crossovers[name]
     return f"{crossover.basic} / {'-' if crossover.zcdp is None else crossover.zcdp}"
 
 

@@ -28,12 +28,12 @@ _SHOWN: Final = 10
 _COSTLY: Final = 3
 
 
-def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
-    """Give the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once.
+def as_json(project: Project, downtime_figures: DowntimeFigures) -> dict[str, Any]:
+    """Return the published shape `tablewatch.downtime/1`. Hours are exact up to floating point, money is rounded once.
 
     The figures of a window of which nobody knows are null.
     """
-    whole, currency = found.whole, project.currency
+    whole, currency = downtime_figures.whole, project.currency
     figures = {
         "n": whole.n,
         "n_occurred": whole.n_occurred,
@@ -51,31 +51,38 @@ def as_json(project: Project, found: DowntimeFigures) -> dict[str, Any]:
         "from": _iso(whole.window.start_us),
         "to": _iso(whole.window.end_us),
         "as_of": _iso(whole.as_of_us),
-        **(figures if found.known else _none_of(figures)),
+        **(figures if downtime_figures.known else _none_of(figures)),
         "open": [
             {
-                "id": one.id,
-                "table": found.table_of[one.id],
-                "occurred_at": _iso(one.occurred_us),
-                "detected_at": _iso(one.detected_us),
-                "age_h": _h(one.age),
+                "id": open_incident.id,
+                "table": downtime_figures.table_of[open_incident.id],
+                "occurred_at": _iso(open_incident.occurred_us),
+                "detected_at": _iso(open_incident.detected_us),
+                "age_h": _h(open_incident.age),
             }
-            for one in whole.open
+            for open_incident in whole.open
         ],
         "excluded": {name: _tally(whole.excluded.get(name, ExcludedCount())) for name in _EXCLUDED},
-        "watched_since": None if found.watching.first is None else found.watching.first.isoformat(),
-        "unobserved_h": _h(sum(found.unobserved.values())) if found.known else None,
-        "cost": {**_amounts(found.cost if found.known else None, currency), "currency": currency.code},
-        "unpriced_h": None if found.cost is None or not found.known else _h(found.cost.unpriced),
+        "watched_since": None
+        if downtime_figures.watching.first is None
+        else downtime_figures.watching.first.isoformat(),
+        "unobserved_h": _h(sum(downtime_figures.unobserved.values())) if downtime_figures.known else None,
+        "cost": {
+            **_amounts(downtime_figures.cost if downtime_figures.known else None, currency),
+            "currency": currency.code,
+        },
+        "unpriced_h": None
+        if downtime_figures.cost is None or not downtime_figures.known
+        else _h(downtime_figures.cost.unpriced),
         "exposure": _tally(whole.exposure),
-        "found_by_person": found.found_by_person,
+        "found_by_person": downtime_figures.found_by_person,
         "lever": _lever(whole),
         "by_severity": {
             severity.value: {"n": part.n, "undetected_h": _h(part.undetected), "repair_h": _h(part.repair)}
             for severity, part in whole.by_severity.items()
         },
-        "grouped_by": found.by,
-        "by": [_part(part, currency) for part in found.parts],
+        "grouped_by": downtime_figures.by,
+        "by": [_part(part, currency) for part in downtime_figures.parts],
     }
 
 
@@ -112,8 +119,8 @@ def _tally(tally: ExcludedCount) -> dict[str, Any]:
 
 
 def _lever(whole: Downtime) -> str | None:
-    found = lever(whole)
-    return None if found is Lever.NONE else found.value
+    current_lever = lever(whole)
+    return None if current_lever is Lever.NONE else current_lever.value
 
 
 def _iso(moment_us: int) -> str:
@@ -124,33 +131,33 @@ def _h(microseconds: Fraction | int) -> float:
     return float(hours(microseconds))
 
 
-def draw(console: "Console", project: Project, found: DowntimeFigures) -> None:
+def draw(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
     """Print the downtime of a window for a person."""
-    whole = found.whole
-    for line in _top(project, found):
+    whole = downtime_figures.whole
+    for line in _top(project, downtime_figures):
         console.print(line)
     rows = [_spread("TTD, until noticed", whole.ttd), _spread("TTR, until repaired", whole.ttr)]
     console.print()
     draw_table(console, ("of an incident", *(f">{name}" for name in _STATISTICS)), rows)
-    if found.parts:
+    if downtime_figures.parts:
         console.print()
-        _draw_parts(console, project, found)
-    rest = list(_rest(project, found))
+        _draw_parts(console, project, downtime_figures)
+    rest = list(_rest(project, downtime_figures))
     if rest:
         console.print()
     for line in rest:
         console.print(line)
 
 
-def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
-    whole, zone = found.whole, project.config.timezone
-    known = "" if whole.as_of_us >= whole.window.end_us else f", as of {_when(whole.as_of_us, zone)}"
+def _top(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
+    whole, zone = downtime_figures.whole, project.config.timezone
+    text = "" if whole.as_of_us >= whole.window.end_us else f", as of {_when(whole.as_of_us, zone)}"
     window = f"{_when(whole.window.start_us, zone)} to {_when(whole.window.end_us, zone)}"
-    yield Text(f"data downtime  {window}{known} ({zone})", "dim")
-    if not found.known:
-        yield Text(_unknown(project, found), "bold")
+    yield Text(f"data downtime  {window}{text} ({zone})", "dim")
+    if not downtime_figures.known:
+        yield Text(_unknown(project, downtime_figures), "bold")
         return
-    cost = "" if found.cost is None else f", {project.currency.text(found.cost.amount)}"
+    cost = "" if downtime_figures.cost is None else f", {project.currency.text(downtime_figures.cost.amount)}"
     yield Text(f"{format_hours(whole.downtime)} in {count(whole.n, 'incident')}{cost}", "bold")
     if whole.downtime:
         yield _line("unnoticed", f"{format_hours(whole.undetected)}  {_share(whole.undetected, whole.downtime)}")
@@ -159,44 +166,54 @@ def _top(project: Project, found: DowntimeFigures) -> Iterator[Text]:
             yield _line(
                 "range", f"{format_hours(whole.low)} to {format_hours(whole.high)}, by when data really went bad"
             )
-        at_once = "" if found.cost is None else f", {project.currency.text(found.cost.table_hours_amount)}"
+        at_once = (
+            ""
+            if downtime_figures.cost is None
+            else f", {project.currency.text(downtime_figures.cost.table_hours_amount)}"
+        )
         yield _line("table hours", f"{format_hours(whole.table_time)}{at_once}, incidents at once counted once")
-    yield from _watched(project, found)
+    yield from _watched(project, downtime_figures)
 
 
-def _unknown(project: Project, found: DowntimeFigures) -> str:
-    first, end = found.watching.first, from_us(min(found.whole.window.end_us, found.whole.as_of_us))
-    if end <= from_us(found.whole.window.start_us):
+def _unknown(project: Project, downtime_figures: DowntimeFigures) -> str:
+    first, end = (
+        downtime_figures.watching.first,
+        from_us(min(downtime_figures.whole.window.end_us, downtime_figures.whole.as_of_us)),
+    )
+    if end <= from_us(downtime_figures.whole.window.start_us):
         return "nothing is known of this time yet"
-    if found.watching.had_begun(end) and from_us(found.whole.window.end_us) <= found.kept_since:
+    if (
+        downtime_figures.watching.had_begun(end)
+        and from_us(downtime_figures.whole.window.end_us) <= downtime_figures.kept_since
+    ):
         return "incidents of this time are no longer kept, so nothing is known of its downtime"
-    if found.watching.had_begun(end):
+    if downtime_figures.watching.had_begun(end):
         return "no check saw anything in this time, so nothing is known of its downtime"
     if first is None:
         return "nothing was watched yet; no check had run by then"
     return f"nothing was watched yet; the first check ran on {format_time(first, project.config.timezone)}"
 
 
-def _watched(project: Project, found: DowntimeFigures) -> Iterator[Text]:
-    """Say of which part of the window only those incidents are known that people reported."""
-    whole, first, zone = found.whole, found.watching.first, project.config.timezone
+def _watched(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
+    """Return of which part of the window only those incidents are known that people reported."""
+    whole, first, zone = downtime_figures.whole, downtime_figures.watching.first, project.config.timezone
     start, end = from_us(whole.window.start_us), from_us(min(whole.window.end_us, whole.as_of_us))
     if first is None or first >= end:
         yield _line("watched", "nothing yet in this time; these incidents were reported")
         return
-    if not found.observed:
+    if not downtime_figures.observed:
         yield _line("watched", "no check saw anything in this time; these incidents are on record")
         return
     if first > start:
         yield _line(
             "watched", f"since {format_time(first, zone)}; of what was before, only reported incidents are known"
         )
-    elif later := found.watching.partly(project.config, start, end):
+    elif later := downtime_figures.watching.partly(project.config, start, end):
         yield _line("watched", f"for a part of this time only: {_some(later)}")
-    if missing := found.watching.not_yet(project.config, end):
+    if missing := downtime_figures.watching.not_yet(project.config, end):
         yield _line("not watched", f"{_some(missing)}; no check had run by then")
-    if start < found.kept_since:
-        yield _line("kept", f"what was over before {format_time(found.kept_since, zone)} may be forgotten")
+    if start < downtime_figures.kept_since:
+        yield _line("kept", f"what was over before {format_time(downtime_figures.kept_since, zone)} may be forgotten")
 
 
 def _some(names: Sequence[str]) -> str:
@@ -208,13 +225,13 @@ def _spread(name: str, statistics: Statistics | None) -> Sequence[str | None]:
     return name, *(None if statistics is None else format_hours(getattr(statistics, one)) for one in _STATISTICS)
 
 
-def _draw_parts(console: "Console", project: Project, found: DowntimeFigures) -> None:
-    columns = [f"~{found.by}", ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
-    columns += [] if found.cost is None else [">cost"]
-    shown = found.parts if found.by == DAY else found.parts[:_SHOWN]
-    draw_table(console, columns, (list(_cells(project, found.by, part)) for part in shown))
-    if len(found.parts) > len(shown):
-        console.print(f"and {len(found.parts) - len(shown)} more; --format json has all")
+def _draw_parts(console: "Console", project: Project, downtime_figures: DowntimeFigures) -> None:
+    columns = [f"~{downtime_figures.by}", ">incidents", ">unnoticed", ">repair", ">downtime", ">table hours"]
+    columns += [] if downtime_figures.cost is None else [">cost"]
+    shown = downtime_figures.parts if downtime_figures.by == DAY else downtime_figures.parts[:_SHOWN]
+    draw_table(console, columns, (list(_cells(project, downtime_figures.by, part)) for part in shown))
+    if len(downtime_figures.parts) > len(shown):
+        console.print(f"and {len(downtime_figures.parts) - len(shown)} more; --format json has all")
 
 
 def _cells(project: Project, by: str, part: DowntimePart) -> Iterator[str | None]:
@@ -230,14 +247,17 @@ def _cells(project: Project, by: str, part: DowntimePart) -> Iterator[str | None
         yield project.currency.text(part.cost.amount)
 
 
-def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
-    whole = found.whole
+def _rest(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
+    whole = downtime_figures.whole
     if whole.downtime:
-        yield from _reading(project, found)
-    oldest = sorted(whole.open, key=lambda one: one.occurred_us)
-    for one in oldest[:_SHOWN]:
-        since = format_time(from_us(one.occurred_us), project.config.timezone)
-        yield _line("open", f"#{one.id} {found.table_of[one.id]} since {since}, {format_hours(one.age)}")
+        yield from _reading(project, downtime_figures)
+    oldest = sorted(whole.open, key=lambda open_incident: open_incident.occurred_us)
+    for open_incident in oldest[:_SHOWN]:
+        since = format_time(from_us(open_incident.occurred_us), project.config.timezone)
+        yield _line(
+            "open",
+            f"#{open_incident.id} {downtime_figures.table_of[open_incident.id]} since {since}, {format_hours(open_incident.age)}",
+        )
     if len(oldest) > _SHOWN:
         yield _line("", f"and {len(oldest) - _SHOWN} more; see 'tablewatch incident list'")
     left = [
@@ -246,29 +266,35 @@ def _rest(project: Project, found: DowntimeFigures) -> Iterator[Text]:
     if left:
         yield _line("not counted", "; ".join(left))
     if whole.exposure.n:
-        said = f"{count(whole.exposure.n, 'incident')}, {format_hours(whole.exposure.time)}; never counted as downtime"
-        yield _line("disclosure", said)
-    if found.cost is not None and found.cost.unpriced:
-        yield _line("no price", f"{format_hours(found.cost.unpriced)} before the first rate was valid")
-    if found.unobserved:
-        worst = sorted(found.unobserved.items(), key=lambda item: (-item[1], item[0]))
+        text = f"{count(whole.exposure.n, 'incident')}, {format_hours(whole.exposure.time)}; never counted as downtime"
+        yield _line("disclosure", text)
+    if downtime_figures.cost is not None and downtime_figures.cost.unpriced:
+        yield _line("no price", f"{format_hours(downtime_figures.cost.unpriced)} before the first rate was valid")
+    if downtime_figures.unobserved:
+        worst = sorted(downtime_figures.unobserved.items(), key=lambda item: (-item[1], item[0]))
         names = ", ".join(f"{table} {format_hours(time)}" for table, time in worst[:_COSTLY])
         more = "" if len(worst) <= _COSTLY else f" and {count(len(worst) - _COSTLY, 'more table')}"
-        yield _line("not observed", f"{format_hours(sum(found.unobserved.values()))}: {names}{more}")
+        yield _line("not observed", f"{format_hours(sum(downtime_figures.unobserved.values()))}: {names}{more}")
 
 
-def _reading(project: Project, found: DowntimeFigures) -> Iterator[Text]:
-    whole = found.whole
+def _reading(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]:
+    whole = downtime_figures.whole
     share = Fraction(whole.undetected, whole.downtime)
-    title = None if found.advised is None else title_of(found.advised)
+    title = None if downtime_figures.advised is None else title_of(downtime_figures.advised)
     diagnosis = Diagnosis(
-        lever(whole), share, found.found_by_person, whole.n, costliest=None, advice=found.advice, title=title
+        lever(whole),
+        share,
+        downtime_figures.found_by_person,
+        whole.n,
+        costliest=None,
+        advice=downtime_figures.advice,
+        title=title,
     )
     for label, said in zip_longest(("reading",), diagnosis_sentences(diagnosis), fillvalue=""):
         yield _line(label, str(said))
-    if found.cost is not None and found.cost.amount:
-        total = found.cost.amount
-        costly = [part for part in found.tables if part.cost is not None and part.cost.amount][:_COSTLY]
+    if downtime_figures.cost is not None and downtime_figures.cost.amount:
+        total = downtime_figures.cost.amount
+        costly = [part for part in downtime_figures.tables if part.cost is not None and part.cost.amount][:_COSTLY]
         names = (f"{one.key} {_share(one.cost.amount, total)}" for one in costly if one.cost is not None)
         yield _line("costliest", f"{', '.join(names)} of {project.currency.text(total)}")
 
@@ -281,5 +307,5 @@ def _when(moment_us: int, zone: str) -> str:
     return format_time(from_us(moment_us), zone)
 
 
-def _line(label: str, said: str) -> Text:
-    return Text.assemble((f"{label:<14}", "dim"), said)
+def _line(label: str, text: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), text)

@@ -15,9 +15,11 @@ from sources import SourceError, open_source
 
 
 def shown_keys(project: Project, results: Sequence[CheckResult], *, limit: int) -> Sequence[Table]:
-    """Give a table of up to `limit` offending keys for each failed check of a key."""
-    found = ((one, _keys(project, one, limit)) for one in results if one.outcome.status is Status.FAIL)
-    return [_draw(one, rows) for one, rows in found if rows]
+    """Return a table of up to `limit` offending keys for each failed check of a key."""
+    current_results = (
+        (result, _keys(project, result, limit)) for result in results if result.outcome.status is Status.FAIL
+    )
+    return [_draw(one, rows) for one, rows in current_results if rows]
 
 
 def _keys(project: Project, result: CheckResult, limit: int) -> Sequence[Mapping[str, Any]]:

@@ -47,18 +47,18 @@ def draw_generalisation(
     bill: UtilityReport,
     out: Path,
     *,
-    named: Sequence[str] = (),
+    names: Sequence[str] = (),
     compared: "AnalysisComparison | None" = None,
 ) -> None:
     """Print what was found in the file, the level of each column, what was lost, and what is not protected."""
     figures: Mapping[str, Any] = bill.figures
     draw_proof(console, bill, out)
     console.print(Text(_search(figures)))
-    draw_named(console, named)
+    draw_named(console, names)
     console.print()
     levels: Mapping[str, Any] = figures.get("levels") or {}
-    said = {name: _level(levels.get(name), changed) for name, changed in bill.cells_changed.items()}
-    _draw_columns(console, bill, "changed", said=said)
+    parts = {name: _level(levels.get(name), changed) for name, changed in bill.cells_changed.items()}
+    _draw_columns(console, bill, "changed", texts=parts)
     if compared is not None:
         console.print()
         draw_change(console, compared)
@@ -71,10 +71,10 @@ def draw_generalisation(
     draw_order(console, bill)
 
 
-def draw_suppression(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
+def draw_suppression(console: Console, bill: UtilityReport, out: Path, *, names: Sequence[str] = ()) -> None:
     """Print what was found in the file, what was left out of it, and what is not protected."""
     draw_proof(console, bill, out)
-    draw_named(console, named)
+    draw_named(console, names)
     if bill.figures["cells"]:
         console.print()
         _draw_columns(console, bill, "blanked")
@@ -83,12 +83,12 @@ def draw_suppression(console: Console, bill: UtilityReport, out: Path, *, named:
     draw_order(console, bill)
 
 
-def draw_coding(console: Console, bill: UtilityReport, out: Path, *, named: Sequence[str] = ()) -> None:
+def draw_coding(console: Console, bill: UtilityReport, out: Path, *, names: Sequence[str] = ()) -> None:
     """Print the bounds that were found to hold in the file, what was coded, and what is not protected."""
     limits: Mapping[str, Any] = bill.guarantee.limits
-    said = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
-    console.print(Text.assemble((READ_AGAIN, "green"), f"  {visible(str(out))}: {said}"), soft_wrap=True)
-    draw_named(console, named)
+    text = "; ".join(f"{visible(name)} {_bounds(*ends)}" for name, ends in limits.items())
+    console.print(Text.assemble((READ_AGAIN, "green"), f"  {visible(str(out))}: {text}"), soft_wrap=True)
+    draw_named(console, names)
     console.print()
     _draw_columns(console, bill, "changed")
     console.print()
@@ -103,15 +103,19 @@ def draw_order(console: Console, bill: UtilityReport) -> None:
 
 
 def _draw_columns(
-    console: Console, bill: UtilityReport, what: Literal["changed", "blanked"], *, said: Mapping[str, str] | None = None
+    console: Console,
+    bill: UtilityReport,
+    what: Literal["changed", "blanked"],
+    *,
+    texts: Mapping[str, str] | None = None,
 ) -> None:
-    """Print what each column lost, and how many of its cells. `said`: of each, in a column beside its name."""
+    """Print what each column lost, and how many of its cells. `texts`: of each, in a column beside its name."""
     cells = bill.cells_changed if what == "changed" else bill.cells_blanked
     draw_table(
         console,
-        ("column", *(("~level",) if said else ()), ">information lost", f">cells {what}"),
+        ("column", *(("~level",) if texts else ()), ">information lost", f">cells {what}"),
         [
-            (visible(name), *((said[name],) if said else ()), f"{lost:.2f} %", f"{cells[name]:,}")
+            (visible(name), *((texts[name],) if texts else ()), f"{lost:.2f} %", f"{cells[name]:,}")
             for name, lost in bill.information_lost.items()
         ],
     )
@@ -119,18 +123,18 @@ def _draw_columns(
 
 def draw_doubts(console: Console, doubts: Sequence[Mapping[str, Any]]) -> None:
     """Warn of what is strange about hierarchies that are used all the same."""
-    for one in doubts[:_DOUBTS]:
-        said = f"  {visible(str(one['file']))}: column '{visible(one['column'])}': {visible(one['message'])}"
-        console.print(Text.assemble(("WARNING", "yellow"), said), soft_wrap=True)
+    for doubt in doubts[:_DOUBTS]:
+        text = f"  {visible(str(doubt['file']))}: column '{visible(doubt['column'])}': {visible(doubt['message'])}"
+        console.print(Text.assemble(("WARNING", "yellow"), text), soft_wrap=True)
     if len(doubts) > _DOUBTS:
         console.print(Text(f"and {len(doubts) - _DOUBTS:,} more warnings: --format json", "dim"))
 
 
-def draw_named(console: Console, named: Sequence[str]) -> None:
+def draw_named(console: Console, names: Sequence[str]) -> None:
     """Warn of direct identifiers that are still in a file."""
-    if named:
-        said = f"direct identifiers are still in it: {visible(', '.join(named))}; --drop-identifiers leaves them out"
-        console.print(Text.assemble(("WARNING", "yellow"), f"  {said}"))
+    if names:
+        text = f"direct identifiers are still in it: {visible(', '.join(names))}; --drop-identifiers leaves them out"
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {text}"))
 
 
 def _bounds(bottom: float | None, top: float | None) -> str:
@@ -164,13 +168,13 @@ def draw_proof(console: Console, bill: UtilityReport, out: Path) -> None:
 
 def draw_k(console: Console, bill: UtilityReport, out: Path, columns: Sequence[str], *, k: int) -> None:
     """Print the k that was counted in the file, and on which columns."""
-    kept, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
-    said = f"  {visible(str(out))}: k = {k:,} on {among}: each of {kept:,} records is alike with at least {others(k)}"
-    console.print(Text.assemble((READ_AGAIN, "green"), said), soft_wrap=True)
+    count, among = bill.rows - bill.rows_suppressed, visible(", ".join(columns))
+    text = f"  {visible(str(out))}: k = {k:,} on {among}: each of {count:,} records is alike with at least {others(k)}"
+    console.print(Text.assemble((READ_AGAIN, "green"), text), soft_wrap=True)
 
 
 def others(k: int) -> str:
-    """Say how many records one of k is alike with."""
+    """Describe how many records one of k is alike with."""
     return "1 other" if k == 2 else f"{k - 1:,} others"
 
 
@@ -186,8 +190,8 @@ def draw_change(console: Console, compared: "AnalysisComparison") -> None:
         console,
         ("figure", ">compared", ">mean change", ">largest change"),
         [
-            (visible(name), f"{one.cells:,}", _share(one.mean), _share(one.largest))
-            for name, one in change.figures.items()
+            (visible(name), f"{figure.cells:,}", _share(figure.mean), _share(figure.largest))
+            for name, figure in change.figures.items()
         ],
     )
 
@@ -212,7 +216,7 @@ def _value(by: str, value: float | str) -> str:
 
 
 def _search(figures: Mapping[str, Any]) -> str:
-    """Say how the levels were found."""
+    """Describe how the levels were found."""
     groups = figures["utilities"]["classes"]
     by = f"{groups:,} groups; {figures['seconds']:.1f} s by {figures['search']}"
     if figures["proved"] is None:
@@ -240,7 +244,7 @@ def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
     draw_table(
         console,
         ("levels", ">loss", ">precision", ">discernibility", ">group size", ">left out", "minimal"),
-        [_line(one) for one in choices.listed[:most]],
+        [_line(choice) for choice in choices.listed[:most]],
     )
     console.print()
     more = len(choices.listed) - most
@@ -251,14 +255,14 @@ def draw_lattice(console: Console, choices: "Choices", *, most: int) -> None:
     console.print(Text(f"  --levels {visible(','.join(f'{name}={level}' for name, level in pairs))}", "dim"))
 
 
-def _line(one: "Choice") -> tuple[str, ...]:
-    found = one.utilities
+def _line(choice: "Choice") -> tuple[str, ...]:
+    utilities = choice.utilities
     return (
-        " ".join(map(str, one.levels)),
-        f"{100 * found.total.loss:.2f} %",
-        f"{found.total.precision or 0:.4f}",
-        f"{found.discernibility:,}",
-        f"{found.average_class_size or 0:,.1f}",
-        f"{found.rows_suppressed:,}",
-        "yes" if one.is_minimal else "no",
+        " ".join(map(str, choice.levels)),
+        f"{100 * utilities.total.loss:.2f} %",
+        f"{utilities.total.precision or 0:.4f}",
+        f"{utilities.discernibility:,}",
+        f"{utilities.average_class_size or 0:,.1f}",
+        f"{utilities.rows_suppressed:,}",
+        "yes" if choice.is_minimal else "no",
     )

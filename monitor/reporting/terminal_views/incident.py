@@ -51,7 +51,7 @@ _TEXTS: Final = frozenset({"title", "cause"})
 
 
 def incident_headline(incident: Incident) -> Text:
-    """Give an incident in one line: number, table, what is wrong, where it stands."""
+    """Return an incident in one line: number, table, what is wrong, where it stands."""
     state = incident.state.value.upper()
     if incident.resolution is not None:
         state += f" ({incident.resolution.value})"
@@ -60,12 +60,12 @@ def incident_headline(incident: Incident) -> Text:
 
 
 def say_event(event: Event, zone: str) -> Text:
-    """Say what happened, when it was recorded and by whom, in one line."""
+    """Describe what happened, when it was recorded and by whom, in one line."""
     return Text(f"  {format_time(event.recorded_at, zone)}  {_say(event.change, zone)}, by {tidy(event.actor)}")
 
 
 def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
-    """Tell an incident as `tablewatch incident show` does."""
+    """Return an incident as `tablewatch incident show` does."""
     incident = sheet.incident
     figures = incident_figures(project, [incident])[incident.id]
     zone = project.config.timezone
@@ -73,12 +73,12 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
     for number, (episode, finder) in enumerate(zip(incident.episodes, _finders(sheet), strict=True), start=1):
         if len(incident.episodes) > 1:
             yield Text(f"episode {number} of {len(incident.episodes)}")
-        yield from _times(incident, episode, figures.episodes[number - 1], found=finder, zone=zone)
+        yield from _times(incident, episode, figures.episodes[number - 1], text=finder, zone=zone)
     yield _line("so far" if incident.state is not State.RESOLVED else "in all", _lengths(project, incident, figures))
     for label, said in _facts(project, incident):
         yield _line(label, said)
     if sheet.duplicates:
-        yield _line("merged", ", ".join(f"#{one}" for one in sheet.duplicates))
+        yield _line("merged", ", ".join(f"#{duplicate}" for duplicate in sheet.duplicates))
     yield Text(f"history ({zone})")
     for event in sheet.events:
         yield say_event(event, zone)
@@ -86,7 +86,7 @@ def tell(project: Project, sheet: IncidentDetail) -> Iterator[Text]:
 
 
 def _finders(sheet: IncidentDetail) -> Iterator[str]:
-    """Say of each episode who noticed it."""
+    """Format of each episode who noticed it."""
     check = f"by {sheet.incident.check_id or 'a check'}"
     for event in sheet.events:
         match event.change:
@@ -98,15 +98,15 @@ def _finders(sheet: IncidentDetail) -> Iterator[str]:
                 yield check
 
 
-def _times(incident: Incident, episode: Episode, length: Durations, *, found: str, zone: str) -> Iterator[Text]:
+def _times(incident: Incident, episode: Episode, length: Durations, *, text: str, zone: str) -> Iterator[Text]:
     onset = episode.onset
     known = _METHODS[onset.method]
     if onset.earliest < onset.latest:
         known += f"; between {format_time(onset.earliest, zone)} and {format_time(onset.latest, zone)}"
     yield _line("occurred", f"{format_time(onset.at, zone)}  {known}")
     if episode.first_failed_at is not None and episode.first_failed_at < episode.detected_at:
-        found += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
-    yield _line("detected", f"{format_time(episode.detected_at, zone)}  {found}  TTD {format_hours(length.ttd)}")
+        text += f"; it failed first at {format_time(episode.first_failed_at, zone)}"
+    yield _line("detected", f"{format_time(episode.detected_at, zone)}  {text}  TTD {format_hours(length.ttd)}")
     if episode is incident.last and incident.acknowledged_at is not None:
         yield _line("acknowledged", format_time(incident.acknowledged_at, zone))
     if episode.resolved_at is not None:
@@ -122,13 +122,13 @@ def _lengths(project: Project, incident: Incident, figures: IncidentFigures) -> 
         return f"not counted as downtime: {incident.resolution}"
     if not is_downtime(incident):
         return f"not counted as downtime: a release at risk for {format_hours(figures.whole.total)}"
-    said = [f"downtime {format_hours(figures.downtime_us)}"]
+    parts = [f"downtime {format_hours(figures.downtime_us)}"]
     if len(incident.episodes) > 1:
-        said.append(f"TTD {format_hours(figures.ttd_us)}")
-        said += [] if figures.ttr_us is None else [f"TTR {format_hours(figures.ttr_us)}"]
+        parts.append(f"TTD {format_hours(figures.ttd_us)}")
+        parts += [] if figures.ttr_us is None else [f"TTR {format_hours(figures.ttr_us)}"]
     if figures.cost is not None:
-        said.append(f"cost {project.currency.text(figures.cost)}{_rate(project, incident.table)}")
-    return "  ".join(said)
+        parts.append(f"cost {project.currency.text(figures.cost)}{_rate(project, incident.table)}")
+    return "  ".join(parts)
 
 
 def _rate(project: Project, table: str) -> str:
@@ -199,7 +199,7 @@ def _say(  # noqa: C901, PLR0911, PLR0912 - one line for each kind of change is 
 
 
 def _word(name: str, value: str | None, zone: str) -> str:
-    """Say what a ticket says of a field; of texts only that they are others."""
+    """Describe what a ticket says of a field; of texts only that they are others."""
     if value is None:
         return f"no {name}"
     if name in _TIMES:
@@ -209,9 +209,9 @@ def _word(name: str, value: str | None, zone: str) -> str:
 
 def _corrections(change: Corrected, zone: str) -> str:
     times = (("occurred", change.occurred_at), ("detected", change.detected_at), ("resolved", change.resolved_at))
-    said = ", ".join(f"{name} {format_time(at, zone)}" for name, at in times if at is not None)
-    return said if change.episode in {0, -1} else f"{said} (episode {change.episode + 1})"
+    text = ", ".join(f"{name} {format_time(at, zone)}" for name, at in times if at is not None)
+    return text if change.episode in {0, -1} else f"{text} (episode {change.episode + 1})"
 
 
-def _line(label: str, said: str) -> Text:
-    return Text.assemble((f"{label:<14}", "dim"), said)
+def _line(label: str, text: str) -> Text:
+    return Text.assemble((f"{label:<14}", "dim"), text)

@@ -39,20 +39,21 @@ class PassReport:
         if not self.results:
             return NOTHING_SELECTED
         if any(
-            one.outcome.status is Status.FAIL and one.check.severity.rank >= self.fail_on.rank for one in self.results
+            result.outcome.status is Status.FAIL and result.check.severity.rank >= self.fail_on.rank
+            for result in self.results
         ):
             return FAILED
-        unknown = any(one.outcome.status is Status.UNKNOWN for one in self.results)
+        unknown = any(result.outcome.status is Status.UNKNOWN for result in self.results)
         return NOT_EVALUATED if unknown or self.problem is not None else OK
 
     @property
     def summary(self) -> dict[str, int]:
         """Count the results by status."""
-        counted = Counter(one.outcome.status for one in self.results)
+        counted = Counter(result.outcome.status for result in self.results)
         return {**{status.value: counted[status] for status in Status}, "total": len(self.results)}
 
     def to_json(self) -> dict[str, Any]:
-        """Give the published shape `tablewatch.check/1`."""
+        """Return the published shape `tablewatch.check/1`."""
         return {
             "schema": "tablewatch.check/1",
             "ok": self.exit_code == OK,
@@ -62,18 +63,18 @@ class PassReport:
             "started_at": self.started_at.isoformat(),
             "duration_s": round(self.duration_s, 3),
             "summary": self.summary,
-            "results": [_result_json(one) for one in self.results],
+            "results": [_result_json(result) for result in self.results],
             **({} if self.problem is None else {"problem": self.problem}),
         }
 
     def lines(self, *, only_failed: bool = False) -> Iterator[Text]:
-        """Give what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
-        unreachable = [one for one in self.results if one.outcome.reason is UnknownReason.UNREACHABLE]
+        """Yield what a person reads: unreachable sources, a line for each check, why the failures matter, the tally."""
+        unreachable = [result for result in self.results if result.outcome.reason is UnknownReason.UNREACHABLE]
         yield from _unreachable_lines(unreachable)
-        for one in self.results:
-            if one not in unreachable and not (only_failed and one.outcome.status is Status.PASS):
-                yield from _result_lines(one)
-        yield from _why_lines([one for one in self.results if one.outcome.status is Status.FAIL])
+        for result in self.results:
+            if result not in unreachable and not (only_failed and result.outcome.status is Status.PASS):
+                yield from _result_lines(result)
+        yield from _why_lines([result for result in self.results if result.outcome.status is Status.FAIL])
         counts = self.summary
         tally = "  ".join(f"{status.value.upper()} {counts[status.value]}" for status in Status)
         yield Text(f"{tally}  of {counts['total']} in {self.duration_s:.1f} s")
@@ -81,38 +82,41 @@ class PassReport:
 
 def _unreachable_lines(results: Sequence[CheckResult]) -> Iterator[Text]:
     by_source: dict[str, list[CheckResult]] = {}
-    for one in results:
-        by_source.setdefault(one.source, []).append(one)
+    for result in results:
+        by_source.setdefault(result.source, []).append(result)
     for source, silent in by_source.items():
-        tables = len({one.table for one in silent})
+        tables = len({check_result.table for check_result in silent})
         yield Text.assemble(_word(Status.UNKNOWN), f"source {source}: {silent[0].outcome.message}")
         yield Text(f"{_INDENT}{count(len(silent), 'check')} of {count(tables, 'table')} could not be evaluated")
 
 
-def _result_lines(one: CheckResult) -> Iterator[Text]:
-    is_risk = one.check.kind is Kind.DISCLOSURE and one.outcome.status is Status.FAIL
-    word = _word(one.outcome.status, "RISK" if is_risk else None)
-    yield Text.assemble(word, one.check_id, (f"  {one.duration_s:.2f} s", "dim"))
-    if one.outcome.status is Status.PASS:
+def _result_lines(check_result: CheckResult) -> Iterator[Text]:
+    is_risk = check_result.check.kind is Kind.DISCLOSURE and check_result.outcome.status is Status.FAIL
+    word = _word(check_result.outcome.status, "RISK" if is_risk else None)
+    yield Text.assemble(word, check_result.check_id, (f"  {check_result.duration_s:.2f} s", "dim"))
+    if check_result.outcome.status is Status.PASS:
         return
-    said = [str(one.outcome.message), one.outcome.reason.value if one.outcome.reason else one.check.severity.value]
-    if one.incident is not None:
-        said.append(f"incident #{one.incident}")
-    if one.owner is not None:
-        said.append(f"owner {one.owner}")
-    yield Text(_INDENT + " · ".join(said))
+    parts = [
+        str(check_result.outcome.message),
+        check_result.outcome.reason.value if check_result.outcome.reason else check_result.check.severity.value,
+    ]
+    if check_result.incident is not None:
+        parts.append(f"incident #{check_result.incident}")
+    if check_result.owner is not None:
+        parts.append(f"owner {check_result.owner}")
+    yield Text(_INDENT + " · ".join(parts))
 
 
 def _why_lines(failed: Sequence[CheckResult]) -> Iterator[Text]:
-    explained = [one for one in failed if one.check.why or one.check.runbook]
+    explained = [check_result for check_result in failed if check_result.check.why or check_result.check.runbook]
     if explained:
         yield Text("")
         yield Text("Why it matters", "bold")
-    for one in explained:
-        said = [one.check_id, one.check.why or ""]
-        if one.check.runbook:
-            said.append(f"runbook: {one.check.runbook}")
-        yield Text("  " + "  ".join(part for part in said if part))
+    for check_result in explained:
+        parts = [check_result.check_id, check_result.check.why or ""]
+        if check_result.check.runbook:
+            parts.append(f"runbook: {check_result.check.runbook}")
+        yield Text("  " + "  ".join(part for part in parts if part))
     if explained:
         yield Text("")
 
@@ -121,19 +125,19 @@ def _word(status: Status, word: str | None = None) -> tuple[str, str]:
     return f"{word or status.value.upper():<8}", _STYLES[status]
 
 
-def _result_json(one: CheckResult) -> dict[str, Any]:
+def _result_json(check_result: CheckResult) -> dict[str, Any]:
     return {
-        "check_id": one.check_id,
-        "table": one.table,
-        "type": one.check.type,
-        "kind": one.check.kind.value,
-        "status": one.outcome.status.value,
-        "severity": one.check.severity.value,
-        "observed": dict(one.outcome.observed),
-        "expected": dict(one.outcome.expected),
-        "message": str(one.outcome.message),
-        "reason": one.outcome.reason.value if one.outcome.reason else None,
-        "incident": one.incident,
-        "owner": one.owner,
-        "duration_s": round(one.duration_s, 4),
+        "check_id": check_result.check_id,
+        "table": check_result.table,
+        "type": check_result.check.type,
+        "kind": check_result.check.kind.value,
+        "status": check_result.outcome.status.value,
+        "severity": check_result.check.severity.value,
+        "observed": dict(check_result.outcome.observed),
+        "expected": dict(check_result.outcome.expected),
+        "message": str(check_result.outcome.message),
+        "reason": check_result.outcome.reason.value if check_result.outcome.reason else None,
+        "incident": check_result.incident,
+        "owner": check_result.owner,
+        "duration_s": round(check_result.duration_s, 4),
     }

@@ -83,7 +83,7 @@ def draw_reconstruction(console: Console, done: "Reconstructed") -> None:
 
 
 def meaning(mechanism: Mapping[str, Any]) -> str:
-    """Say what the epsilon of a mechanism means for whom it protects."""
+    """Describe what the epsilon of a mechanism means for whom it protects."""
     rows = int(mechanism["rows_per_unit"])
     who = "one row" if rows == 1 else f"all {rows:,} rows of one person"
     factor = times(int(Decimal(mechanism["epsilon"]) * NANO))

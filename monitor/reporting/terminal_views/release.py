@@ -25,56 +25,66 @@ _NO_STATEMENT: Final = "These are thresholds that are passed or not; no proof of
 
 
 def draw_verdict(
-    console: Console, *, word: str, why: str, found: RiskAssessment | None, warnings: Sequence[str] = ()
+    console: Console, *, word: str, why: str, risk_assessment: RiskAssessment | None, warnings: Sequence[str] = ()
 ) -> None:
     """Print the verdict first, then what it rests on."""
     console.print(Text.assemble((word.upper(), _COLOURS[word]), f": {visible(why)}"), soft_wrap=True)
-    if found is not None:
+    if risk_assessment is not None:
         console.print()
-        draw_assessment(console, found)
-    for said in warnings:
-        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
+        draw_assessment(console, risk_assessment)
+    for text in warnings:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(text)}"), soft_wrap=True)
 
 
-def draw_comparison(console: Console, name: str, found: ReleaseComparison, *, typed: Callable[[str], str]) -> None:
+def draw_comparison(
+    console: Console, name: str, release_comparison: ReleaseComparison, *, typed: Callable[[str], str]
+) -> None:
     """Print what each way would reach and cost, and which one is recommended; `typed`: how a command is typed here."""
     console.print(Text(LABEL, "yellow"))
-    console.print(Text(f"{visible(name)}: {found.rows:,} records, {len(found.tried):,} ways"))
-    if found.rows < found.rows_of_table:
-        said = f"a random sample of {found.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
-        console.print(Text(said, "yellow"), soft_wrap=True)
+    console.print(Text(f"{visible(name)}: {release_comparison.rows:,} records, {len(release_comparison.tried):,} ways"))
+    if release_comparison.rows < release_comparison.rows_of_table:
+        text = f"a random sample of {release_comparison.rows_of_table:,}: to choose by; limits are proved of the whole by an export"
+        console.print(Text(text, "yellow"), soft_wrap=True)
     console.print()
-    tables = [one for one in found.tried if one.status != ANSWERS]
+    tables = [one for one in release_comparison.tried if one.status != ANSWERS]
     rows = [
         (
-            visible(one.name),
-            one.status,
-            *_reached(one),
-            _count(one.suppressed),
-            "" if one.mean_loss is None else f"{one.mean_loss:.0f} %",
-            "" if one.seconds is None else f"{one.seconds:.1f}",
+            visible(table.name),
+            table.status,
+            *_reached(table),
+            _count(table.suppressed),
+            "" if table.mean_loss is None else f"{table.mean_loss:.0f} %",
+            "" if table.seconds is None else f"{table.seconds:.1f}",
         )
-        for one in tables
+        for table in tables
     ]
     heads = ("remedy", "limits", ">k", ">l", ">t", ">epsilon", ">left out", ">lost", ">s")
     draw_table(console, heads, rows)
-    for one in tables:
-        if one.why:
-            console.print(Text(f"  {visible(one.name)}: {visible(one.why)}", "dim"), soft_wrap=True)
-    loose = dict.fromkeys(said for one in tables for said in one.warnings)
-    for said in loose:
-        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(said)}"), soft_wrap=True)
+    for table in tables:
+        if table.why:
+            console.print(Text(f"  {visible(table.name)}: {visible(table.why)}", "dim"), soft_wrap=True)
+    loose = dict.fromkeys(text for table in tables for text in table.warnings)
+    for text in loose:
+        console.print(Text.assemble(("WARNING", "yellow"), f"  {visible(text)}"), soft_wrap=True)
     _draw_changes(console, tables)
-    _draw_answers(console, [one for one in found.tried if one.status == ANSWERS])
+    _draw_answers(console, [one for one in release_comparison.tried if one.status == ANSWERS])
     console.print()
-    if found.recommended is None:
-        console.print(Text.assemble(("NONE", "bold red"), f": {found.reason}"))
+    if release_comparison.recommended is None:
+        console.print(Text.assemble(("NONE", "bold red"), f": {release_comparison.reason}"))
     else:
-        console.print(Text.assemble(("RECOMMENDED", "green"), f": {visible(found.recommended)}; {found.reason}"))
-        command = next((one.command for one in found.tried if one.name == found.recommended), None)
+        console.print(
+            Text.assemble(
+                ("RECOMMENDED", "green"), f": {visible(release_comparison.recommended)}; {release_comparison.reason}"
+            )
+        )
+        command = next(
+            (one.command for one in release_comparison.tried if one.name == release_comparison.recommended), None
+        )
         if command:
             console.print(Text(f"  the same again: {visible(command)}", "dim"), soft_wrap=True)
-        chosen = typed(shlex.join(["tablewatch", "release", "approve", name, "--remedy", found.recommended]))
+        chosen = typed(
+            shlex.join(["tablewatch", "release", "approve", name, "--remedy", release_comparison.recommended])
+        )
         console.print(Text(f"  next: {visible(chosen)} --by WHO --note WHY, then export", "dim"), soft_wrap=True)
     console.print(Text(_NO_STATEMENT, "dim"))
 
@@ -83,8 +93,8 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
     """Print what was given out, and what was proved of it."""
     body: Mapping[str, Any] = exported.event.body
     reached: Mapping[str, Any] = body["reached"]
-    said = f"  {visible(out)}: {body['rows']:,} rows, {len(body['columns'])} columns"
-    console.print(Text.assemble(("EXPORTED", "green"), said), soft_wrap=True)
+    text = f"  {visible(out)}: {body['rows']:,} rows, {len(body['columns'])} columns"
+    console.print(Text.assemble(("EXPORTED", "green"), text), soft_wrap=True)
     if body["epsilon"] is not None:
         console.print(Text(f"epsilon {body['epsilon']}, by the recorded mechanism"))
     else:
@@ -101,13 +111,13 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
     console.print(Text(_NO_STATEMENT, "dim"))
 
 
-def _reached(one: RemedyTrial) -> Sequence[str]:
-    return (*(_number(one.reached.get(name)) for name in ("k", "l", "t")), one.epsilon or "")
+def _reached(remedy_trial: RemedyTrial) -> Sequence[str]:
+    return (*(_number(remedy_trial.reached.get(name)) for name in ("k", "l", "t")), remedy_trial.epsilon or "")
 
 
 def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
     """Print how far the audience's own questions are answered otherwise."""
-    lines = [(one.name, name, change) for one in tables for name, change in one.changes.items()]
+    lines = [(table.name, name, change) for table in tables for name, change in table.changes.items()]
     if not lines:
         return
     console.print()
@@ -119,15 +129,15 @@ def _draw_changes(console: Console, tables: Sequence[RemedyTrial]) -> None:
 
 
 def change_said(change: Any) -> str:
-    """Say how far an analysis moved."""
+    """Describe how far an analysis moved."""
     if change["failure"]:
         return f"cannot be asked: {change['failure']}"
-    found: Mapping[str, Any] = change["change"] or {}
+    results: Mapping[str, Any] = change["change"] or {}
     moved = [
         f"{name}: {_share(one['mean'])} on average, {_share(one['largest'])} at most"
-        for name, one in found.get("figures", {}).items()
+        for name, one in results.get("figures", {}).items()
     ]
-    lines = [f"{found[name]:,} lines {said}" for name, said in _LINES.items() if found.get(name)]
+    lines = [f"{results[name]:,} lines {said}" for name, said in _LINES.items() if results.get(name)]
     return "; ".join([*moved, *lines]) or "no figure to compare"
 
 
@@ -140,13 +150,13 @@ def _draw_answers(console: Console, answers: Sequence[RemedyTrial]) -> None:
         return
     console.print()
     console.print(Text("noisy statistics in the place of records; nothing was asked, and nothing charged:"))
-    for one in answers:
-        for noise in one.noise:
+    for answer in answers:
+        for noise in answer.noise:
             shown: Any = noise
             off = shown.get("within_95", shown.get("rank_within_95"))
             what = shown["of"] if "within_95" in shown else "rank of the answer"
-            said = f"  {visible(one.name)}: noise changes the {what} by at most {_number(off)} in 95 of 100 cases"
-            console.print(Text(f"{said}, for epsilon {one.epsilon}"))
+            text = f"  {visible(answer.name)}: noise changes the {what} by at most {_number(off)} in 95 of 100 cases"
+            console.print(Text(f"{text}, for epsilon {answer.epsilon}"))
 
 
 def _number(value: Any) -> str:
@@ -168,15 +178,17 @@ SCHEMA: Final = "tablewatch.release-list/1"
 def list_as_json(
     states: Sequence[ReleaseState], exports: Mapping[str, ReleaseEvent], as_of: datetime
 ) -> dict[str, Any]:
-    """Give the published form. `exports`: the newest of each release; those of others than `states` come apart."""
-    known = {one.name for one in states}
+    """Return the published form. `exports`: the newest of each release; those of others than `states` come apart."""
+    entries = {state.name for state in states}
     return {
         "schema": SCHEMA,
         "ok": True,
         "as_of": iso(as_of),
-        "releases": [{**one.to_json(), "why": one.why, "last_export": _last(exports, one.name)} for one in states],
+        "releases": [
+            {**state.to_json(), "why": state.why, "last_export": _last(exports, state.name)} for state in states
+        ],
         "no_longer_configured": [
-            {"release": name, "last_export": _last(exports, name)} for name in sorted(exports.keys() - known)
+            {"release": name, "last_export": _last(exports, name)} for name in sorted(exports.keys() - entries)
         ],
     }
 
@@ -188,24 +200,24 @@ def draw_list(console: Console, states: Sequence[ReleaseState], exports: Mapping
     else:
         rows = [
             (
-                visible(one.name),
-                visible(one.release.table),
-                one.word.value,
-                _day(one.since),
-                _approved(one),
-                _day(one.standing.until),
-                _said(exports.get(one.name)),
+                visible(state.name),
+                visible(state.release.table),
+                state.word.value,
+                _day(state.since),
+                _approved(state),
+                _day(state.standing.until),
+                _said(exports.get(state.name)),
             )
-            for one in states
+            for state in states
         ]
         heads = ("~release", "~table", "state", "since", "~approved with", "expires", "~last export")
         draw_table(console, heads, rows)
-        told = [(one.name, one.why) for one in states if one.why]
+        told = [(state.name, state.why) for state in states if state.why]
         if told:
             console.print()
         for name, said in told:
             console.print(Text(f"  {visible(name)}: {visible(said)}", "dim"), soft_wrap=True)
-    gone = sorted(exports.keys() - {one.name for one in states})
+    gone = sorted(exports.keys() - {state.name for state in states})
     if gone:
         console.print(Text(f"no longer configured, and on record: {visible(', '.join(gone))}"))
 
@@ -214,8 +226,12 @@ def _last(exports: Mapping[str, ReleaseEvent], name: str) -> dict[str, Any] | No
     return export_as_json(exports[name]) if name in exports else None
 
 
-def _approved(one: ReleaseState) -> str | None:
-    return visible(one.standing.remedy) if one.word is ReleaseWord.APPROVED and one.standing.remedy else None
+def _approved(release_state: ReleaseState) -> str | None:
+    return (
+        visible(release_state.standing.remedy)
+        if release_state.word is ReleaseWord.APPROVED and release_state.standing.remedy
+        else None
+    )
 
 
 def _said(event: ReleaseEvent | None) -> str | None:

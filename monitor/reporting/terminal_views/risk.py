@@ -28,18 +28,18 @@ _NOT_MEASURED: Final = (
 )
 
 
-def draw_assessment(console: Console, found: RiskAssessment) -> None:
+def draw_assessment(console: Console, risk_assessment: RiskAssessment) -> None:
     """Print an assessment."""
-    worst = found.results[0]
-    _lead(console, found.name, worst)
-    console.print(Text(f"quasi-identifiers: {visible(', '.join(found.question.quasi_identifiers))}", "dim"))
-    for one in found.results:
-        draw = _PARTS.get(one.check.type)
-        if draw is not None and one.outcome.status is not Status.UNKNOWN:
+    worst = risk_assessment.results[0]
+    _lead(console, risk_assessment.name, worst)
+    console.print(Text(f"quasi-identifiers: {visible(', '.join(risk_assessment.question.quasi_identifiers))}", "dim"))
+    for result in risk_assessment.results:
+        draw = _PARTS.get(result.check.type)
+        if draw is not None and result.outcome.status is not Status.UNKNOWN:
             console.print()
-            draw(console, one)
-        elif one is not worst:
-            console.print(f"\n{one.check.type.replace('_', '-')}: {visible(str(one.outcome.message))}")
+            draw(console, result)
+        elif result is not worst:
+            console.print(f"\n{result.check.type.replace('_', '-')}: {visible(str(result.outcome.message))}")
     console.print()
     console.print(Text(_NOT_MEASURED, "dim"))
 
@@ -79,20 +79,20 @@ def draw_columns(console: Console, name: str, columns: Sequence[Mapping[str, Any
     console.print(f"{visible(name)}: a suggestion by names and values; whether somebody knows a column is yours to say")
     rows = [
         (
-            visible(one["column"]),
-            one["suggestion"],
-            _count(one["values"]) if one["values"] is not None else None,
-            _ratio(one.get("distinction")),
-            _ratio(one.get("separation")),
+            visible(column["column"]),
+            column["suggestion"],
+            _count(column["values"]) if column["values"] is not None else None,
+            _ratio(column.get("distinction")),
+            _ratio(column.get("separation")),
         )
-        for one in columns
+        for column in columns
     ]
     draw_table(console, ("~column", "may be", ">values", ">distinct per row", ">pairs told apart"), rows)
 
 
-def _draw_k(console: Console, one: CheckResult) -> None:
-    seen: Mapping[str, Any] = one.outcome.observed
-    wanted = one.outcome.expected["k"]
+def _draw_k(console: Console, check_result: CheckResult) -> None:
+    seen: Mapping[str, Any] = check_result.outcome.observed
+    wanted = check_result.outcome.expected["k"]
     rows = seen["rows"]
     console.print(Text(f"k-anonymity: k = {seen['k']}, at least {wanted} wanted", "bold"))
     lines = [
@@ -113,7 +113,7 @@ def _draw_k(console: Console, one: CheckResult) -> None:
     draw_table(console, ("", ">number", ">share"), lines)
     for line in _other_k(seen):
         console.print(line)
-    if seen["continuous"] and one.outcome.status is not Status.WARN:  # a warning says it already
+    if seen["continuous"] and check_result.outcome.status is not Status.WARN:  # a warning says it already
         columns = visible(", ".join(seen["continuous"]))
         console.print(f"floating point numbers, of which only exactly equal ones are alike: {columns}")
     console.print()
@@ -144,10 +144,14 @@ def _bars(histogram: Sequence[Sequence[int]], rows: int) -> Iterator[tuple[str, 
         )
 
 
-def draw_flat(console: Console, one: CheckResult) -> None:
+def draw_flat(console: Console, check_result: CheckResult) -> None:
     """Print what a check observed as it is: names and figures."""
-    console.print(Text.assemble((f"{one.check.type.replace('_', '-')}: ", "bold"), visible(str(one.outcome.message))))
-    _draw_figures(console, one.outcome.observed)
+    console.print(
+        Text.assemble(
+            (f"{check_result.check.type.replace('_', '-')}: ", "bold"), visible(str(check_result.outcome.message))
+        )
+    )
+    _draw_figures(console, check_result.outcome.observed)
 
 
 def _draw_figures(console: Console, observed: Mapping[str, Any]) -> None:

@@ -41,11 +41,11 @@ def _cells(bill: UtilityReport) -> tuple[Mapping[str, int], ...]:
 
 
 def _loss(figures: Mapping[str, Any]) -> str:
-    """Say the loss, and how far from the optimum it can be at most."""
+    """Format the loss, and how far from the optimum it can be at most."""
     lost, bound = figures["information_loss"], figures["lower_bound"]
-    said = f"{figures['groups']:,} groups of {figures['k']:,} to {figures['largest_group']:,} records"
+    text = f"{figures['groups']:,} groups of {figures['k']:,} to {figures['largest_group']:,} records"
     if lost is not None:
-        said += f"; {lost:.4f} % of the information in numbers is lost"
+        text += f"; {lost:.4f} % of the information in numbers is lost"
     if bound:
-        said += f", at most {100 * (lost / bound - 1):.0f} % more than the least possible"
-    return f"{said}; {figures['seconds']:.1f} s by {figures['method']}"
+        text += f", at most {100 * (lost / bound - 1):.0f} % more than the least possible"
+    return f"{text}; {figures['seconds']:.1f} s by {figures['method']}"

@@ -45,7 +45,7 @@ class Choices:
             raise Misfit("`other` is not a value of the domain; add it")
 
     def encode(self, values: Iterable[Hashable]) -> Codes:
-        """Give the position of each value in the domain: int64 (n,).
+        """Return the position of each value in the domain: int64 (n,).
 
         Raises:
             Misfit: some are not in the domain, and no `other` stands for them. (They are counted, never shown.)
@@ -60,12 +60,12 @@ class Choices:
         return codes
 
     def positions(self, values: Iterable[Hashable]) -> Codes:
-        """Give the position of each value in the domain, -1 where it is not declared: int64 (n,)."""
+        """Return the position of each value in the domain, -1 where it is not declared: int64 (n,)."""
         codes = self._integers(values) if self.values is None else self._looked_up(values)
         return np.where((codes >= 0) & (codes < self.size), codes, -1)
 
     def decode(self, codes: Codes) -> np.ndarray:
-        """Give the values at these positions."""
+        """Return the values at these positions."""
         return codes if self.values is None else self.values[codes]
 
     def _code(self, value: Hashable) -> int:
@@ -80,9 +80,9 @@ class Choices:
             array = np.asarray(values)
             if array.ndim == 1 and array.dtype.kind in "iu" and array.dtype != np.uint64:
                 return array.astype(np.int64)
-        known = list(values)
-        return np.fromiter((self._code(value) for value in known), dtype=np.int64, count=len(known))
+        hashables = list(values)
+        return np.fromiter((self._code(value) for value in hashables), dtype=np.int64, count=len(hashables))
 
     def _looked_up(self, values: Iterable[Hashable]) -> Codes:
-        known = values.tolist() if isinstance(values, np.ndarray) else list(values)
-        return np.fromiter((self._codes.get(value, -1) for value in known), dtype=np.int64, count=len(known))
+        hashables = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        return np.fromiter((self._codes.get(value, -1) for value in hashables), dtype=np.int64, count=len(hashables))

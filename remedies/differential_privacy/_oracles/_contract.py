@@ -68,7 +68,7 @@ class Oracle(ABC):
         self.nano_epsilon = nano(epsilon)
 
     def perturb(self, value: Hashable) -> Any:
-        """Give one person's report, as plain data: it is all that leaves their device.
+        """Return one person's report, as plain data: it is all that leaves their device.
 
         Raises:
             Misfit: the value is not in the declared domain.
@@ -79,7 +79,7 @@ class Oracle(ABC):
         return report.item() if isinstance(report, np.generic) else report
 
     def perturb_many(self, values: Iterable[Hashable]) -> np.ndarray:
-        """Give a report for each value: an array of n rows.
+        """Return a report for each value: an array of n rows.
 
         Raises:
             Misfit: a value is not in the declared domain.
@@ -98,7 +98,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
-        """Give the variance of one estimated count among `users` people, of whom this share has the value."""
+        """Return the variance of one estimated count among `users` people, of whom this share has the value."""
 
     @abstractmethod
     def _perturb(self, codes: Codes) -> np.ndarray:
@@ -107,10 +107,10 @@ class Oracle(ABC):
     def _wanted(self, values: Iterable[Hashable] | None) -> Codes | None:
         if values is None:
             return None
-        wanted = self.choices.positions(values)
-        if (wanted < 0).any():
+        codes = self.choices.positions(values)
+        if (codes < 0).any():
             raise Misfit("a value that is to be counted is not in the declared domain")
-        return wanted
+        return codes
 
     @property
     def exponent(self) -> Fraction:
@@ -147,12 +147,12 @@ class SupportOracle(Oracle):
         """How many times as likely a report may be if the value were another one: exact, at most exp(epsilon)."""
 
     @abstractmethod
-    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
+    def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
         """Count the reports that support each of the wanted positions, or each of the domain: int64."""
 
     @abstractmethod
     def _checked(self, reports: Reports) -> np.ndarray:
-        """Give the reports as an array, or raise `Misfit`."""
+        """Return the reports as an array, or raise `Misfit`."""
 
     def estimate(self, reports: Reports, *, values: Iterable[Hashable] | None = None) -> Estimates:
         """Estimate from all reports how many people have each value, or each of `values`.
@@ -160,21 +160,21 @@ class SupportOracle(Oracle):
         Raises:
             Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
         """
-        checked, wanted = self._checked(reports), self._wanted(values)
+        checked, codes = self._checked(reports), self._wanted(values)
         users, gap = len(checked), float(self.p - self.q)
-        counts = np.asarray((self._support(checked, wanted) - users * float(self.q)) / gap, dtype=np.float64)
+        counts = np.asarray((self._support(checked, codes) - users * float(self.q)) / gap, dtype=np.float64)
         variances = np.asarray(self.variance(users) + counts * (float(1 - self.p - self.q) / gap), dtype=np.float64)
         return Estimates(counts, variances, users)
 
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
-        """Give the variance of one estimated count among `users` people, of whom this share has the value."""
+        """Return the variance of one estimated count among `users` people, of whom this share has the value."""
         gap = self.p - self.q
         rare, more = self.q * (1 - self.q) / gap**2, (1 - self.p - self.q) / gap
         return users * (float(rare) + share * float(more))
 
 
 def largest_keep(odds: Fraction, size: int) -> int:
-    """Give the threshold with which a value is kept, else drawn anew from `size` values, at a ratio of at most `odds`.
+    """Return the threshold with which a value is kept, else drawn anew from `size` values, at a ratio of at most `odds`.
 
     With r = threshold / 2^64: p = r + (1 - r)/d and q = (1 - r)/d, so p/q = 1 + d r/(1 - r), which rises with r and is
     `odds` at r = (odds - 1) / (odds - 1 + d). Rounded down, the ratio is at most `odds`.
@@ -188,7 +188,7 @@ def redraw(codes: Codes, *, size: int, keep: int) -> Codes:
 
 
 def integers(reports: Reports, *, columns: int, what: str) -> Codes:
-    """Give reports as int64 (n, columns).
+    """Return reports as int64 (n, columns).
 
     Raises:
         Misfit: they have another shape or are no integers.

@@ -75,11 +75,11 @@ class HashingOracle(SupportOracle):
             )
         return array
 
-    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
-        counts = np.zeros(self.choices.size if wanted is None else wanted.size, dtype=np.int64)
+    def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
+        counts = np.zeros(self.choices.size if codes is None else codes.size, dtype=np.int64)
         for start in range(0, len(reports), _BLOCK):
             block = reports[start : start + _BLOCK]
-            counts += self._walked(block) if wanted is None else self._hashed(block, wanted)
+            counts += self._walked(block) if codes is None else self._hashed(block, codes)
         return counts
 
     def _walked(self, reports: np.ndarray) -> Codes:
@@ -92,7 +92,7 @@ class HashingOracle(SupportOracle):
             np.subtract(place, np.uint32(PRIME), out=place, where=place >= PRIME)
         return counts
 
-    def _hashed(self, reports: np.ndarray, wanted: Codes) -> Codes:
+    def _hashed(self, reports: np.ndarray, codes: Codes) -> Codes:
         a, b, bucket = np.ascontiguousarray(reports.T)
-        supported = [np.count_nonzero((a * code + b) % PRIME % self.buckets == bucket) for code in wanted]
+        supported = [np.count_nonzero((a * code + b) % PRIME % self.buckets == bucket) for code in codes]
         return np.array(supported, dtype=np.int64)

@@ -55,6 +55,6 @@ class UnaryOracle(SupportOracle):
             raise Misfit("reports hold more than zeros and ones; expected a bit for each value of the domain")
         return array
 
-    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
-        bits = reports if wanted is None else reports[:, wanted]
+    def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
+        bits = reports if codes is None else reports[:, codes]
         return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)

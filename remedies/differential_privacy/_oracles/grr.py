@@ -51,8 +51,8 @@ class GRR(SupportOracle):
             raise Misfit("reports hold values that are not in the declared domain")
         return codes
 
-    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
-        if wanted is not None:
+    def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
+        if codes is not None:
             ordered = np.sort(reports)
-            return np.searchsorted(ordered, wanted, side="right") - np.searchsorted(ordered, wanted, side="left")
+            return np.searchsorted(ordered, codes, side="right") - np.searchsorted(ordered, codes, side="left")
         return np.bincount(reports, minlength=self.choices.size).astype(np.int64)

@@ -63,10 +63,10 @@ class HadamardResponse(SupportOracle):
             raise Misfit(f"reports hold no row (0 to {self.rows - 1}) or no bit (0 or 1)")
         return array
 
-    def _support(self, reports: np.ndarray, wanted: Codes | None) -> Codes:
-        if wanted is not None:
+    def _support(self, reports: np.ndarray, codes: Codes | None) -> Codes:
+        if codes is not None:
             row, bit = np.ascontiguousarray(reports.T)
-            supported = [np.count_nonzero(np.bitwise_count(row & code) & 1 == bit) for code in wanted]
+            supported = [np.count_nonzero(np.bitwise_count(row & code) & 1 == bit) for code in codes]
             return np.array(supported, dtype=np.int64)
         signs = np.bincount(reports[reports[:, 1] == 0, 0], minlength=self.rows)
         signs = (signs - np.bincount(reports[reports[:, 1] == 1, 0], minlength=self.rows)).astype(np.int64)

@@ -37,12 +37,12 @@ class SHE(Oracle):
             Misfit: what was given cannot be reports of this oracle, or one of `values` is not in the domain.
         """
         array = integers(reports, columns=self.choices.size, what="a noisy bit for each value of the domain")
-        wanted = self._wanted(values)
-        sums = (array if wanted is None else array[:, wanted]).sum(axis=0)
+        codes = self._wanted(values)
+        sums = (array if codes is None else array[:, codes]).sum(axis=0)
         return Estimates(sums.astype(np.float64), np.full(sums.size, self.variance(len(array))), len(array))
 
     def variance(self, users: int = 1, *, share: float = 0.0) -> float:
-        """Give the variance of one estimated count among `users` people; it is the same for every share."""
+        """Return the variance of one estimated count among `users` people; it is the same for every share."""
         del share
         return users * laplace_variance(self.scale)
 

@@ -55,7 +55,7 @@ class THE(UnaryOracle):
 
 
 def best_theta(epsilon: float) -> Fraction:
-    """Give the threshold of least variance, between 1/2 and 1, to nine places (golden section)."""
+    """Return the threshold of least variance, between 1/2 and 1, to nine places (golden section)."""
 
     def variance(theta: float) -> float:
         own, others = epsilon * (theta - 1) / 2, -epsilon * theta / 2

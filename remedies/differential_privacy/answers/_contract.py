@@ -55,7 +55,7 @@ class Statistic(Declaration, ABC):
         return self
 
     def nano(self, accounting: Accounting) -> int:
-        """Give the price in the nano units of a budget.
+        """Return the price in the nano units of a budget.
 
         Raises:
             Misfit: it is given in the other unit.
@@ -77,7 +77,7 @@ class Statistic(Declaration, ABC):
         self.noises(terms)
 
     def request(self, terms: Terms) -> Mapping[str, Json]:
-        """Give all that an answer depends on but the table, as plain data: the same request is the same data."""
+        """Return all that an answer depends on but the table, as plain data: the same request is the same data."""
         read = {name: terms.declared.column(name).as_json() for name in self.reads()}
         return {
             **{name: said for name, said in self.as_json().items() if said is not None},
@@ -90,7 +90,7 @@ class Statistic(Declaration, ABC):
     def statement(
         self, table: ir.Table, dialect: str, terms: Terms, *, key: str, types_declared: bool = True
     ) -> ir.Table:
-        """Give the one statement that is put to the engine: sums of whole numbers, by cell.
+        """Return the one statement that is put to the engine: sums of whole numbers, by cell.
 
         `key`: orders the rows of a unit that has too many. `types_declared`: as in `Source`.
 
@@ -115,14 +115,14 @@ class Statistic(Declaration, ABC):
 
     @abstractmethod
     def noises(self, terms: Terms) -> Sequence[Noise]:
-        """Give the noise that is added, in order.
+        """Return the noise that is added, in order.
 
         Raises:
             Misfit: it cannot be answered under these terms.
         """
 
     def accuracy(self, terms: Terms) -> Sequence[Mapping[str, Json]]:
-        """Say how far off an answer may be, as plain data: of each noise, its distribution and what it means.
+        """Describe how far off an answer may be, as plain data: of each noise, its distribution and what it means.
 
         Raises:
             Misfit: it cannot be answered under these terms.
@@ -141,8 +141,8 @@ class Statistic(Declaration, ABC):
 
     @abstractmethod
     def sums(self, rows: Reader, terms: Terms) -> ir.Table:
-        """Give the sums that are asked of the rows that count."""
+        """Return the sums that are asked of the rows that count."""
 
     @abstractmethod
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
         """Add the noise: what comes out may be given out, once the price was paid."""

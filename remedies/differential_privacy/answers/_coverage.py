@@ -31,13 +31,13 @@ def not_covered(
         cells: columns whose values are counted by cell.
         where: comparisons that choose the rows.
     """
-    found = [
+    results = [
         *_of_unit(declared),
         *(("values", _of_numbers(name, declared.limits(name))) for name in numbers),
         *(("values", _of_cells(name, declared.cells(name))) for name in cells),
-        *(("where", text) for text in dict.fromkeys(_of_comparison(one, declared) for one in where)),
+        *(("where", text) for text in dict.fromkeys(_of_comparison(comparison, declared) for comparison in where)),
     ]
-    return [{"of": of, "text": text} for of, text in found]
+    return [{"of": of, "text": text} for of, text in results]
 
 
 def _of_unit(declared: Declared) -> Iterable[tuple[str, str]]:
@@ -74,8 +74,8 @@ def _of_cells(name: str, cells: Cells) -> str:
     return f"in {name}, NULL and {outside} are counted {counted}."
 
 
-def _of_comparison(one: Comparison, declared: Declared) -> str:
-    cells = declared.column(one.column)
-    if isinstance(cells, Values) and one.sign in {"=", "!="} and cells.other is not None:
-        return f"{one.column} is compared with NULL and values that are not declared taken for {cells.other}."
-    return f"rows in which {one.column} is NULL are not meant by '{one}'."
+def _of_comparison(comparison: Comparison, declared: Declared) -> str:
+    cells = declared.column(comparison.column)
+    if isinstance(cells, Values) and comparison.sign in {"=", "!="} and cells.other is not None:
+        return f"{comparison.column} is compared with NULL and values that are not declared taken for {cells.other}."
+    return f"rows in which {comparison.column} is NULL are not meant by '{comparison}'."

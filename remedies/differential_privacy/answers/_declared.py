@@ -72,7 +72,7 @@ class Declared(Declaration):
         return f"pair of {columns}" if self.pairs and columns else columns or ROW
 
     def cells(self, column: str) -> Cells:
-        """Give the cells of a column.
+        """Return the cells of a column.
 
         Raises:
             Misfit: nothing is declared of it, or only the limits of its numbers.
@@ -83,7 +83,7 @@ class Declared(Declaration):
         raise Misfit(f"'{column}' is declared with limits, not cells; declare its values or its range to count by it")
 
     def limits(self, column: str) -> Limits:
-        """Give the limits of a column's numbers.
+        """Return the limits of a column's numbers.
 
         Raises:
             Misfit: nothing is declared of it, or it has categories.
@@ -94,12 +94,12 @@ class Declared(Declaration):
         raise Misfit(f"'{column}' is declared with categories, not limits; declare 'low' and 'high' to add it up")
 
     def column(self, name: str) -> Cells | Limits:
-        """Give what is declared of a column.
+        """Return what is declared of a column.
 
         Raises:
             Misfit: nothing.
         """
         if name not in self.domain:
-            known = f"; declared: {', '.join(sorted(self.domain)) or 'none'}"
-            raise Misfit(f"column '{name}' has no declared domain{did_you_mean(name, self.domain) or known}")
+            text = f"; declared: {', '.join(sorted(self.domain)) or 'none'}"
+            raise Misfit(f"column '{name}' has no declared domain{did_you_mean(name, self.domain) or text}")
         return self.domain[name]

@@ -39,13 +39,13 @@ class Declaration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data: the same data for the same declaration."""
-        found: Mapping[str, Json] = self.model_dump(mode="json")
-        return found
+        """Return it as plain data: the same data for the same declaration."""
+        values: Mapping[str, Json] = self.model_dump(mode="json")
+        return values
 
 
 def _or_a_list(schema: dict[str, Any]) -> None:
-    """Say to editors that the list of values alone is enough."""
+    """Report to editors that the list of values alone is enough."""
     whole = dict(schema)
     schema.clear()
     schema.update(anyOf=[whole["properties"]["values"], whole])
@@ -102,7 +102,7 @@ class Values(Declaration):
         return max(self.size, self.rest + 1)
 
     def label(self, cell: int) -> Json:
-        """Give the value of a cell; None for the rest."""
+        """Return the value of a cell; None for the rest."""
         return self.values[cell] if cell < self.size else None
 
 
@@ -143,12 +143,12 @@ class Range(Declaration):
         return max(self.size, self.rest + 1)
 
     def label(self, cell: int) -> Json:
-        """Give the smallest number of a cell; None for the rest."""
+        """Return the smallest number of a cell; None for the rest."""
         return self.range[0] + cell * self.width if cell < self.size else None
 
     @cached_property
     def limits(self) -> Limits:
-        """Give it as numbers to add up; NULL is taken for `other`, or for the number nearest to 0."""
+        """Return it as numbers to add up; NULL is taken for `other`, or for the number nearest to 0."""
         low, high = self.range
         missing = None if self.other is None else Decimal(self.other)
         return Limits(low=Decimal(low), high=Decimal(high), grid=Decimal(1), missing=missing)
@@ -181,7 +181,7 @@ class Limits(Declaration):
 
     @property
     def limits(self) -> Limits:
-        """Give itself."""
+        """Return itself."""
         return self
 
     @property
@@ -202,11 +202,11 @@ class Limits(Declaration):
         return min(max(0, self.low_units), self.high_units)
 
     def units(self, number: Decimal) -> int:
-        """Give a multiple of the grid in units of it."""
+        """Return a multiple of the grid in units of it."""
         return int(Fraction(number) / Fraction(self.grid))
 
     def number(self, units: int | Fraction) -> Fraction:
-        """Give what so many units of the grid are."""
+        """Return what so many units of the grid are."""
         return units * Fraction(self.grid)
 
 

@@ -28,7 +28,7 @@ class Grid:
 
     @classmethod
     def of(cls, names: Iterable[str], declared: Declared) -> Grid:
-        """Give the cells of declared columns.
+        """Return the cells of declared columns.
 
         Raises:
             Misfit: a column has no declared cells, or together there are too many.
@@ -41,10 +41,10 @@ class Grid:
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return math.prod(one.cells for one in self.columns.values())
+        return math.prod(column.cells for column in self.columns.values())
 
     def cell(self, reader: Reader) -> ir.IntegerValue:
-        """Give the number of the cell that each row is in, as an expression."""
+        """Return the number of the cell that each row is in, as an expression."""
         import ibis
 
         number: ir.IntegerValue | None = None
@@ -62,8 +62,8 @@ class Grid:
 
     def labels(self, number: int) -> Mapping[str, Json]:
         """Name the values of a cell, column by column; None is what is not declared."""
-        said: dict[str, Json] = {}
+        values: dict[str, Json] = {}
         for name, cells in reversed(list(self.columns.items())):
             number, place = divmod(number, cells.cells)
-            said[name] = cells.label(place)
-        return {name: said[name] for name in self.columns}
+            values[name] = cells.label(place)
+        return {name: values[name] for name in self.columns}

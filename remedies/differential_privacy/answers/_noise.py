@@ -35,7 +35,7 @@ class Noise:
 
     @property
     def parameter(self) -> Fraction:
-        """Give the exact scale of the Laplace noise, or sigma^2 of the Gaussian noise."""
+        """Return the exact scale of the Laplace noise, or sigma^2 of the Gaussian noise."""
         if self.accounting is Accounting.PURE:
             return laplace_scale(self.sensitivity.l1, self.nano)
         from remedies.differential_privacy._gaussian import gaussian_square
@@ -44,21 +44,21 @@ class Noise:
 
     @property
     def deviation(self) -> float:
-        """Give the standard deviation, in the statistic's own unit."""
+        """Return the standard deviation, in the statistic's own unit."""
         from remedies.differential_privacy._spread import gaussian_variance, laplace_variance
 
         variance = laplace_variance if self.accounting is Accounting.PURE else gaussian_variance
         return math.sqrt(variance(self.parameter)) * float(self.grid)
 
     def within(self, share: float = 0.95) -> Fraction:
-        """Give the distance within which it stays with at least this probability, in the statistic's own unit."""
+        """Return the distance within which it stays with at least this probability, in the statistic's own unit."""
         from remedies.differential_privacy._spread import gaussian_within, laplace_within
 
         reach = laplace_within if self.accounting is Accounting.PURE else gaussian_within
         return reach(self.parameter, share) * self.grid
 
     def added(self, exact: Sequence[int]) -> Sequence[int]:
-        """Give whole numbers with noise, each with its own."""
+        """Return whole numbers with noise, each with its own."""
         from remedies.differential_privacy._gaussian import discrete_gaussian
         from remedies.differential_privacy._laplace import discrete_laplace, many_discrete_laplace
 
@@ -68,10 +68,10 @@ class Noise:
             drawn = [discrete_laplace(self.parameter) for _ in exact]
         else:
             drawn = many_discrete_laplace(self.parameter, len(exact)).tolist()
-        return [one + noise for one, noise in zip(exact, drawn, strict=True)]
+        return [number + noise for number, noise in zip(exact, drawn, strict=True)]
 
     def as_json(self) -> Mapping[str, Json]:
-        """Give it as plain data; the exact parameter is a text."""
+        """Return it as plain data; the exact parameter is a text."""
         pure = self.accounting is Accounting.PURE
         return {
             "of": self.of,
@@ -84,6 +84,6 @@ class Noise:
 
 
 def plain(number: Fraction | int) -> int | float:
-    """Give a fraction as plain data: whole if it is."""
+    """Return a fraction as plain data: whole if it is."""
     exact = Fraction(number)
     return exact.numerator if exact.denominator == 1 else float(exact)

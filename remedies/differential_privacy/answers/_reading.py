@@ -107,7 +107,7 @@ class Reader:
         return read
 
     def is_there(self, name: str) -> ir.BooleanValue:
-        """Tell where a column has a value: it is neither NULL nor NaN."""
+        """Return where a column has a value: it is neither NULL nor NaN."""
         column = self.column(name)
         return (
             self.number(name) if column.type().is_floating() and self.dialect not in _ANY_KIND else column
@@ -135,7 +135,7 @@ class Reader:
         return self._canonical_text(text) if kind.is_string() else text
 
     def units(self, name: str, limits: Limits) -> ir.IntegerValue:
-        """Give the numbers of a column in units of the grid, within the limits; NULL and NaN are what is declared."""
+        """Return the numbers of a column in units of the grid, within the limits; NULL and NaN are what is declared."""
         import ibis
 
         if (place := self.held.get(("units", name))) is not None:
@@ -147,11 +147,11 @@ class Reader:
         # What is nearly nothing is nothing before it is divided: the quotient may be too small for a strict engine.
         rounded = (within.abs() < grid / 4).ifelse(0.0, within / grid).round().cast("int64")
         again = ibis.greatest(ibis.least(rounded, limits.high_units), limits.low_units)
-        found: ir.IntegerValue = read.isnull().ifelse(limits.missing_units, again)
-        return found
+        number: ir.IntegerValue = read.isnull().ifelse(limits.missing_units, again)
+        return number
 
     def cell(self, name: str, cells: Cells) -> ir.IntegerValue:
-        """Give the cell that each row's value is in."""
+        """Return the cell that each row's value is in."""
         import ibis
 
         if (place := self.held.get(("cell", name))) is not None:
@@ -161,11 +161,11 @@ class Reader:
             read = self.number(name)
             is_in = ((read >= low) & (read < high + 1)).fill_null(_OUTSIDE)
             whole = ibis.greatest(ibis.least(read, float(high)), float(low)).floor().cast("int64")
-            found: ir.IntegerValue = is_in.ifelse((whole - low) // cells.width, cells.rest).cast("int64")
-            return found
+            number: ir.IntegerValue = is_in.ifelse((whole - low) // cells.width, cells.rest).cast("int64")
+            return number
         branches = list(self._matches(name, cells))
-        found = ibis.cases(*branches, else_=cells.rest) if branches else ibis.literal(cells.rest)
-        return found.cast("int64")
+        number = ibis.cases(*branches, else_=cells.rest) if branches else ibis.literal(cells.rest)
+        return number.cast("int64")
 
     def _matches(self, name: str, cells: Values) -> Iterator[tuple[ir.BooleanValue, int]]:
         """Yield, of each declared value, where the column holds it, and its cell; of several the first holds.
@@ -194,7 +194,7 @@ class Reader:
             yield from ((moment == value, place) for value, place in moments)
 
     def _has_texts(self, name: str, kind: dt.DataType, *, all_numbers: bool) -> bool:
-        """Tell whether texts of a column are compared as they are. `all_numbers`: the declared ones are numbers.
+        """Check whether texts of a column are compared as they are. `all_numbers`: the declared ones are numbers.
 
         Raises:
             Misfit: its declared type holds none of the texts, or has no one spelling, such as times of day or lists.
@@ -266,15 +266,15 @@ class Reader:
         wide = column.cast("decimal")  # of any precision: one that is declared is not compared with the limits' own
         within = ibis.greatest(ibis.least(wide, high), low)
         is_tiny = within.abs() < ibis.literal(_TINY, "decimal(38, 30)")
-        found: ir.FloatingValue = is_tiny.ifelse(0, within).cast("float64")
+        number: ir.FloatingValue = is_tiny.ifelse(0, within).cast("float64")
         is_number = column.notnull() & (column.cast("string") != "NaN")  # LEAST passes NULL over
-        return is_number.ifelse(found, ibis.null("float64"))
+        return is_number.ifelse(number, ibis.null("float64"))
 
     def _nan_is_null(self, read: ir.FloatingValue) -> ir.FloatingValue:
         import ibis
 
-        found: ir.FloatingValue = read if self.dialect in _NO_NAN else read.isnan().ifelse(ibis.null("float64"), read)
-        return found
+        number: ir.FloatingValue = read if self.dialect in _NO_NAN else read.isnan().ifelse(ibis.null("float64"), read)
+        return number
 
 
 def with_columns(table: ir.Table, names: Iterable[str]) -> ir.Table:
@@ -286,7 +286,7 @@ def with_columns(table: ir.Table, names: Iterable[str]) -> ir.Table:
 
 
 def _casts_exactly(kind: dt.DataType) -> bool:
-    """Tell whether a cast of a file's numbers to double precision is what their shortest texts are read as."""
+    """Check whether a cast of a file's numbers to double precision is what their shortest texts are read as."""
     if kind.is_decimal():
         return bool(kind.precision is not None and kind.precision <= _EXACT_DIGITS)
     return bool(kind.is_integer() or kind.is_float64())
@@ -300,7 +300,7 @@ def _nothing(column: ir.Column, kind: str) -> ir.Value:
 
 
 def _has_safe_texts(kind: dt.DataType) -> bool:
-    """Tell whether each value of a file's column that is neither a number nor a moment can be written as a text."""
+    """Check whether each value of a file's column that is neither a number nor a moment can be written as a text."""
     return bool(kind.is_string() or kind.is_uuid() or kind.is_binary() or kind.is_time() or kind.is_json())
 
 

@@ -42,7 +42,7 @@ def meant_rows(
     """
     table = reader.table
     if where:
-        table = table.filter(*(one.rows(reader, declared) for one in where))
+        table = table.filter(*(comparison.rows(reader, declared) for comparison in where))
     rows = replace(reader, table=table)
     return _cut(rows, declared, _canonical(rows, declared, columns, numbers), key=key) if declared.unit else rows
 

@@ -55,10 +55,10 @@ class Comparison:
         """
         if isinstance(said, Comparison):
             return said
-        found = _FORM.fullmatch(said) if isinstance(said, str) else None
-        if found is None or not found["value"]:
+        match = _FORM.fullmatch(said) if isinstance(said, str) else None
+        if match is None or not match["value"]:
             raise ValueError("a comparison such as 'age >= 18' or 'sex = F'; known: = != < <= > >=")
-        return cls(found["column"], found["sign"], found["value"])
+        return cls(match["column"], match["sign"], match["value"])
 
     def __str__(self) -> str:
         return f"{self.column} {self.sign} {self.value}"
@@ -72,15 +72,15 @@ class Comparison:
         self._meant(declared.column(self.column))
 
     def rows(self, reader: Reader, declared: Declared) -> ir.BooleanValue:
-        """Give the rows that are meant, as an expression."""
+        """Return the rows that are meant, as an expression."""
         found = declared.column(self.column)
         value = self._meant(found)
         sign = _SIGNS[self.sign]
         if isinstance(found, Values) and self.sign in {"=", "!="}:
-            meant: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
-            return meant if found.other is not None else meant & reader.is_there(self.column)
-        meant = sign(reader.number(self.column), value)
-        return meant.fill_null(_NOT_MEANT)
+            condition: ir.BooleanValue = sign(reader.cell(self.column, found), found.values.index(value))
+            return condition if found.other is not None else condition & reader.is_there(self.column)
+        condition = sign(reader.number(self.column), value)
+        return condition.fill_null(_NOT_MEANT)
 
     def _meant(self, column: Cells | Limits) -> Value:
         if not isinstance(column, Values):

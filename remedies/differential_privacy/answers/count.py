@@ -27,7 +27,7 @@ class Count(Statistic):
         return ()
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
-        """Give the noise of one count."""
+        """Return the noise of one count."""
         moved = count_sensitivity(rows=terms.declared.rows_per_unit)
         return (Noise("count", terms.accounting, self.nano(terms.accounting), moved),)
 
@@ -35,8 +35,8 @@ class Count(Statistic):
         """Count."""
         return rows.table.aggregate(rows=rows.table.count())
 
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
-        """Give the count with noise; it may be below 0."""
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Return the count with noise; it may be below 0."""
         (noise,) = self.noises(terms)
-        (value,) = noise.added([int(found[0]["rows"])])
+        (value,) = noise.added([int(results[0]["rows"])])
         return {"value": value, "noise": list(self.accuracy(terms))}

@@ -32,7 +32,7 @@ class Histogram(Statistic):
         return self.by
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
-        """Give the noise of each cell."""
+        """Return the noise of each cell."""
         Grid.of(self.by, terms.declared)
         moved = histogram_sensitivity(terms.declared.adjacency, rows=terms.declared.rows_per_unit)
         return (Noise("count", terms.accounting, self.nano(terms.accounting), moved),)
@@ -42,10 +42,10 @@ class Histogram(Statistic):
         cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows)})
         return cells.group_by(CELL).aggregate(rows=cells.count())
 
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
-        """Give each cell's count with noise; some may be below 0."""
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Return each cell's count with noise; some may be below 0."""
         grid = Grid.of(self.by, terms.declared)
         (noise,) = self.noises(terms)
-        counts = noise.added(grid.filled(found, "rows"))
+        counts = noise.added(grid.filled(results, "rows"))
         groups: list[Json] = [{"by": grid.labels(cell), "value": value} for cell, value in enumerate(counts)]
         return {"groups": groups, "noise": list(self.accuracy(terms))}

@@ -50,7 +50,7 @@ class Mean(Statistic):
         return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
-        """Give the noise of the sum, and that of the count where it is not public."""
+        """Return the noise of the sum, and that of the count where it is not public."""
         declared, price = terms.declared, self.nano(terms.accounting)
         limits = declared.limits(self.column)
         Grid.of(self.by, declared)
@@ -77,7 +77,7 @@ class Mean(Statistic):
         cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
         return cells.group_by(CELL).aggregate(units=cells["units"].sum(), rows=cells.count())
 
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
         """Return each mean, within the limits, with its count; None in the place of a mean of too few rows.
 
         The count is the one that the sum is divided by: public, or noisy and then it may be below 0. A mean whose count
@@ -86,23 +86,23 @@ class Mean(Statistic):
         """
         grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
         low, high = limits.low_units, limits.high_units
-        units, counts = grid.filled(found, "units"), grid.filled(found, "rows")
+        units, counts = grid.filled(results, "units"), grid.filled(results, "rows")
         noises, least = self.noises(terms), Fraction(1)
         if self._size_is_public(terms):
             (total,), size = noises[0].added(units), max(counts[0], 1)
             means = [min(max(Fraction(total, size), Fraction(low)), Fraction(high))]
         else:
-            centred = noises[0].added([2 * one - (low + high) * of for one, of in zip(units, counts, strict=True)])
+            centred = noises[0].added([2 * unit - (low + high) * of for unit, of in zip(units, counts, strict=True)])
             counts, least = list(noises[1].added(counts)), max(least, noises[1].within())
             means = [mean_of(one, of, low=low, high=high) for one, of in zip(centred, counts, strict=True)]
         cells: list[Mapping[str, Json]] = [
             {"value": plain(mean * Fraction(limits.grid)) if count >= least else None, "count": count}
             for mean, count in zip(means, counts, strict=True)
         ]
-        told: dict[str, Json] = {"noise": list(self.accuracy(terms)), "withheld_below": plain(least)}
+        values: dict[str, Json] = {"noise": list(self.accuracy(terms)), "withheld_below": plain(least)}
         if not self.by:
-            return {**cells[0], **told}
-        return {"groups": [{"by": grid.labels(at), **cell} for at, cell in enumerate(cells)], **told}
+            return {**cells[0], **values}
+        return {"groups": [{"by": grid.labels(at), **cell} for at, cell in enumerate(cells)], **values}
 
     def _size_is_public(self, terms: Terms) -> bool:
         declared = terms.declared

@@ -76,13 +76,13 @@ class Quantile(Statistic):
         cells = rows.table.select(**{CELL: ibis.least(nearest, candidates - 1).cast("int64")})
         return cells.group_by(CELL).aggregate(rows=cells.count())
 
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
         """Select a candidate."""
         from remedies.differential_privacy import _exponential
 
         limits, step, candidates = self._candidates(terms)
         counts = [0] * candidates
-        for row in found:
+        for row in results:
             counts[int(row[CELL])] += int(row["rows"])
         utilities = _exponential.quantile_utilities(counts, share=Fraction(self.share))
         is_pure = terms.accounting is Accounting.PURE

@@ -38,7 +38,7 @@ class Sum(Statistic):
         return (self.column,)
 
     def noises(self, terms: Terms) -> Sequence[Noise]:
-        """Give the noise of each sum."""
+        """Return the noise of each sum."""
         declared = terms.declared
         limits = declared.limits(self.column)
         Grid.of(self.by, declared)
@@ -56,12 +56,15 @@ class Sum(Statistic):
         cells = rows.table.select(**{CELL: Grid.of(self.by, terms.declared).cell(rows), "units": units})
         return cells.group_by(CELL).aggregate(units=cells["units"].sum())
 
-    def answer(self, found: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
-        """Give each sum with noise."""
+    def answer(self, results: Sequence[Mapping[str, Any]], terms: Terms) -> Mapping[str, Json]:
+        """Return each sum with noise."""
         grid, limits = Grid.of(self.by, terms.declared), terms.declared.limits(self.column)
         (noise,) = self.noises(terms)
-        values = [plain(limits.number(units)) for units in noise.added(grid.filled(found, "units"))]
-        said: dict[str, Json] = {"noise": list(self.accuracy(terms))}
+        values = [plain(limits.number(units)) for units in noise.added(grid.filled(results, "units"))]
+        current_values: dict[str, Json] = {"noise": list(self.accuracy(terms))}
         if not self.by:
-            return {"value": values[0], **said}
-        return {"groups": [{"by": grid.labels(cell), "value": one} for cell, one in enumerate(values)], **said}
+            return {"value": values[0], **current_values}
+        return {
+            "groups": [{"by": grid.labels(cell), "value": value} for cell, value in enumerate(values)],
+            **current_values,
+        }

@@ -43,11 +43,11 @@ class Tables:
         return list(self.backend.list_tables())
 
     def table(self, name: str) -> ir.Table:
-        """Give a table."""
+        """Return a table."""
         return self.backend.table(name)
 
     def compile(self, expression: ir.Expr) -> str:
-        """Give the SQL text."""
+        """Return the SQL text."""
         return str(ibis.to_sql(expression, dialect=self.dialect))
 
     def fetch(self, sql: str) -> Sequence[Mapping[str, Any]]:
@@ -57,16 +57,16 @@ class Tables:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def frame(self, table: str, columns: Sequence[str], max_rows: int) -> pd.DataFrame:
-        """Give a frame; DuckDB only."""
+        """Return a frame; DuckDB only."""
         rows = self.backend.table(table).select(*columns).limit(max_rows + 1)
         return self.backend.con.sql(self.compile(rows)).df()
 
     def sqlalchemy_url(self) -> str | None:
-        """Give the URL."""
+        """Return the URL."""
         return self.url
 
     def ask(self, table: str, check: Expectation, deadline: timedelta = timedelta(seconds=60)) -> Outcome:
-        """Give the outcome of an expectation, as a pass would."""
+        """Return the outcome of an expectation, as a pass would."""
         relation = self.table(table)
         context = Context(relation, self.dialect, no_clock)
         wants = check.wants(context)

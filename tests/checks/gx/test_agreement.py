@@ -55,7 +55,7 @@ DEFECTS: Mapping[str, str] = {
 
 
 def random_rows(seed: int) -> Sequence[Row]:
-    """Give 1 to 30 rows with duplicates and NULLs, more or less of each by the seed."""
+    """Return 1 to 30 rows with duplicates and NULLs, more or less of each by the seed."""
     dice = random.Random(seed)
     size = dice.randint(1, 30)
     spread = size * dice.choice([1, 3, 100])
@@ -78,7 +78,7 @@ def random_rows(seed: int) -> Sequence[Row]:
 
 
 def random_checks(seed: int) -> Sequence[Check]:
-    """Give every check that has a twin, with limits that a table of `random_rows` may or may not keep."""
+    """Return every check that has a twin, with limits that a table of `random_rows` may or may not keep."""
     dice = random.Random(-seed - 1)
     some = dice.sample(["a", "b", "c", "d'"], dice.randint(2, 4))
     low = dice.randint(-30, 5)
@@ -108,7 +108,7 @@ def random_checks(seed: int) -> Sequence[Check]:
 
 
 def make(typed: Mapping[str, Any]) -> Check:
-    """Give the check of a configuration."""
+    """Return the check of a configuration."""
     return load_catalog()[typed["type"]].model_validate(typed)  # type: ignore[attr-defined] # each is a pydantic model
 
 
@@ -126,7 +126,7 @@ class Place:
 
     @property
     def spec(self) -> SourceSpec:
-        """Say how it is declared as a source."""
+        """Return how it is declared as a source."""
         if self.kind == "files":
             return SourceSpec("place", self.folder, files="*.parquet")
         return SourceSpec("place", self.folder, url=self.url or "sqlite:///place.db")
@@ -160,7 +160,7 @@ class Place:
 
 @pytest.fixture(params=[pytest.param(one, marks=pytest.mark.postgres if one == "postgres" else ()) for one in PLACES])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Give each kind of place in turn, empty; in PostgreSQL it is a schema."""
+    """Yield each kind of place in turn, empty; in PostgreSQL it is a schema."""
     if request.param != "postgres":
         yield Place(request.param, tmp_path)
         return
@@ -184,7 +184,7 @@ class Pair:
 
     @property
     def status(self) -> Status:
-        """Give what Great Expectations says."""
+        """Return what Great Expectations says."""
         found = {twin.status for twin in self.twins}
         return next(one for one in (Status.UNKNOWN, Status.FAIL, Status.PASS) if one in found)
 
@@ -202,7 +202,7 @@ def both(place: Place, table: str, checks: Sequence[Check]) -> Sequence[Pair]:
             asked[f"{number}.{part}"] = Expectation(expectation=kind, kwargs=kwargs)
     subject = Subject(table, table, tuple(asked.items()))
     results = Engine(SimulatedClock(NOW)).run([Target(subject, place.spec)])
-    outcomes = {one.check_id: one.outcome for one in results}
+    outcomes = {result.check_id: result.outcome for result in results}
     return [
         Pair(check, outcomes[f"{number}"], [found for name, found in outcomes.items() if name.startswith(f"{number}.")])
         for number, check in enumerate(checks)
@@ -210,7 +210,7 @@ def both(place: Place, table: str, checks: Sequence[Check]) -> Sequence[Pair]:
 
 
 def known_defect(pair: Pair, rows: Sequence[Row], kind: str) -> str | None:
-    """Give the name of the defect that explains a disagreement, None if none does."""
+    """Return the name of the defect that explains a disagreement, None if none does."""
     ours, theirs = pair.outcome.status, pair.status
     asked = dict(pair.check.model_dump())  # type: ignore[attr-defined] # each check is a pydantic model
     if asked["type"] == "metric" and ours is Status.UNKNOWN and theirs is Status.FAIL:
@@ -252,7 +252,7 @@ def test_every_check_with_a_twin_takes_part():
 
 
 def disclosure_checks(seed: int) -> Sequence[Check]:
-    """Give the checks that we offer to Great Expectations, with limits that a table may or may not keep."""
+    """Return the checks that we offer to Great Expectations, with limits that a table may or may not keep."""
     dice = random.Random(seed)
     alike = {"quasi_identifiers": dice.sample(["grp", "qty"], dice.randint(1, 2))}
     tree = {"a": ["x", "*"], "b": ["x", "*"], "c": ["y", "*"], "d'": ["y", "*"]}

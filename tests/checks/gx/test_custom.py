@@ -27,7 +27,7 @@ insert into f values (3, '2999-01-01 00:00:00', '2026-11-20T08:30:00Z', null, 3)
 
 @pytest.fixture(params=["sqlite", "frame", pytest.param("postgres", marks=pytest.mark.postgres)])
 def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tables]:
-    """Give a table of times: in SQLite, as a frame, in PostgreSQL."""
+    """Yield a table of times: in SQLite, as a frame, in PostgreSQL."""
     yield from {"sqlite": _sqlite, "frame": _frame, "postgres": _postgres}[request.param](request, tmp_path)
 
 
@@ -56,7 +56,7 @@ def _postgres(request: pytest.FixtureRequest, _: Path) -> Iterator[Tables]:
 
 
 def fresh(**kwargs: object) -> Expectation:
-    """Give the expectation, judged at a fixed time."""
+    """Return the expectation, judged at a fixed time."""
     return Expectation(expectation="ExpectTableToBeFresh", kwargs={"as_of": NOW, **kwargs})
 
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_judged_is_no_failure(tables, asked):
 
 
 def hidden(name: str, **kwargs: object) -> Expectation:
-    """Give an expectation about groups of records that are alike."""
+    """Return an expectation about groups of records that are alike."""
     return Expectation(expectation=name, kwargs={"quasi_identifiers": ["number"], **kwargs})
 
 

@@ -61,12 +61,12 @@ _WITHOUT_TWIN = [
 
 
 def make(typed):
-    """Give the check of a configuration."""
+    """Return the check of a configuration."""
     return load_catalog()[typed["type"]].model_validate(typed)
 
 
 def translate(*expectations, table="t") -> Imported:
-    """Give what becomes of expectations."""
+    """Return what becomes of expectations."""
     return to_checks({"name": "s", "expectations": list(expectations)}, table=table)
 
 

@@ -20,7 +20,7 @@ SOON = timedelta(seconds=60)
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    """Give a worker that prepares nothing."""
+    """Yield a worker that prepares nothing."""
     one = Worker(prepare=os.getpid)
     yield one
     one.close()

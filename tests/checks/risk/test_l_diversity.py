@@ -20,7 +20,7 @@ FRAMES = st.lists(
 
 
 def frame(*classes):
-    """Give a frame of classes, each a text of one letter per record."""
+    """Return a frame of classes, each a text of one letter per record."""
     return pd.DataFrame(
         [(number, letter) for number, letters in enumerate(classes) for letter in letters], columns=["q", "s"]
     )
@@ -66,7 +66,7 @@ def test_several_columns_each_on_its_own():
     """The table is as diverse as its least diverse column."""
     table = pd.DataFrame({"q": [1, 1, 1], "s": list("xyz"), "t": list("xxy")})
     found = l_diversity(table, ["q"], ["s", "t"], c=3)
-    assert {name: one.l_distinct for name, one in found.columns.items()} == {"s": 3, "t": 2}
+    assert {name: column.l_distinct for name, column in found.columns.items()} == {"s": 3, "t": 2}
     assert (found.l_distinct, found.l_recursive) == (2, 2)
 
 
@@ -110,13 +110,15 @@ def test_agrees_with_the_definitions(rows, c):
         classes.setdefault(tuple(keys), Counter())[value] += 1
     counts = [sorted(one.values(), reverse=True) for one in classes.values()]
     assert found.l_distinct == min(map(len, counts))
-    shares = [np.array(one) / sum(one) for one in counts]
+    shares = [np.array(count) / sum(count) for count in counts]
     assert found.l_entropy == pytest.approx(min(math.exp(-(p * np.log(p)).sum()) for p in shares), rel=1e-12)
-    assert found.l_recursive == min(sum(one[0] < Fraction(c) * sum(one[j:]) for j in range(len(one))) for one in counts)
+    assert found.l_recursive == min(
+        sum(count[0] < Fraction(c) * sum(count[j:]) for j in range(len(count))) for count in counts
+    )
     # entropy 2-diverse, exactly: n^n >= 2^n * product of c^c
-    low = [one for one in counts if sum(one) ** sum(one) < 2 ** sum(one) * math.prod(k**k for k in one)]
+    low = [count for count in counts if sum(count) ** sum(count) < 2 ** sum(count) * math.prod(k**k for k in count)]
     assert found.columns["s"].entropy.records == sum(map(sum, low))
-    assert found.columns["s"].distinct.classes == sum(len(one) < 2 for one in counts)
+    assert found.columns["s"].distinct.classes == sum(len(count) < 2 for count in counts)
 
 
 @given(FRAMES, st.integers(1, 3))

@@ -211,7 +211,7 @@ def by_hand(own, other, reach):
 
 
 def frame(rows):
-    """Give rows as a frame, with its types also where there are none."""
+    """Return rows as a frame, with its types also where there are none."""
     return pd.DataFrame(rows, columns=["a", "x", "who"]).astype({"a": "Int64", "x": "str", "who": "int64"})
 
 

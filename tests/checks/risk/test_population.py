@@ -19,7 +19,7 @@ FRACTIONS = st.floats(1e-9, 1, exclude_max=True) | st.sampled_from([1.0, 0.1, 0.
 
 @pytest.fixture(scope="module")
 def adult(reference_data):
-    """Give the sizes of the classes of Adult on all nine columns."""
+    """Return the sizes of the classes of Adult on all nine columns."""
     table = pd.read_csv(reference_data / "adult" / "adult.csv", sep=";")
     return class_sizes(table, list(table.columns))
 

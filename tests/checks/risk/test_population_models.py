@@ -50,17 +50,17 @@ def _restaurant(dice, *, rows, alpha, theta):
 
 
 def _slide_negative_binomial(shape, odds):
-    """Give P(F = 0), P(F = 1), ... of F = 1 + X."""
+    """Return P(F = 0), P(F = 1), ... of F = 1 + X."""
     return np.append(0.0, nbinom.pmf(np.arange(LARGEST), shape, 1 / (1 + odds)))
 
 
 def _poisson_gamma(shape, odds):
-    """Give P(F = 0), P(F = 1), ... of a cell."""
+    """Return P(F = 0), P(F = 1), ... of a cell."""
     return nbinom.pmf(np.arange(LARGEST + 1), shape, 1 / (1 + odds))
 
 
 def _spreads(law, parameters, *, fraction, classes):
-    """Give how far log U/N and P may be off: standard errors of the estimate plus those of the truth.
+    """Return how far log U/N and P may be off: standard errors of the estimate plus those of the truth.
 
     The estimate's are those of Cramer and Rao, from the numbers of classes seen; that of the truth is the chance of the
     draw itself. They are added, since the two may go together.
@@ -76,7 +76,7 @@ def _spreads(law, parameters, *, fraction, classes):
 
     at, step = np.log(parameters), 1e-4
     steps = step * np.eye(2)
-    sides = [(look(at + one), look(at - one)) for one in steps]
+    sides = [(look(at + step), look(at - step)) for step in steps]
     seen, (_, p) = look(at)
     there = seen > 1e-14
     scores = np.array([(np.log(up[0][there]) - np.log(down[0][there])) / (2 * step) for up, down in sides])
@@ -92,12 +92,12 @@ def _spreads(law, parameters, *, fraction, classes):
 
 
 def _near(errors, spread):
-    """Say whether each error is within four standard errors of 0, and so is their mean."""
+    """Return whether each error is within four standard errors of 0, and so is their mean."""
     return max(map(abs, errors)) <= 4 * spread and abs(np.mean(errors)) <= 4 * spread / math.sqrt(len(errors))
 
 
 def _draw_again(draw, model, *, fraction, expected):
-    """Give the errors of log U and of P, over populations drawn anew; `expected` is what they may be."""
+    """Return the errors of log U and of P, over populations drawn anew; `expected` is what they may be."""
     of_uniques, of_p = [], []
     for _ in range(DRAWS):
         population, sampled = draw()

@@ -9,7 +9,7 @@ from checks.risk import JournalistRisk, Presence, class_sizes, delta_presence, j
 
 
 def ages(**counts):
-    """Give a frame with so many rows of each age group."""
+    """Return a frame with so many rows of each age group."""
     return pd.DataFrame({"age": [group.strip("_").replace("_", "-") for group, n in counts.items() for _ in range(n)]})
 
 

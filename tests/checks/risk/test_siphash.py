@@ -37,7 +37,7 @@ def test_each_text_is_hashed_for_itself(texts, key):
     words = [np.array(column, dtype=np.uint64) for column in zip(*texts, strict=True)]
     before = [column.copy() for column in words]
     first, second = siphash_128(words, key)
-    assert all((one == other).all() for one, other in zip(words, before, strict=True))
+    assert all((word == other).all() for word, other in zip(words, before, strict=True))
     for place in range(len(texts)):
         alone = siphash_128([column[place : place + 1] for column in words], key)
         assert (first[place], second[place]) == (alone[0][0], alone[1][0])

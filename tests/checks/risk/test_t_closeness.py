@@ -28,12 +28,12 @@ NUMBERS = st.lists(
 
 
 def shares(values):
-    """Give the share of each value, exactly."""
+    """Return the share of each value, exactly."""
     return {value: Fraction(count, len(values)) for value, count in Counter(values).items()}
 
 
 def farthest(rows, distance):
-    """Give the largest distance of a class of rows (two keys and a value) from all rows, by one of the definitions."""
+    """Return the largest distance of a class of rows (two keys and a value) from all rows, by one of the definitions."""
     classes: dict[object, list[object]] = {}
     for *keys, value in rows:
         classes.setdefault(tuple(keys), []).append(value)

@@ -8,7 +8,7 @@ from tests.monitor.alerts.made import project
 
 @pytest.fixture
 def desk_of(tmp_path):
-    """Give a way to make a desk of a configuration."""
+    """Return a way to make a desk of a configuration."""
     opened = []
 
     def make(alerts=ALL_TO_DESK, **changes):

@@ -72,8 +72,8 @@ class Desk:
     def give_up(self, now):
         """Let what waits to be sent be given up."""
         with self.store.writing() as book:
-            for one in book.lease_deliveries(now, holder="me", lease_until=now, limit=1000):
-                book.bury(one.id, now, "nobody answers", "me")
+            for lease_delivery in book.lease_deliveries(now, holder="me", lease_until=now, limit=1000):
+                book.bury(lease_delivery.id, now, "nobody answers", "me")
 
     def gone(self, channel):
         """Let the other end of a channel be gone."""
@@ -98,10 +98,10 @@ class Desk:
             )
 
     def decisions(self):
-        """Give what was decided, oldest first."""
+        """Return what was decided, oldest first."""
         with self.store.reading() as view:
             return view.decisions(at(-1000), 1000)[::-1]
 
     def last(self, channel="desk"):
-        """Give the newest decision on a channel."""
+        """Return the newest decision on a channel."""
         return self.decisions()[-1].decision["channels"][channel]

@@ -49,7 +49,7 @@ alerts:
 
 
 def project(folder: Path, alerts: str = "", *, now: datetime = NOW, **changes: tuple[str, str]) -> Project:
-    """Give a project with four tables; `alerts` are more lines of that section, `changes` replace texts."""
+    """Return a project with four tables; `alerts` are more lines of that section, `changes` replace texts."""
     text = CONFIG.format(folder=folder, alerts=alerts)
     for old, new in changes.values():
         assert old in text
@@ -59,7 +59,7 @@ def project(folder: Path, alerts: str = "", *, now: datetime = NOW, **changes: t
 
 
 def at(hours: float) -> datetime:
-    """Give a time in hours after NOW."""
+    """Return a time in hours after NOW."""
     return NOW + timedelta(hours=hours)
 
 
@@ -95,5 +95,5 @@ def over(number: int = 1, *, hours: float = 2, episodes: tuple[Episode, ...] = (
 
 
 def waiting(*incidents: Incident, channels: Collection[str] = ("desk", "crew", "audit")) -> Audience:
-    """Give what is heard while news of these incidents waits for channels."""
-    return Audience(waiting={one.id: channels for one in incidents})
+    """Return what is heard while news of these incidents waits for channels."""
+    return Audience(waiting={incident.id: channels for incident in incidents})

@@ -50,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST  # noqa: N815 - http.server's name
 
     def log_message(self, *_: object) -> None:
-        """Say nothing on stderr."""
+        """Report nothing on stderr."""
 
     def say(self, status: int, body: bytes = b"", **headers: str) -> None:
         """Answer."""
@@ -83,11 +83,11 @@ class Server(http.server.ThreadingHTTPServer):
     lock: threading.Lock
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing on stderr."""
+        """Report nothing on stderr."""
 
 
 def answering(status: int, body: bytes = b"", **headers: str) -> Callable[[Handler, Request], None]:
-    """Give a script that always answers the same."""
+    """Return a script that always answers the same."""
     return lambda handler, _: handler.say(status, body, **headers)
 
 
@@ -137,7 +137,7 @@ def trap() -> Iterator[tuple[int, Callable[[], int]]]:
             listeners.append(stack.enter_context(socket.create_server(("::1", port), family=socket.AF_INET6)))
 
         def came() -> int:
-            return sum(_accepted(one) for one in listeners)
+            return sum(_accepted(listener) for listener in listeners)
 
         yield port, came
 

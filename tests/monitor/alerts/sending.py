@@ -33,7 +33,7 @@ def write_project(folder: Path, channels: Mapping[str, Mapping[str, Any]], **mor
 
 
 def project_of(folder: Path, channels: Mapping[str, Mapping[str, Any]], **more: Any) -> Project:
-    """Give a project with one table and these channels, at NOW."""
+    """Return a project with one table and these channels, at NOW."""
     return Project(load(write_project(folder, channels, **more), environment={}), SimulatedClock(NOW))
 
 
@@ -41,7 +41,7 @@ SECRET = "s3cret-key"  # noqa: S105 - a test's own
 
 
 def webhook(url: str) -> Mapping[str, Any]:
-    """Give a channel that posts to the loopback."""
+    """Return a channel that posts to the loopback."""
     return {"webhook": {"url": url, "secret": SECRET, "allow_private": True}}
 
 
@@ -72,6 +72,6 @@ def add(store: Store, *messages: Delivery) -> None:
 
 
 def found(store: Store, number: int = 1) -> Delivery:
-    """Give a message as the store knows it."""
+    """Return a message as the store knows it."""
     with store.reading() as view:
         return view.delivery(f"msg_{number:024x}")

@@ -19,8 +19,8 @@ DROPS_AND_CREW = DROPS.replace("routes: [", "routes: [{to: [crew]}, ")
 
 
 def settled(desk):
-    """Say for each decision whether nothing of it waits."""
-    return [one.settled_at is not None for one in desk.decisions()]
+    """Report for each decision whether nothing of it waits."""
+    return [decision.settled_at is not None for decision in desk.decisions()]
 
 
 def test_a_channel_that_is_used_again_hears_what_lasts(desk_of):
@@ -67,7 +67,7 @@ def test_what_was_settled_while_a_channel_was_not_used_is_told_afterwards(desk_o
     desk = desk_of(BOTH)
     desk.open()
     with desk.store.writing() as book:
-        book.settle([one.id for one in book.transitions(at(1), 9)], at(1), {"why": None, "channels": {}})
+        book.settle([transition.id for transition in book.transitions(at(1), 9)], at(1), {"why": None, "channels": {}})
     desk.gone("desk")
     assert desk.told(at(2)) == [("crew", [1], ["first"])]
     assert desk.told(at(3)) == []

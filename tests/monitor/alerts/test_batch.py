@@ -49,14 +49,14 @@ def test_the_worst_tables_come_first_and_the_rest_is_summed_up():
     """With room for two messages the worst table has its own, and all others share the last."""
     items = [item(1, "a"), item(2, "b", Severity.CRITICAL), item(3, "c"), item(4, "b"), item(5, "d", Severity.WARNING)]
     first, last = batches(items, 2)
-    assert (first.table, [one.incident.id for one in first.items], first.storm) == ("b", [2, 4], False)
-    assert (last.table, [one.incident.id for one in last.items], last.storm) == (None, [1, 3, 5], True)
+    assert (first.table, [item.incident.id for item in first.items], first.storm) == ("b", [2, 4], False)
+    assert (last.table, [item.incident.id for item in last.items], last.storm) == (None, [1, 3, 5], True)
 
 
 def test_problems_come_before_ends():
     """In a message, what lasts stands before what is over."""
     (parcel,) = batches([item(1, "a", Severity.CRITICAL, NotificationReason.RESOLVED), item(2, "a", Severity.INFO)], 5)
-    assert [one.incident.id for one in parcel.items] == [2, 1]
+    assert [item.incident.id for item in parcel.items] == [2, 1]
 
 
 @given(
@@ -68,7 +68,7 @@ def test_every_incident_is_in_one_message(tables, free):
     items = [item(number, table, severity) for number, (table, severity) in enumerate(tables, start=1)]
     made = batches(items, free)
     assert len(made) <= free
-    told = [one.incident.id for parcel in made for one in parcel.items]
+    told = [item.incident.id for parcel in made for item in parcel.items]
     assert sorted(told) == list(range(1, len(items) + 1))
     assert all(parcel.table is not None for parcel in made if not parcel.storm)
     assert sum(parcel.storm for parcel in made) <= 1

@@ -24,19 +24,19 @@ SEND = partial(send, network=Network(deadline=5))
 
 
 def speaking_to(folder: Path, channels: Mapping[str, str]) -> Project:
-    """Give a project with these webhooks, on the loopback."""
+    """Return a project with these webhooks, on the loopback."""
     return project_of(folder, {name: webhook(url) for name, url in channels.items()})
 
 
 def clock_of(project: Project) -> SimulatedClock:
-    """Give the clock, to be moved."""
+    """Return the clock, to be moved."""
     assert isinstance(project.clock, SimulatedClock)
     return project.clock
 
 
 @pytest.fixture
 def hook() -> Iterator[Receiver]:
-    """Give a receiver that takes everything."""
+    """Yield a receiver that takes everything."""
     with listening() as receiver:
         yield receiver
 
@@ -47,7 +47,7 @@ def test_what_is_due_is_sent_and_marked(tmp_path: Path, hook: Receiver) -> None:
     with project.open_store() as store:
         add(store, message(1), message(2, next_try_at=NOW + SECOND))
         assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1)
-        assert [one.message_id for one in hook.requests] == [message(1).id]
+        assert [request.message_id for request in hook.requests] == [message(1).id]
         assert json.loads(hook.requests[0].body) == message(1).payload
         assert (found(store).state, found(store).sent_at, found(store).attempts) == (DeliveryState.SENT, NOW, 1)
         assert found(store, 2).state is DeliveryState.WAITING
@@ -74,9 +74,9 @@ def test_what_fails_is_tried_by_the_schedule_and_then_given_up(tmp_path: Path) -
             assert timedelta(hours=75) < clock.now() - NOW < timedelta(hours=84)
             clock.advance(timedelta(days=9))
             assert dispatch(project, store, holder="me", sender=SEND) == Dispatched()
-        assert Counter(one.message_id for one in hook.requests) == {message(1).id: 10}
-        assert len({one.headers["webhook-timestamp"] for one in hook.requests}) == 10
-        assert len({one.body for one in hook.requests}) == 1
+        assert Counter(request.message_id for request in hook.requests) == {message(1).id: 10}
+        assert len({request.headers["webhook-timestamp"] for request in hook.requests}) == 10
+        assert len({request.body for request in hook.requests}) == 1
 
 
 def test_a_dead_message_can_be_sent_again(tmp_path: Path, hook: Receiver) -> None:
@@ -89,7 +89,7 @@ def test_a_dead_message_can_be_sent_again(tmp_path: Path, hook: Receiver) -> Non
             book.bury(leased.id, NOW, "the other side answered 500", "me")
             book.resend(leased.id, NOW)
         assert dispatch(project, store, holder="me", sender=SEND) == Dispatched(sent=1)
-    assert [one.message_id for one in hook.requests] == [message(1).id]
+    assert [request.message_id for request in hook.requests] == [message(1).id]
 
 
 def test_retry_after_moves_the_next_try(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_crash_between_sending_and_marking_repeats_under_the_same_id(tmp_path:
         clock_of(project).advance(LEASE)
         assert dispatch(project, store, holder="two", sender=SEND) == Dispatched(sent=1)
         assert found(store).state is DeliveryState.SENT
-    assert [one.message_id for one in hook.requests] == [message(1).id] * 2
+    assert [request.message_id for request in hook.requests] == [message(1).id] * 2
 
 
 def test_410_disables_the_channel_and_no_other(tmp_path: Path, hook: Receiver) -> None:
@@ -228,10 +228,10 @@ def test_resolved_never_overtakes_the_problem(tmp_path: Path) -> None:
             dispatch(project, store, holder="me", sender=SEND)
             hook.script = answering(204)
             dispatch(project, store, holder="me", sender=SEND)
-            assert [one.message_id[-1] for one in hook.requests] == ["1", "3"]
+            assert [request.message_id[-1] for request in hook.requests] == ["1", "3"]
             clock.advance_to(found(store, 1).next_try_at)
             dispatch(project, store, holder="me", sender=SEND)
-            assert [one.message_id[-1] for one in hook.requests] == ["1", "3", "1", "2"]
+            assert [request.message_id[-1] for request in hook.requests] == ["1", "3", "1", "2"]
 
 
 def test_a_send_that_hangs_is_left_and_keeps_its_channel(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def die(dispatcher: Dispatcher) -> None:
 
 
 def messages(channels: Sequence[str], count: int) -> Iterator[Delivery]:
-    """Give messages, one table's after another's."""
+    """Yield messages, one table's after another's."""
     for number in range(count):
         channel = channels[number % len(channels)]
         yield message(number, channel, f"table-{number // len(channels) % 7}")
@@ -399,7 +399,7 @@ def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int
         channels = [f"hook-{n}" for n in range(4)]
         project = speaking_to(tmp_path, {name: f"{hook.url}/{name}" for name in channels})
         clock = clock_of(project)
-        expected = {one.id: one for one in messages(channels, 200)}
+        expected = {message.id: message for message in messages(channels, 200)}
         deaths = 0
         with project.open_store() as store:
             add(store, *expected.values())
@@ -431,7 +431,7 @@ def test_a_flaky_receiver_and_many_deaths_lose_nothing(tmp_path: Path, seed: int
     }
     firsts = list(dict.fromkeys(message_id for _, message_id, _ in flaky.processed))
     for key in {(one.channel, one.about) for one in expected.values()}:
-        order = [one for one in firsts if (expected[one].channel, expected[one].about) == key]
+        order = [first for first in firsts if (expected[first].channel, expected[first].about) == key]
         assert order == sorted(order)
 
 

@@ -24,7 +24,7 @@ BOARD = incident(3, table="board", episodes=(episode(0.2),))
 
 @pytest.fixture
 def config(tmp_path):
-    """Give a configuration in which `lines` is made of `orders` and `board` of `lines`."""
+    """Return a configuration in which `lines` is made of `orders` and `board` of `lines`."""
     return project(tmp_path).config
 
 
@@ -220,8 +220,10 @@ def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
         incident(number, table=table, severity=severity, episodes=(episode(hour),))
         for number, (table, severity, hour) in enumerate(found, start=1)
     ]
-    now = around(config, *incidents, hearing=waiting(*(one for one in incidents if one.id not in unheard)))
-    speaking = [one for one in incidents if now.hold(one) is None]
+    now = around(
+        config, *incidents, hearing=waiting(*(incident for incident in incidents if incident.id not in unheard))
+    )
+    speaking = [incident for incident in incidents if now.hold(incident) is None]
     assert speaking
     for one in incidents:
         above = now.lineage.ancestors(one.table)
@@ -229,7 +231,7 @@ def test_what_is_muted_has_a_root_that_is_not(upstream, found, unheard):
             roots = [root for root in speaking if root.table in above or root.table == one.table]
             assert any(root.severity.rank >= one.severity.rank and root.id not in unheard for root in roots)
     named = {one.id for root in speaking for one in now.muted_by(root)}
-    assert named <= {one.id for one in incidents if now.hold(one) is not None}
+    assert named <= {incident.id for incident in incidents if now.hold(incident) is not None}
 
 
 @given(upstream=edges)

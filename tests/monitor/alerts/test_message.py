@@ -25,7 +25,7 @@ def told(made, *items, channel="desk", storm=False, around=(), full_until=None):
 
 @pytest.fixture
 def made(tmp_path):
-    """Give a project."""
+    """Return a project."""
     return project(tmp_path)
 
 

@@ -25,7 +25,7 @@ def test_a_problem_and_its_end(desk_of):
     desk.end(incident, at(1))
     assert desk.told(at(1.5)) == [("desk", [1], ["resolved"])]
     assert desk.told(at(9)) == []
-    assert [one.settled_at is not None for one in desk.decisions()] == [True, True]
+    assert [decision.settled_at is not None for decision in desk.decisions()] == [True, True]
 
 
 def test_what_passes_within_group_wait_is_not_told(desk_of):
@@ -126,7 +126,7 @@ def test_quiet_hours_lose_nothing(desk_of):
     assert sorted(desk.told(MORNING)) == [("desk", [1], ["first"]), ("desk", [2], ["first"])]
     desk.end(lasts, MORNING)
     assert desk.told(MORNING + timedelta(hours=1)) == [("desk", [1], ["resolved"])]
-    assert all(one.settled_at for one in desk.decisions())
+    assert all(decision.settled_at for decision in desk.decisions())
     record = desk.decisions()[1].decision["channels"]["desk"]
     assert (record["action"], record["hold"], record["delivery"][:4]) == ("told", "quiet hours nights", "msg_")
 
@@ -153,7 +153,7 @@ def test_quiet_hours_drop_only_what_began_in_them(desk_of):
     desk.open("stray", at(10) - MINUTE)
     assert desk.told(at(10) + MINUTE) == []
     assert desk.told(NIGHT) == []
-    assert [one.decision["channels"]["desk"]["action"] for one in desk.decisions()] == ["held", "held"]
+    assert [decision.decision["channels"]["desk"]["action"] for decision in desk.decisions()] == ["held", "held"]
     assert sorted(desk.told(MORNING)) == [("desk", [1], ["first"]), ("desk", [2], ["first"])]
 
 
@@ -212,8 +212,8 @@ def test_a_storm_is_summed_up_and_loses_nothing(desk_of):
         heard += found
         times += [minute] * len(found)
     assert sorted(number for _, ids, _ in heard for number in ids) == list(range(1, 61 + len(many)))
-    assert max(sum(one - 60 < other <= one for other in times) for one in times) <= 12
-    assert all(one.settled_at for one in desk.decisions())
+    assert max(sum(time - 60 < other <= time for other in times) for time in times) <= 12
+    assert all(decision.settled_at for decision in desk.decisions())
 
 
 def test_at_the_cap_the_log_says_so(desk_of):
@@ -361,7 +361,7 @@ def test_what_is_held_back_keeps_the_store_from_others_a_little_at_a_time(desk_o
     monkeypatch.setattr(Book, "postpone", counts)
     assert notify(desk.project, desk.store, at(1)) == NotifyResult(messages=1, settled=1, held=7)
     assert sorted(steps) == [0, 1, 3, 3]
-    assert all(one.decision is not None for one in desk.decisions())
+    assert all(decision.decision is not None for decision in desk.decisions())
 
 
 def test_what_somebody_takes_care_of_is_looked_at_without_the_lock(desk_of, monkeypatch):
@@ -426,7 +426,7 @@ def test_an_incident_that_we_stumble_over_keeps_nobody_from_hearing_of_the_other
     with monkeypatch.context() as patched:
         patched.setattr(module.Writer, "incidents", stumbles)
         assert sorted(ids for _, ids, _ in desk.told(at(1))) == [[1], [2], [3], [5]]
-    decision = next(one.decision for one in desk.decisions() if one.incident_id == 4)
+    decision = next(decision.decision for decision in desk.decisions() if decision.incident_id == 4)
     assert decision == {"why": "tablewatch stumbled (KeyError); please report it", "channels": {}}
     assert desk.told(at(1) + MINUTE) == []
     assert desk.told(at(1) + LOOK_AGAIN) == [("desk", [4], ["first"])]

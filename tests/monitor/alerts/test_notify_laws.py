@@ -98,7 +98,7 @@ class Speaking(RuleBasedStateMachine):
             self.desk.change(incident, *changes, when=self.now)
 
     def state(self, number):
-        """Give where an incident stands."""
+        """Return where an incident stands."""
         with self.store.reading() as view:
             return view.incident(number)
 
@@ -215,21 +215,21 @@ class Speaking(RuleBasedStateMachine):
     def give_up(self):
         """What waits is given up."""
         with self.store.writing() as book:
-            for one in book.lease_deliveries(self.now, holder="me", lease_until=self.now, limit=1000):
-                book.bury(one.id, self.now, "nobody answers", "me")
-                self.dead |= {(one.channel, number) for number in one.payload["ids"]}
+            for lease_delivery in book.lease_deliveries(self.now, holder="me", lease_until=self.now, limit=1000):
+                book.bury(lease_delivery.id, self.now, "nobody answers", "me")
+                self.dead |= {(lease_delivery.channel, number) for number in lease_delivery.payload["ids"]}
 
     # --- what must hold -----------------------------------------------------------------------------------------------
 
     def heard(self):
-        """Give what each channel heard of each incident, in order: reason, episode, whether it was over."""
+        """Return what each channel heard of each incident, in order: reason, episode, whether it was over."""
         with self.store.reading() as view:
             messages = view.deliveries(NOW - timedelta(days=1), 10_000)[::-1]
         found = defaultdict(list)
-        for one in messages:
-            if one.state is DeliveryState.SENT:
-                for each in one.payload["incidents"]:
-                    found[one.channel, each["id"]].append((each["reason"], each["episode"], each["over"]))
+        for message in messages:
+            if message.state is DeliveryState.SENT:
+                for each in message.payload["incidents"]:
+                    found[message.channel, each["id"]].append((each["reason"], each["episode"], each["over"]))
         return messages, found
 
     @precondition(lambda self: hasattr(self, "store"))
@@ -252,9 +252,9 @@ class Speaking(RuleBasedStateMachine):
         """No hour has more messages than the cap."""
         messages, _ = self.heard()
         for channel in ("desk", "audit"):
-            times = [one.created_at for one in messages if one.channel == channel]
+            times = [message.created_at for message in messages if message.channel == channel]
             hour = timedelta(hours=1)
-            assert all(sum(one - hour < other <= one for other in times) <= 3 for one in times)
+            assert all(sum(time - hour < other <= time for other in times) <= 3 for time in times)
 
     def calm_down(self):
         """Let everybody who is silent speak again: three days pass, and everything arrives."""
@@ -262,7 +262,7 @@ class Speaking(RuleBasedStateMachine):
         self.route_as_before()
         self.enable("desk"), self.enable("audit")
         with self.store.reading() as view:
-            flapping = [one.id for one in view.incidents() if one.flapping]
+            flapping = [incident.id for incident in view.incidents() if incident.flapping]
         for number in flapping:
             self.change(number, Flapped(flapping=False))
         while self.now < end:
@@ -273,7 +273,9 @@ class Speaking(RuleBasedStateMachine):
     def everything_is_settled(self):
         """Every change ends with a recorded decision, and no message is left; what was kept back was told."""
         with self.store.reading() as view:
-            assert view.waiting_transitions(10) == [] or all(self.is_muted(one) for one in view.waiting_transitions(99))
+            assert view.waiting_transitions(10) == [] or all(
+                self.is_muted(waiting_transition) for waiting_transition in view.waiting_transitions(99)
+            )
             decided = view.decisions(NOW - timedelta(days=1), 10_000)
         assert all(one.decision["channels"] or one.decision["why"] for one in decided)
         _, found = self.heard()
@@ -285,30 +287,34 @@ class Speaking(RuleBasedStateMachine):
                     assert found[channel, one.incident_id] or (channel, one.incident_id) in self.dead
 
     def is_muted(self, transition):
-        """Say whether a change waits for a root to be repaired, which is all that may wait for ever."""
+        """Return whether a change waits for a root to be repaired, which is all that may wait for ever."""
         records = [one for one in transition.decision["channels"].values() if one["action"] == "held"]
-        return all(one["held_by"] == "downstream" for one in records)
+        return all(record["held_by"] == "downstream" for record in records)
 
     def everybody_knows_the_truth(self):
         """Each channel ends up knowing what lasts, and believes in nothing that is over."""
         _, found = self.heard()
         with self.store.reading() as view:
-            incidents, told = view.incidents(), view.told([one.id for one in view.incidents()])
-            waiting = {one.incident_id for one in view.waiting_transitions(10_000)}
+            incidents, told = view.incidents(), view.told([incident.id for incident in view.incidents()])
+            waiting = {waiting_transition.incident_id for waiting_transition in view.waiting_transitions(10_000)}
         known = {(one.channel, one.incident_id): one for one in told}
-        for one in incidents:
-            routed = ["audit", "desk"] if one.severity.rank >= Severity.ERROR.rank else ["audit"]
+        for incident in incidents:
+            routed = ["audit", "desk"] if incident.severity.rank >= Severity.ERROR.rank else ["audit"]
             for channel in routed:
-                if (channel, one.id) in self.dead or one.id in waiting:
+                if (channel, incident.id) in self.dead or incident.id in waiting:
                     continue
-                belief = known.get((channel, one.id))
-                if one.state is State.RESOLVED:
-                    assert belief is None or belief.reason == "resolved", (channel, one, found[channel, one.id])
+                belief = known.get((channel, incident.id))
+                if incident.state is State.RESOLVED:
+                    assert belief is None or belief.reason == "resolved", (
+                        channel,
+                        incident,
+                        found[channel, incident.id],
+                    )
                 else:
-                    assert belief is not None, (channel, one)
+                    assert belief is not None, (channel, incident)
                     assert belief.reason != "resolved"
-                    assert belief.episodes == len(one.episodes)
-                    assert belief.severity.rank >= one.severity.rank
+                    assert belief.episodes == len(incident.episodes)
+                    assert belief.severity.rank >= incident.severity.rank
 
 
 Speaking.TestCase.settings = settings(

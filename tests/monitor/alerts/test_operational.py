@@ -20,13 +20,13 @@ def test_every_operation_is_told_to_every_operator(tmp_path, operation):
     made = project(tmp_path, EVERYBODY)
     happened = OperationalEvent(operation, name="warehouse", why="it did not answer", since=at(-1), until=at(1))
     deliveries = operations(made, happened, now=NOW)
-    assert [(one.channel, one.subject) for one in deliveries] == [
+    assert [(delivery.channel, delivery.subject) for delivery in deliveries] == [
         ("desk", MessageSubject.OPERATIONS),
         ("crew", MessageSubject.OPERATIONS),
     ]
-    assert len({one.id for one in deliveries}) == 2
-    assert all(one.id.startswith("msg_") and len(one.id) == 28 for one in deliveries)
-    english, japanese = (compose(one.payload) for one in deliveries)
+    assert len({delivery.id for delivery in deliveries}) == 2
+    assert all(delivery.id.startswith("msg_") and len(delivery.id) == 28 for delivery in deliveries)
+    english, japanese = (compose(delivery.payload) for delivery in deliveries)
     assert english.title.startswith("[tablewatch] ")
     assert "Why: it did not answer" in english.text
     assert "Since: Fri, Nov 20, 11:00" in english.text

@@ -30,7 +30,7 @@ def quiet(start="22:00", end="07:00", **others):
 
 
 def shown_as_quiet(hours, local):
-    """Say by the hands of the clock whether it is quiet."""
+    """Report by the hands of the clock whether it is quiet."""
     clock, today = local.time(), local.weekday() in hours.days
     yesterday = (local.weekday() - 1) % 7 in hours.days
     if hours.start < hours.end:

@@ -11,7 +11,7 @@ from tests.monitor.alerts.made import NOW
 
 
 def minutes(*ago):
-    """Give times so many minutes ago."""
+    """Return times so many minutes ago."""
     return [NOW - timedelta(minutes=one) for one in ago]
 
 

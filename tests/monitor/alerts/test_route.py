@@ -18,7 +18,7 @@ ROUTES = """
 
 @pytest.fixture
 def routed(tmp_path):
-    """Give a configuration with routes."""
+    """Return a configuration with routes."""
     return project(tmp_path, ROUTES).config
 
 

@@ -38,19 +38,19 @@ def csv_table(folder: Path, rows: Any = ROWS) -> None:
 
 
 def data_set(folder: Path, **declared: Any) -> DataSet:
-    """Give the table with its declaration."""
+    """Return the table with its declaration."""
     spec = SourceSpec("s", folder, url="sqlite:///people.db", blind=True)
     return DataSet("people", "people", spec, Budget.model_validate({**DECLARED, **declared}), "a key")
 
 
 def csv_data_set(folder: Path, **declared: Any) -> DataSet:
-    """Give the table in a CSV file with its declaration."""
+    """Return the table in a CSV file with its declaration."""
     spec = SourceSpec("s", folder, files="people.csv", blind=True)
     return replace(data_set(folder, **declared), source=spec)
 
 
 def statistic(**words: Any) -> Statistic:
-    """Give a statistic, by default a count at 0.1."""
+    """Return a statistic, by default a count at 0.1."""
     said: dict[str, Any] = {"statistic": "count", **({} if "rho" in words else {"epsilon": "0.1"}), **words}
     return STATISTICS[said["statistic"]].model_validate(said)
 
@@ -66,10 +66,10 @@ class Counter:
     def of(cls, store: Store, folder: Path, *budgets: DataSet) -> "Counter":
         """Create budgets."""
         ledger = StoredLedger(store, folder / "anchor")
-        for one in budgets:
-            ledger.create(one.budget, actor="ann", now=AT)
+        for budget in budgets:
+            ledger.create(budget.budget, actor="ann", now=AT)
         return cls(ledger, AnswerService(ledger, SimulatedClock(AT), "ann"))
 
     def spent(self, of: DataSet) -> int:
-        """Give what was spent, in nano units."""
+        """Return what was spent, in nano units."""
         return self.ledger.standing("people", of.budget.unit).spent

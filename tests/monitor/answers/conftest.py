@@ -11,7 +11,7 @@ from tests.monitor.answers.asked import table
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file, beside the table."""
+    """Yield a store in a file, beside the table."""
     table(tmp_path)
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
         yield opened

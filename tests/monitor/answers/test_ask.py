@@ -328,7 +328,7 @@ ASKED = (
 
 
 def shape(said: Any) -> Any:
-    """Give what can be seen of an answer without its numbers."""
+    """Return what can be seen of an answer without its numbers."""
     if isinstance(said, dict):
         noisy = {"value", "count"}
         return {name: "a number" if name in noisy else shape(value) for name, value in said.items()}

@@ -22,7 +22,7 @@ from tests.monitor.shop import NOW
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant with a budget of 1, of which a count may take 0.1 every hour."""
+    """Return a plant with a budget of 1, of which a count may take 0.1 every hour."""
     plant = CountedPlant(tmp_path)
     plant.declare()
     plant.create()
@@ -39,7 +39,7 @@ def test_each_slot_is_answered_once_and_charged_once(plant):
     plant.go(plant.work(), 3)
     assert plant.answers == [_id(0), _id(1), _id(2)]
     assert plant.spent == 300
-    assert {one.actor for one in plant.ledger.answers("orders", "row")} == {"daemon"}
+    assert {answer.actor for answer in plant.ledger.answers("orders", "row")} == {"daemon"}
     assert plant.slots() == [("statistic:orders/hourly", NOW + hour * HOUR, SlotState.DONE) for hour in range(3)]
     assert plant.told == []
     answer = plant.ledger.answers("orders", "row")[0].answer
@@ -51,7 +51,7 @@ def test_tables_and_statistics_are_served_by_one_daemon(plant):
     plant.declare(tables={"orders": "every 1h"})
     plant.go(plant.work(), 2)
     assert plant.answers == [_id(0), _id(1)]
-    assert [one.check_id for one in plant.results] == ["orders.primary-key", "orders.not-null"] * 2
+    assert [result.check_id for result in plant.results] == ["orders.primary-key", "orders.not-null"] * 2
 
 
 def test_of_many_missed_slots_only_the_newest_is_paid_for(plant):

@@ -9,7 +9,7 @@ from tests.monitor.commands.terminal import Terminal, open_terminal
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in a folder with a small shop; the clock stands at `terminal.NOW`."""
+    """Return a terminal in a folder with a small shop; the clock stands at `terminal.NOW`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOGNAME", "m.mori")  # who does things when nobody says who
     return open_terminal(tmp_path, capsys)

@@ -124,7 +124,7 @@ class Terminal:
 
 
 def open_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in a folder with the configuration and the shop."""
+    """Return a terminal in a folder with the configuration and the shop."""
     terminal = Terminal(folder, capsys)
     terminal.configure()
     terminal.sql(TABLES)

@@ -14,7 +14,7 @@ from tests.store.made import opened
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in an empty folder."""
+    """Return a terminal in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return Terminal(tmp_path, capsys, NOW)
 
@@ -147,7 +147,7 @@ def test_what_waits_for_a_channel_that_is_used_again_is_due_at_once(terminal: Te
             book.retry(message(1).id, NOW + timedelta(hours=9), "the other side answered 410", "me")
             book.disable_channel("hook", "it is gone", NOW)
             book.open_incident(opened(), recorded_at=NOW, actor="tablewatch")
-            book.postpone([one.id for one in book.transitions(NOW, 9)], NOW + timedelta(minutes=5), {})
+            book.postpone([transition.id for transition in book.transitions(NOW, 9)], NOW + timedelta(minutes=5), {})
         assert terminal("alert", "enable", "hook").code == 0
         with store.reading() as view:
             assert len(view.transitions(NOW, 9)) == 1

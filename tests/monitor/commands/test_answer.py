@@ -26,14 +26,14 @@ ASKED = (
 
 @pytest.fixture
 def asked(terminal: Terminal) -> Terminal:
-    """Give a terminal with a budget."""
+    """Return a terminal with a budget."""
     protect(terminal)
     terminal.json("budget", "create", "customers")
     return terminal
 
 
 def spent(terminal: Terminal) -> str:
-    """Give what was spent."""
+    """Return what was spent."""
     return str(terminal.json("budget", "show", "customers")["budgets"][0]["spent"])
 
 

@@ -226,7 +226,7 @@ def test_signatures_on_a_server_need_a_key(here: Path, capsys: pytest.CaptureFix
     code, out, _ = _config("check", "--format", "json", capsys=capsys)
     errors = json.loads(out)["errors"]
     assert code == 2
-    assert [(one["code"], one["line"]) for one in errors] == [
+    assert [(error["code"], error["line"]) for error in errors] == [
         ("config.no_signature_key", 10),
         ("config.no_signature_key", 11),
     ]

@@ -51,7 +51,7 @@ def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def _table(out: str, title: str) -> list[list[str]]:
-    """Give the cells of a table, line by line, its heading first."""
+    """Return the cells of a table, line by line, its heading first."""
     lines = out.split(f"{title}", 1)[1].split("\n\n", maxsplit=1)[0].splitlines()[1:]
     return [line.split() for line in lines]
 

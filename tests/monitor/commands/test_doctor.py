@@ -186,4 +186,4 @@ def test_another_owner_of_a_room_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(tmp_path)
     (finding,) = _rooms(owner=None)
     assert (finding.verdict, finding.message) == (FindingStatus.ERROR, "package 'store' also belongs to strange-thing")
-    assert [one.verdict for one in _rooms(owner="strange-thing")] == [FindingStatus.OK]
+    assert [room.verdict for room in _rooms(owner="strange-thing")] == [FindingStatus.OK]

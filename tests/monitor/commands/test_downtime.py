@@ -30,7 +30,7 @@ D_HOURS = 12 * 24.0
 
 @pytest.fixture
 def january(terminal: Terminal) -> Terminal:
-    """Give a terminal with the incidents of January in its store."""
+    """Return a terminal with the incidents of January in its store."""
     (terminal.folder / "january.csv").write_text(JANUARY, encoding="utf-8")
     terminal.json("import", "incidents", "january.csv", "--set", "severity=critical")
     return terminal

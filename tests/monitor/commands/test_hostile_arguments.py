@@ -151,9 +151,9 @@ def _deadline() -> Iterator[None]:
 
 
 def _cases(name: str, words: Sequence[str]) -> Iterator[list[str]]:
-    """Give the calls of a command in which one value is a hostile one."""
-    parameters = [one for one in COMMANDS[name].params if not getattr(one, "is_flag", False)]
-    arguments = [one for one in parameters if one.param_type_name == "argument"]
+    """Yield the calls of a command in which one value is a hostile one."""
+    parameters = [param for param in COMMANDS[name].params if not getattr(param, "is_flag", False)]
+    arguments = [parameter for parameter in parameters if parameter.param_type_name == "argument"]
     for parameter in parameters:
         shared = parameter.name in {"config", "format", "help"}
         if shared and name != "config show":
@@ -172,7 +172,7 @@ def _cases(name: str, words: Sequence[str]) -> Iterator[list[str]]:
 
 @pytest.fixture
 def folder(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder with everything that the valid calls name, and with a pipe that nobody writes to."""
+    """Return a folder with everything that the valid calls name, and with a pipe that nobody writes to."""
     sources = 'sources:\n  shop: {url: "sqlite:///shop.sqlite", timezone: UTC}\n  files: {files: people.csv}'
     text = CONFIG.replace('sources: {shop: {url: "sqlite:///shop.sqlite", timezone: UTC}}', sources)
     text = text.replace("  - name: totals", "  - name: people\n    source: files\n  - name: totals")

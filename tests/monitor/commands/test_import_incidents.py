@@ -297,7 +297,7 @@ def test_a_resolution_for_all_is_for_those_that_have_ended(terminal: Terminal) -
     )
     value = terminal.json("import", "incidents", "tickets.csv", "--set", "resolution=no-action")
     assert (value["imported"], value["assumed"]["fixed"]) == (2, 0)
-    assert [one["resolution"] for one in _incidents(terminal)] == [None, "no-action"]
+    assert [incident["resolution"] for incident in _incidents(terminal)] == [None, "no-action"]
 
 
 def test_who_noticed_is_assumed_aloud(terminal: Terminal) -> None:
@@ -403,7 +403,7 @@ def test_marks_of_no_value_in_columns_of_times(terminal: Terminal) -> None:
     marks = [f"{name}:{mark}=" for name in ("occurred", "resolved") for mark in ("?", "N/A", "-")]
     value = terminal.json("import", "incidents", "tickets.csv", *(word for mark in marks for word in ("--value", mark)))
     assert (value["imported"], value["assumed"]["open"]) == (4, 3)
-    assert [one["state"] for one in _incidents(terminal)].count("open") == 3
+    assert [incident["state"] for incident in _incidents(terminal)].count("open") == 3
 
 
 def test_a_time_is_not_translated_into_another(terminal: Terminal) -> None:

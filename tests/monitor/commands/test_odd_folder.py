@@ -30,7 +30,7 @@ tables:
 
 @pytest.fixture
 def odd(terminal: Terminal) -> Path:
-    """Give the folder, with a table behind each kind of address, beside folders that a pattern would match."""
+    """Return the folder, with a table behind each kind of address, beside folders that a pattern would match."""
     folder = terminal.folder / ODD
     (folder / "parts").mkdir(parents=True)
     for name in ("lines.csv", "parts/one.csv"):
@@ -54,7 +54,7 @@ def test_everything_is_found_and_kept_there(terminal: Terminal, odd: Path) -> No
     assert (odd / "store.db").is_file()
     assert [one["health"] for one in terminal.json("status", "-c", str(odd))["tables"]] == ["healthy"] * 4
     findings = terminal("doctor", "-c", str(odd), "--format", "json").json["findings"]
-    stores = [one for one in findings if one["subject"] == "store"]
+    stores = [finding for finding in findings if finding["subject"] == "store"]
     assert "is whole" in stores[0]["message"]
     assert sorted(terminal.folder.iterdir()) == before
 

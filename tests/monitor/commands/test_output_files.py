@@ -43,7 +43,7 @@ FILES = (
 
 @pytest.fixture
 def busy(terminal: Terminal) -> Terminal:
-    """Give a folder with a store, a key, a secret in a file, and sources of every kind."""
+    """Return a folder with a store, a key, a secret in a file, and sources of every kind."""
     source = 'sources: {shop: {url: "sqlite:///shop.sqlite", timezone: UTC}}'
     block = 'sources:\n  shop: {url: "sqlite:///shop.sqlite", timezone: UTC}' + _OTHERS.rstrip()
     terminal.configure(**{source: block, "{name: The desk}": '{name: "${file:secret}"}'})

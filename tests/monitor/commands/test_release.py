@@ -16,7 +16,7 @@ AGAIN = ("--by", "desk", "--note", "looked at")
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """Give a desk with a table of which two people stand out."""
+    """Return a desk with a table of which two people stand out."""
     monkeypatch.chdir(tmp_path)
     frame = people()
     frame.loc[frame.index[:2], "born"] = [1900, 2020]

@@ -31,7 +31,7 @@ PEOPLE = "".join(f"secret{place},{20 + place},{place % 3}\n" for place in range(
 
 @pytest.fixture
 def shop(terminal: Terminal) -> Terminal:
-    """Give a folder with one release, which is on hold."""
+    """Return a folder with one release, which is on hold."""
     (terminal.folder / "tablewatch.yaml").write_text(CONFIG, encoding="utf-8")
     (terminal.folder / "people.csv").write_text("person,age,pay\n" + PEOPLE, encoding="utf-8")
     return terminal

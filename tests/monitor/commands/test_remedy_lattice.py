@@ -37,7 +37,7 @@ def _value(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def _holds(levels: tuple[int, int, int], k: int) -> bool:
-    """Say by DuckDB alone whether a node is k-anonymous."""
+    """Return by DuckDB alone whether a node is k-anonymous."""
     age, zip_, sex = levels
     band = f"age // {(1, 5, 10, 20)[age]}" if age < 4 else "0"
     code = f"left(zip, {5 - zip_})" if zip_ < 6 else "''"  # NULL joins the others at the root alone

@@ -40,7 +40,7 @@ ASKED = ("-q", "age,zip,joined", *HIERARCHIES, "--k", "4", "--suppress", "5%")
 
 
 def people() -> Rows:
-    """Give 240 people: postcodes with zeros in front or none, pay with cents, weights that no float64 is."""
+    """Return 240 people: postcodes with zeros in front or none, pay with cents, weights that no float64 is."""
     codes, ills = ("01234", "01239", "22311", None), ("flu", "cold", "ulcer", "a, b", None)
     days = [date(2020 + number % 2, 1 + number % 3, 1 + number % 5) for number in range(240)]
     return [
@@ -82,7 +82,7 @@ _SPARK = (pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning
 
 @pytest.fixture(params=["sqlite", "duckdb", "postgresql", pytest.param("spark", marks=_SPARK)])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Give what makes the table in each engine."""
+    """Yield what makes the table in each engine."""
     yield _engine(request)
     if request.param == "postgresql":
         _gone(request.getfixturevalue("postgres_url"))

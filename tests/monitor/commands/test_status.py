@@ -131,7 +131,7 @@ def _releases(terminal: Terminal) -> dict[str, Any]:
 def test_a_release_is_on_hold_while_a_disclosure_check_fails(terminal: Terminal) -> None:
     """Since when, and by which check or incident; it is clear again when the incident is over."""
     _with_releases(terminal)
-    assert [one["state"] for one in _releases(terminal).values()] == ["hold"] * 3
+    assert [release["state"] for release in _releases(terminal).values()] == ["hold"] * 3
     terminal("check")
     terminal.sql("UPDATE orders SET customer = 'ann'")
     for hour in (1, 2):

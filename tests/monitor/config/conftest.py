@@ -30,13 +30,13 @@ Problems = Callable[..., Sequence[Problem]]
 
 @pytest.fixture
 def small() -> str:
-    """Give the text of a small valid configuration."""
+    """Return the text of a small valid configuration."""
     return SMALL
 
 
 @pytest.fixture
 def load_text(tmp_path: Path) -> Load:
-    """Give a function that loads a text as `tablewatch.yaml`."""
+    """Return a function that loads a text as `tablewatch.yaml`."""
 
     def load_it(text: str, environment: Mapping[str, str] | None = None) -> Loaded:
         path = tmp_path / "tablewatch.yaml"
@@ -48,7 +48,7 @@ def load_text(tmp_path: Path) -> Load:
 
 @pytest.fixture
 def problems_of(load_text: Load) -> Problems:
-    """Give a function that loads a broken text and gives its problems."""
+    """Return a function that loads a broken text and gives its problems."""
 
     def problems(text: str, environment: Mapping[str, str] | None = None) -> Sequence[Problem]:
         with pytest.raises(ConfigError) as caught:

@@ -118,8 +118,8 @@ def test_what_makes_no_sense_is_told_with_its_place(tmp_path: Path, old: str, ne
     assert old in _TEXT
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path, _TEXT.replace(old, new))
-    assert any(said in f"{one.message} {one.hint}" for one in caught.value.problems), caught.value.problems
-    assert all(one.line for one in caught.value.problems)
+    assert any(said in f"{problem.message} {problem.hint}" for problem in caught.value.problems), caught.value.problems
+    assert all(problem.line for problem in caught.value.problems)
 
 
 @pytest.mark.parametrize("form", ["{min: 0, max: 9}", "{}", "7", "F, M", "null"])

@@ -67,7 +67,7 @@ def test_what_is_wrong_with_a_release_is_said(tmp_path: Path, old: str, new: str
     """A taken id, an impossible or unknown limit, an unknown word, a name that no id can begin with."""
     with pytest.raises(ConfigError) as error:
         _load(tmp_path, _TEXT.replace(old, new))
-    assert said in " ".join(f"{one.message} {one.hint}" for one in error.value.problems)
+    assert said in " ".join(f"{problem.message} {problem.hint}" for problem in error.value.problems)
 
 
 @pytest.mark.parametrize(

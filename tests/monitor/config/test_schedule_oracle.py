@@ -36,7 +36,7 @@ _BY_ELAPSED_TIME = ("17 * * * *", "0 */6 * * *", "*/30 * * * mon")
 
 @cache
 def _scan(zone: str) -> tuple[pd.DatetimeIndex, pd.DatetimeIndex]:
-    """Give every minute, and what a clock on the wall shows then."""
+    """Return every minute, and what a clock on the wall shows then."""
     minutes = pd.date_range(_START, _END, freq="1min", inclusive="left", unit="s")
     return minutes, minutes.tz_convert(zone).tz_localize(None)
 

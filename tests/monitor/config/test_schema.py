@@ -14,7 +14,7 @@ from monitor.config.schema import json_schema, schema_text
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    """Give the generated schema."""
+    """Return the generated schema."""
     return json_schema()
 
 
@@ -26,14 +26,14 @@ def test_it_is_a_schema(schema: dict[str, Any]) -> None:
     """It is valid by the rules of its own dialect, and needs nothing from anywhere else."""
     jsonschema.Draft202012Validator.check_schema(schema)
     assert set(schema["required"]) == {"version", "project", "sources", "tables"}
-    assert all(one.startswith("#/$defs/") for one in _references(schema))
+    assert all(reference.startswith("#/$defs/") for reference in _references(schema))
 
 
 def _references(value: object) -> list[str]:
     if isinstance(value, dict):
         own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return own + [one for inner in value.values() for one in _references(inner)]
-    return [one for inner in value for one in _references(inner)] if isinstance(value, list) else []
+        return own + [reference for inner in value.values() for reference in _references(inner)]
+    return [reference for inner in value for reference in _references(inner)] if isinstance(value, list) else []
 
 
 def test_every_check_is_a_branch_told_apart_by_its_type(schema: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ def test_a_missing_variable_says_how_to_give_a_default() -> None:
 def test_a_malformed_substitution_is_a_problem(text: str) -> None:
     """What begins like a substitution and is none is never taken literally in silence."""
     _, substitution = _fill(f"a: '{text}'", {"X": "1"})
-    assert [one.code for one in substitution.problems] == ["config.substitution"]
+    assert [problem.code for problem in substitution.problems] == ["config.substitution"]
 
 
 def test_a_file_is_read_relative_to_the_configuration(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "large").write_text("x" * 70_000, encoding="utf-8")
     text = "a: '${file:none}'\nb: '${file:.}'\nc: '${file:bytes}'\nd: '${file:large}'"
     _, substitution = _fill(text, folder=tmp_path)
-    said = [one.message for one in substitution.problems]
+    said = [problem.message for problem in substitution.problems]
     assert said == [
         "file 'none' does not exist",
         "file '.' is a folder",

@@ -99,7 +99,7 @@ def test_keys_stay_as_written() -> None:
 def test_a_duplicate_key_names_both_places() -> None:
     """A key given twice is a problem at the second place that names the first; the first value is kept."""
     tree, problems = read_yaml("a: 1\nb: 2\na: 3\n", "t.yaml")
-    assert [(one.code, one.line, one.column) for one in problems] == [("config.duplicate_key", 3, 1)]
+    assert [(problem.code, problem.line, problem.column) for problem in problems] == [("config.duplicate_key", 3, 1)]
     assert "first in line 1" in problems[0].message
     assert plain_data(tree) == {"a": 1, "b": 2}
 
@@ -161,7 +161,7 @@ def test_deep_nesting_is_refused(opening: str) -> None:
 def test_tags_are_refused() -> None:
     """An explicit tag is a problem, never a constructor."""
     _, problems = read_yaml("a: !!python/object/apply:os.system ['true']\nb: !!int '3'", "t.yaml")
-    assert [one.code for one in problems] == ["config.tag", "config.tag"]
+    assert [problem.code for problem in problems] == ["config.tag", "config.tag"]
 
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))).filter(

@@ -45,17 +45,17 @@ class CountedPlant(Plant):
 
     @property
     def spent(self):
-        """Give what was charged, in thousandths of epsilon."""
+        """Return what was charged, in thousandths of epsilon."""
         return self.ledger.standing("orders", "row").spent * 1000 // NANO
 
     @property
     def answers(self):
-        """Give the ids of what was answered, oldest first."""
-        return [one.request_id for one in reversed(self.ledger.answers("orders", "row"))]
+        """Return the ids of what was answered, oldest first."""
+        return [answer.request_id for answer in reversed(self.ledger.answers("orders", "row"))]
 
     @property
     def told(self):
-        """Give what operators heard."""
+        """Return what operators heard."""
         return [(one.operation, one.name) for one in self.happened]
 
     def slots(self):

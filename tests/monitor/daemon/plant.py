@@ -48,12 +48,12 @@ class PlacedPool:
 
     @property
     def tables(self) -> list[str]:
-        """Give the tables in the order in which they were asked for."""
+        """Return the tables in the order in which they were asked for."""
         return [target.subject.name for job in self.jobs for target in job.targets]
 
     @property
     def state(self) -> PoolState:
-        """Say that all is well."""
+        """Return that all is well."""
         return PoolState(size=2, alive=2, busy=0, silent=0, waiting=0, trouble=None)
 
     def can_take(self, source: str) -> bool:
@@ -87,7 +87,7 @@ class PlacedPool:
         self._events.append(Overdue(job.id, table, None, unscanned(target, outcome, self.clock.now())))
 
     def events(self, timeout: float) -> list[Event]:
-        """Give what was found."""
+        """Return what was found."""
         assert timeout >= 0
         found, self._events = self._events, []
         return found

@@ -32,7 +32,7 @@ ORDERS = "  - {name: orders, source: shop, schedule: every 1s, checks: [{type: p
 
 
 def until(answer: Callable[[], T | None], what: str) -> T:
-    """Give the first answer that is not None or False, asking again for two minutes at most."""
+    """Return the first answer that is not None or False, asking again for two minutes at most."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         found = answer()
@@ -107,7 +107,7 @@ class Running:
         self.said = ""
 
     def hear(self) -> list[str]:
-        """Give all that it has said so far."""
+        """Return all that it has said so far."""
         assert self.process.stderr is not None
         self.said += (self.process.stderr.read() or b"").decode()
         return [json.loads(line)["message"] for line in self.said.splitlines() if line.endswith("}")]
@@ -125,7 +125,7 @@ class Running:
         self.process.send_signal(number)
 
     def children(self) -> set[int]:
-        """Give its processes below, at any depth."""
+        """Return its processes below, at any depth."""
         return _below(self.process.pid)
 
     def kill(self) -> None:
@@ -137,7 +137,7 @@ class Running:
 
 
 def alive(pids: set[int]) -> set[int]:
-    """Give those processes that still run."""
+    """Return those processes that still run."""
     return {pid for pid in pids if _state(pid) not in {None, "Z"}}
 
 

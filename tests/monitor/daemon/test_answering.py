@@ -24,7 +24,7 @@ _CHARGES = "SELECT count(*) FROM ledger_entry WHERE kind = 'reserved'"
 
 @pytest.fixture
 def place(tmp_path):
-    """Give a folder with a table that is asked every second, and its budget."""
+    """Return a folder with a table that is asked every second, and its budget."""
     place = Place(tmp_path)
     place.configure(_TABLE, more=_BUDGET.format(total=1, schedule="every 1s"))
     assert place.command("budget", "create", "orders").returncode == 0

@@ -17,7 +17,7 @@ from tests.monitor.daemon.plant import Plant
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant of which the table is bad, and known to be."""
+    """Return a plant of which the table is bad, and known to be."""
     plant = Plant(tmp_path)
     yield plant
     plant.store.close()
@@ -47,10 +47,10 @@ def test_incidents_of_checks_that_are_gone_are_closed_though_the_store_was_busy(
             "not_null",
         ]
     with plant.store.reading() as view:
-        assert [one.resolution for one in view.incidents(IncidentFilter())] == [None]
+        assert [incident.resolution for incident in view.incidents(IncidentFilter())] == [None]
     reloader.do_owed()
     with plant.store.reading() as view:
-        assert [one.resolution for one in view.incidents(IncidentFilter())] == [Resolution.NO_ACTION]
+        assert [incident.resolution for incident in view.incidents(IncidentFilter())] == [Resolution.NO_ACTION]
 
 
 def test_a_configuration_that_the_store_is_too_busy_for_is_used_later(plant, monkeypatch):

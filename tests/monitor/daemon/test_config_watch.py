@@ -12,7 +12,7 @@ _ORDERS, _MORE = _TABLE.replace("NAME", "orders"), _TABLE.replace("NAME", "more"
 
 @pytest.fixture
 def file(tmp_path):
-    """Give a configuration of two tables."""
+    """Return a configuration of two tables."""
     path = tmp_path / "tablewatch.yaml"
     path.write_text(_HEAD + _ORDERS + _MORE, encoding="utf-8")
     return path

@@ -25,7 +25,7 @@ _HANGING = (
 
 @pytest.fixture
 def place(tmp_path):
-    """Give a folder with one table that is due every second."""
+    """Return a folder with one table that is due every second."""
     return Place(tmp_path)
 
 

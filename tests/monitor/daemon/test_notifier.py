@@ -17,7 +17,7 @@ _HELD = {"holder": "dead", "lease_until": NOW + LEASE, "limit": 1}
 
 @pytest.fixture
 def store(tmp_path):
-    """Give a store in which a daemon that was killed holds a message that it was about to send."""
+    """Return a store in which a daemon that was killed holds a message that it was about to send."""
     with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.writing() as book:
         book.add_deliveries([Delivery("msg_1", "gone", MessageSubject.TEST, {}, NOW, NOW)])
         assert len(book.lease_deliveries(NOW, **_HELD)) == 1
@@ -27,7 +27,9 @@ def store(tmp_path):
 
 def _tries(store):
     with store.reading() as view:
-        return [one.attempts + (one.buried_at is not None) for one in view.deliveries(NOW - timedelta(1), 9)]
+        return [
+            delivery.attempts + (delivery.buried_at is not None) for delivery in view.deliveries(NOW - timedelta(1), 9)
+        ]
 
 
 def test_what_a_killed_daemon_was_about_to_send_is_sent_at_once(store, tmp_path):
@@ -107,7 +109,9 @@ def test_a_statistic_that_is_not_answered_is_told_once_however_long_it_lasts(sto
     Notifier(store, shop.clock, holder="last").tell_operators(shop, answered)
     Notifier(store, shop.clock, holder="last").tell_operators(shop, held)
     with store.reading() as view:
-        found = [one.payload for one in view.deliveries(NOW, 99) if one.subject is MessageSubject.OPERATIONS]
+        found = [
+            delivery.payload for delivery in view.deliveries(NOW, 99) if delivery.subject is MessageSubject.OPERATIONS
+        ]
     assert sorted((one["operation"], one["name"]) for one in found) == [
         ("statistic-answered", "orders/weekly"),
         ("statistic-held", "orders/other"),

@@ -57,7 +57,7 @@ class SharedPlace(Place):
 
 @pytest.fixture
 def heard():
-    """Give a webhook's server, and what it heard: the id of each message with its content."""
+    """Return a webhook's server, and what it heard: the id of each message with its content."""
     messages = []
 
     class Listener(BaseHTTPRequestHandler):

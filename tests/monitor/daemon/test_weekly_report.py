@@ -23,7 +23,7 @@ report: {weekly: {to: [hook, mail], keep: reports, locales: [en, ja]}}
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """Give a shop that was looked at in week 47, with a report that is due on Mondays at eight."""
+    """Return a shop that was looked at in week 47, with a report that is due on Mondays at eight."""
     monkeypatch.chdir(tmp_path)
     shop = build_shop(tmp_path)
     shop.config.write_text(shop.config.read_text() + _MORE, encoding="utf-8")
@@ -44,16 +44,16 @@ def test_a_report_is_kept_and_told_once(shop):
         for seconds in (0, 30, 3600):
             report_if_due(shop.project(), store, _MONDAY + timedelta(seconds=seconds))
         deliveries = _deliveries(store)
-    assert sorted(one.channel for one in deliveries) == ["hook", "mail"]
-    assert {one.state for one in deliveries} == {DeliveryState.WAITING}
+    assert sorted(delivery.channel for delivery in deliveries) == ["hook", "mail"]
+    assert {delivery.state for delivery in deliveries} == {DeliveryState.WAITING}
     kept = sorted((shop.folder / "reports").iterdir())
     assert [path.name for path in kept] == ["tablewatch-2026-W47-en.html", "tablewatch-2026-W47-ja.html"]
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
     assert (shop.folder / "reports").stat().st_mode & 0o777 == 0o700
     assert 'lang="ja"' in kept[1].read_text(encoding="utf-8")
-    mail = next(one for one in deliveries if one.channel == "mail").payload
+    mail = next(delivery for delivery in deliveries if delivery.channel == "mail").payload
     assert mail["attachments"][0]["name"] == "tablewatch-2026-W47-ja.html"
-    assert json.dumps(dict(next(one for one in deliveries if one.channel == "hook").payload))
+    assert json.dumps(dict(next(delivery for delivery in deliveries if delivery.channel == "hook").payload))
 
 
 def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, monkeypatch):
@@ -65,10 +65,10 @@ def test_a_crash_between_keeping_and_telling_repeats_nothing(shop, monkeypatch):
             with pytest.raises(pytest.fail.Exception):
                 report_if_due(shop.project(), store, _MONDAY)
         report_if_due(shop.project(), store, _MONDAY)
-        first = {one.id for one in _deliveries(store)}
+        first = {delivery.id for delivery in _deliveries(store)}
         (shop.folder / "reports" / "tablewatch-2026-W47-en.html").unlink()
         report_if_due(shop.project(), store, _MONDAY)
-        assert {one.id for one in _deliveries(store)} == first
+        assert {delivery.id for delivery in _deliveries(store)} == first
     assert len(list((shop.folder / "reports").iterdir())) == 2
 
 
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_written_is_told(shop, caplog):
         speaker.leads = True
         for _ in range(3):
             speaker.report(shop.project())
-        assert sorted(one.channel for one in _deliveries(store)) == ["hook", "mail"]
+        assert sorted(delivery.channel for delivery in _deliveries(store)) == ["hook", "mail"]
         assert caplog.text.count("the weekly report cannot be kept in reports") == 1
         (shop.folder / "reports").unlink()
         speaker.report(shop.project())

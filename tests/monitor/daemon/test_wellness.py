@@ -13,7 +13,7 @@ from tests.monitor.daemon.plant import PlacedPool, Plant
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant."""
+    """Return a plant."""
     plant = Plant(tmp_path)
     yield plant
     plant.store.close()
@@ -21,7 +21,7 @@ def plant(tmp_path):
 
 @pytest.fixture
 def daemon(plant):
-    """Give a daemon that has just been made."""
+    """Return a daemon that has just been made."""
     return Daemon(plant.project(), plant.folder / "tablewatch.yaml", plant.store, pool=plant.pool)
 
 

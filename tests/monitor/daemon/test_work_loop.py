@@ -21,7 +21,7 @@ from tests.monitor.shop import NOW
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant with one table that is due every quarter of an hour."""
+    """Return a plant with one table that is due every quarter of an hour."""
     plant = Plant(tmp_path)
     yield plant
     plant.store.close()
@@ -39,7 +39,10 @@ def _skips(plant):
 
 def _outcomes(plant):
     with plant.store.reading() as view:
-        return {check_id: (one.status, one.reason) for check_id, one in view.latest_results().items()}
+        return {
+            check_id: (latest_result.status, latest_result.reason)
+            for check_id, latest_result in view.latest_results().items()
+        }
 
 
 def test_a_table_that_is_due_is_looked_at_once_per_slot(plant):
@@ -134,7 +137,7 @@ def test_a_clock_that_is_set_back_lets_what_waits_to_be_told_be_decided_on(plant
     plant.clock = SimulatedClock(NOW - timedelta(hours=3))
     plant.turn(plant.work())
     with plant.store.reading() as view:
-        assert [one.id for one in view.transitions(plant.clock.now(), 10)] == [waiting.id]
+        assert [transition.id for transition in view.transitions(plant.clock.now(), 10)] == [waiting.id]
 
 
 def test_a_clock_that_is_set_forward_runs_each_table_once(plant):
@@ -332,7 +335,7 @@ def test_a_run_until_now_leaves_what_comes_due_meanwhile(plant):
 def test_outcomes_are_counted_by_who_listens(plant):
     """The results of each pass are handed on once they are remembered."""
     plant.turn(plant.work())
-    assert [one.outcome.status for one in plant.results] == [Status.PASS, Status.PASS]
+    assert [result.outcome.status for result in plant.results] == [Status.PASS, Status.PASS]
 
 
 def test_sources_that_answered_before_the_start_are_known_to_answer(plant):
@@ -402,7 +405,7 @@ def test_what_is_heard_while_the_store_is_busy_is_not_forgotten(plant, monkeypat
     assert refused
     assert _outcomes(plant) == {"orders.primary-key": ("pass", None), "orders.not-null": ("unknown", "bug")}
     with plant.store.reading() as view:
-        assert [one.crashes for one in view.quarantines()] == [1]
+        assert [quarantine.crashes for quarantine in view.quarantines()] == [1]
 
 
 def test_a_source_that_hangs_with_many_tables_does_not_keep_the_others_from_being_claimed(plant):
@@ -473,6 +476,6 @@ def test_what_left_the_configuration_while_it_was_looked_at_opens_no_incident(pl
     plant.pool.overdue("orders")
     plant.turn(work)
     with plant.store.reading() as view:
-        assert {one.table for one in view.incidents()} <= {"stays"}
+        assert {incident.table for incident in view.incidents()} <= {"stays"}
     assert {slot.table: slot.state for slot in _slots(plant)}["orders"] == SlotState.DONE
     assert not any(check_id.startswith("orders.") for check_id in _outcomes(plant))

@@ -91,7 +91,9 @@ def test_one_line_leads_from_the_hold_to_a_file_that_is_proved(demo, capsys):
     assert story.held.word is ReleaseWord.HOLD
     console = Console(file=io.StringIO(), width=100, markup=False, highlight=False)
     story.draw(console, "tablewatch")
-    line = next(one.strip() for one in console.file.getvalue().splitlines() if "release approve" in one)
+    line = next(
+        splitline.strip() for splitline in console.file.getvalue().splitlines() if "release approve" in splitline
+    )
     assert line == story.release_command()
     approve, export = (shlex.split(half) for half in line.split(" && "))
     assert [run(words[1:], Invocation()) for words in (approve, export)] == [0, 0]

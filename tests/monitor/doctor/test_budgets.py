@@ -12,7 +12,7 @@ from tests.monitor.daemon.counted import COUNT, CountedPlant
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant with two statistics of one budget."""
+    """Return a plant with two statistics of one budget."""
     plant = CountedPlant(tmp_path)
     plant.declare({"hourly": COUNT, "large": COUNT.replace("0.1", "0.3")}, total=0.75)
     yield plant
@@ -21,7 +21,7 @@ def plant(tmp_path):
 
 def _found(plant):
     findings = examine_statistics(load(plant.folder / "tablewatch.yaml"))
-    return [(one.verdict, one.message) for one in findings]
+    return [(finding.verdict, finding.message) for finding in findings]
 
 
 def test_without_a_budget_nothing_is_said(plant):

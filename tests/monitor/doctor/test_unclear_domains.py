@@ -35,11 +35,11 @@ def test_two_numbers_are_asked_about(tmp_path: Path, domain: str, unclear: bool)
     file = tmp_path / "tablewatch.yaml"
     file.write_text(f"{_HEAD}budgets:\n  t: {{total: 1, domain: {{age: {domain}}}}}\n", encoding="utf-8")
     problems = list(domains_are_clear(load(file)))
-    assert [one.code for one in problems] == ["config.unclear_domain"] * unclear
-    for one in problems:
-        assert (one.file, one.line) == (str(file), 6)
-        assert "{values: [" in (one.hint or "")
-        assert "{low: " in (one.hint or "")
+    assert [problem.code for problem in problems] == ["config.unclear_domain"] * unclear
+    for problem in problems:
+        assert (problem.file, problem.line) == (str(file), 6)
+        assert "{values: [" in (problem.hint or "")
+        assert "{low: " in (problem.hint or "")
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero", "/dev/full", "folder", "x" * 300, "huge"])
@@ -52,7 +52,7 @@ def test_a_secret_is_read_from_a_regular_file_only(tmp_path: Path, name: str) ->
     file.write_text(f'{_HEAD}owners: {{o: {{name: "${{file:{name}}}"}}}}\n', encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load(file)
-    assert [one.code for one in caught.value.problems] == ["config.missing_file"]
+    assert [problem.code for problem in caught.value.problems] == ["config.missing_file"]
 
 
 @pytest.mark.parametrize(("free", "verdict"), [(1_000_000, "error"), (100_000_000, "warning"), (10**12, "ok")])

@@ -9,5 +9,5 @@ from tests.monitor.releases.desk import Desk, people
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """Give a desk with forty people, in a folder of its own."""
+    """Return a desk with forty people, in a folder of its own."""
     return Desk(tmp_path).write(people())

@@ -24,7 +24,7 @@ COLUMNS = {"id": "direct-identifier", "born": "quasi-identifier", "sex": "quasi-
 
 
 def people(rows: int = 40) -> pd.DataFrame:
-    """Give people of two sexes, born in four years, of whom each group has two illnesses."""
+    """Return people of two sexes, born in four years, of whom each group has two illnesses."""
     numbers = range(rows)
     return pd.DataFrame(
         {
@@ -48,7 +48,7 @@ class Desk:
 
     @property
     def config(self) -> Path:
-        """Give the configuration's file."""
+        """Return the configuration's file."""
         return self.folder / "tablewatch.yaml"
 
     def write(self, frame: pd.DataFrame | None = None, **release: Any) -> "Desk":

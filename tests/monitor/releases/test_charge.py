@@ -25,7 +25,7 @@ def _budgeted(desk: Desk, **more: Any) -> Desk:
 
 
 def _spent(desk: Desk) -> int:
-    """Give the nano-epsilon that were charged; the budget is made where it is not there yet."""
+    """Return the nano-epsilon that were charged; the budget is made where it is not there yet."""
     with desk.decisions() as decisions:
         project = decisions.case.project
         ledger, data_set = project.ledger(decisions.store), DataSet.of(project, "people")

@@ -21,7 +21,7 @@ WIDE = {**COLUMNS, "born": "quasi-identifier", "town": "quasi-identifier"}
 
 
 def _crowd() -> pd.DataFrame:
-    """Give people whom too few are alike with: of forty years, in five towns."""
+    """Return people whom too few are alike with: of forty years, in five towns."""
     frame = people(120)
     return frame.assign(
         born=[1950 + 7 * number % 40 for number in range(120)], town=[f"t{number % 5}" for number in range(120)]
@@ -159,7 +159,7 @@ def test_no_record_that_is_left_out_can_be_computed_from_what_is_compared(desk: 
         way = _named(_compared(desk))["suppress"].as_json()
         assert (way["status"], way["suppressed"]) == ("holds", 1)
         figures = way["analyses"]["total"]["change"]["figures"]
-        assert {one["mean"] for one in figures.values()} <= {0.0, *compare_module._STEPS}
+        assert {figure["mean"] for figure in figures.values()} <= {0.0, *compare_module._STEPS}
         assert all(loss == int(loss) for loss in way["information_lost"].values())
         shown.append({name: way[name] for name in ("analyses", "information_lost", "reached")})
     assert shown[0] == shown[1]

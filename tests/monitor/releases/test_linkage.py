@@ -10,7 +10,7 @@ from tests.monitor.releases.desk import Desk, people
 
 
 def _of_two(first: str = "flu", second: str = "flu") -> pd.DataFrame:
-    """Give people of two classes; six of them are in both, with these illnesses."""
+    """Return people of two classes; six of them are in both, with these illnesses."""
     rows = [(f"a{number}", 1960, "gout") for number in range(6)] + [(f"c{number}", 1961, "gout") for number in range(6)]
     for number in range(6):
         rows += [(f"b{number}", 1960, first), (f"b{number}", 1961, second)]

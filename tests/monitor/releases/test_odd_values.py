@@ -42,7 +42,7 @@ REMEDIES = [AS_IT_IS, "generalise", "mondrian", "microaggregate", "suppress", "c
 
 
 def _frame(values: list[Any], *, each: int) -> pd.DataFrame:
-    """Give each value to so many people, in every class both illnesses."""
+    """Return each value to so many people, in every class both illnesses."""
     rows = [(value, ill) for value in values for ill in ("flu", "gout") * (each // 2)]
     odd = pa.array([value for value, _ in rows], from_pandas=False)
     return pd.DataFrame(
@@ -65,7 +65,7 @@ def _desk(desk: Desk, frame: pd.DataFrame, name: str = "odd", **release: Any) ->
 
 
 def _given_out(case: ReleaseColumns, remedy: str, draft: Path) -> bool:
-    """Say whether a file came out and was proved."""
+    """Check whether a file came out and was proved."""
     plan = find_plan(case, remedy, kinds_of(case))
     try:
         treated = treat(case, plan, read_columns(case, plan.columns))
@@ -77,7 +77,7 @@ def _given_out(case: ReleaseColumns, remedy: str, draft: Path) -> bool:
 
 
 def _exact(draft: Path) -> Iterator[tuple[str, ...]]:
-    """Give the rows as they stand there: the texts of CSV, the bits of Parquet."""
+    """Yield the rows as they stand there: the texts of CSV, the bits of Parquet."""
     if draft.suffix == ".csv":
         with draft.open(encoding="utf-8", newline="") as opened:
             yield from map(tuple, list(csv.reader(opened))[1:])

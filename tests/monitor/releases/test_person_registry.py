@@ -90,7 +90,7 @@ def test_persons_of_a_class_are_counted_once(rows: Rows, k: int) -> None:
     profiles: Mapping[int, frozenset[tuple[int, int]]] = {
         person: frozenset(Counter(group for mine, group in rows if mine == person).items()) for person in persons
     }
-    alike = [sum(one == other for other in profiles.values()) for one in profiles.values()]
+    alike = [sum(profile == other for other in profiles.values()) for profile in profiles.values()]
     linked = person_level_k(persons, frame, k=k, linked=True)
     assert (linked.least, linked.exposed) == (min(alike), sum(one < k for one in alike))
 
@@ -105,7 +105,7 @@ def test_nulls_are_one_class_and_one_person() -> None:
 
 @pytest.fixture
 def twice(desk: Desk) -> Desk:
-    """Give a desk that has exported its table, by year and sex, persons known by `id`."""
+    """Return a desk that has exported its table, by year and sex, persons known by `id`."""
     desk.write(people(80), person_key="id").approve()
     desk.export("first.parquet")
     return desk
@@ -245,14 +245,14 @@ def test_three_exports_are_compared_together(desk: Desk) -> None:
 
 
 def _dropping(**dropped: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """Give remedies that only leave columns out."""
+    """Return remedies that only leave columns out."""
     return [
         {"remedy": "code", "id": name, "top": {"size": 999}, "drop": list(columns)} for name, columns in dropped.items()
     ]
 
 
 def _two_views(frame: pd.DataFrame, **release: Any) -> Mapping[str, Any]:
-    """Give the words of a release that can leave with `a` or with `b`, and the table with a number that is nothing."""
+    """Return the words of a release that can leave with `a` or with `b`, and the table with a number that is nothing."""
     words = {"id": "direct-identifier", "a": "quasi-identifier", "b": "quasi-identifier", "ill": "sensitive"}
     recipes = _dropping(by_a=["b"], by_b=["a"])
     return {
@@ -265,7 +265,10 @@ def _two_views(frame: pd.DataFrame, **release: Any) -> Mapping[str, Any]:
 
 
 def _crossed() -> pd.DataFrame:
-    """Give 40 persons in two groups by `a`, and in others by `b`; what both groups of a person share is one illness."""
+    """Return 40 persons in two groups by `a`, and in others by `b`.
+
+    What both groups of a person share is one illness.
+    """
     numbers = range(40)
     groups = [(number // 10 % 2, number // 20) for number in numbers]
     ills = {(0, 0): "flu", (0, 1): "gout", (1, 0): "gout", (1, 1): "flu"}

@@ -16,7 +16,7 @@ CHECK = "      - {type: re_release, person: [id], quasi_identifiers: [customer],
 
 @pytest.fixture
 def shop(tmp_path):
-    """Give a shop with four orders: two groups of two."""
+    """Return a shop with four orders: two groups of two."""
     made = build_shop(tmp_path, CHECK)
     made.sql("DELETE FROM orders")
     made.sql("INSERT INTO orders VALUES (?, ?, 1.0, NULL)", [(1, "x"), (2, "x"), (3, "y"), (4, "y"), (None, "y")])

@@ -53,12 +53,12 @@ ADVICE = Advice(
 
 
 def spread(*minutes: int) -> Spread:
-    """Give a spread by its five values in minutes: min, mean, median, p90, max."""
+    """Return a spread by its five values in minutes: min, mean, median, p90, max."""
     return Spread(*(Fraction(value * MINUTE) for value in minutes))
 
 
 def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any) -> Figures:
-    """Give figures; lengths in minutes."""
+    """Return figures; lengths in minutes."""
     values = {
         "n": Fraction(n),
         "n_occurred": Fraction(n),
@@ -83,7 +83,7 @@ def figures(n: int, undetected: int, repair: int, cost: int | None, **more: Any)
 
 
 def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
-    """Give an incident of the list."""
+    """Return an incident of the list."""
     values: dict[str, Any] = {
         "id": number,
         "table": table,
@@ -110,7 +110,7 @@ def row(number: int, table: str, title: Message, **more: Any) -> IncidentRow:
 
 
 def rows() -> tuple[IncidentRow, ...]:
-    """Give five incidents, one of each sort."""
+    """Return five incidents, one of each sort."""
     nulls = Message(
         "{column}: {nulls:count} of {rows:count} rows are NULL ({ratio:ratio})",
         {"column": "email", "nulls": 1204, "rows": 26115, "ratio": 0.0461},
@@ -175,7 +175,7 @@ def rows() -> tuple[IncidentRow, ...]:
 
 
 def report(**more: Any) -> WeeklyReport:
-    """Give a full report: six incidents, less than last week, one blind table."""
+    """Return a full report: six incidents, less than last week, one blind table."""
     comparison = ComparedFigure(
         figures(6, 400, 410, 858_300), figures(9, 690, 486, 1_243_000), figures(7, 500, 420, 990_000)
     )
@@ -314,7 +314,7 @@ def report(**more: Any) -> WeeklyReport:
 
 
 def quiet_report() -> WeeklyReport:
-    """Give a week without any downtime."""
+    """Return a week without any downtime."""
     nothing = figures(0, 0, 0, 0)
     comparison = ComparedFigure(nothing, figures(2, 30, 60, 12_000), figures(1, 20, 40, 9_000))
     full = report()

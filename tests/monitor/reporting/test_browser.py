@@ -86,7 +86,7 @@ def browser():
 def page_file(request, tmp_path_factory) -> Path:
     """Write a full report in each language, with a name that is far too long."""
     report = sample.report()
-    rows = tuple(sample.row(one.id, LONG, one.title, owner=LONG, cause=LONG) for one in report.incidents.rows)
+    rows = tuple(sample.row(row.id, LONG, row.title, owner=LONG, cause=LONG) for row in report.incidents.rows)
     report = sample.report(incidents=type(report.incidents)(report.incidents.rows + rows, 3))
     path = tmp_path_factory.mktemp("page") / f"{request.param}.html"
     path.write_text(as_html(report, Localizer(request.param, "Asia/Tokyo")), encoding="utf-8")
@@ -107,13 +107,13 @@ class Seen:
 
     @property
     def overflow(self) -> int:
-        """Give how many pixels the page is wider than its window."""
+        """Return how many pixels the page is wider than its window."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 @pytest.fixture
 def see(browser) -> Iterator:
-    """Give a way to look at a page: width, colour scheme, with or without scripts."""
+    """Return a way to look at a page: width, colour scheme, with or without scripts."""
     contexts = []
 
     def look(path: Path, *, width: int = 1200, scheme: str = "light", scripts: bool = True) -> Seen:

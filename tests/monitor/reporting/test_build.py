@@ -41,7 +41,7 @@ TABLES = ("sales.orders", "crm.customers", "web.events")
 
 
 def config(**more: Any) -> Config:
-    """Give a configuration of three tables: gold, silver, and one without owner, tier and checks."""
+    """Return a configuration of three tables: gold, silver, and one without owner, tier and checks."""
     tables = [
         {"name": "sales.orders", "source": "db", "tier": "gold", "owner": "shop", "checks": []},
         {"name": "crm.customers", "source": "db", "tier": "silver", "domain": "customer"},
@@ -65,19 +65,19 @@ def config(**more: Any) -> Config:
 
 
 def at(hours: float) -> datetime:
-    """Give a moment so many hours after the week began."""
+    """Return a moment so many hours after the week began."""
     return WEEK.start + timedelta(hours=hours)
 
 
 def episode(occurred: float, detected: float, resolved: float | None, *, slack: float = 0) -> Episode:
-    """Give an episode by hours after the week began; it began at most `slack` hours earlier or later."""
+    """Return an episode by hours after the week began; it began at most `slack` hours earlier or later."""
     latest = min(at(occurred + slack), at(detected))
     onset = Onset(at(occurred), at(occurred - slack), latest, OccurrenceMethod.LAST_GOOD_RUN)
     return Episode(onset, at(detected), None if resolved is None else at(resolved))
 
 
 def incident(number: int, table: str, *episodes: Episode, **more: Any) -> Incident:
-    """Give an incident; it is fixed where its last episode ended."""
+    """Return an incident; it is fixed where its last episode ended."""
     over = episodes[-1].resolved_at is not None
     values = {
         "id": number,
@@ -99,10 +99,10 @@ def incident(number: int, table: str, *episodes: Episode, **more: Any) -> Incide
 def evidence(
     incidents: Sequence[Incident], *, now: datetime = NOW, since: float | None = -2000, **more: Any
 ) -> Evidence:
-    """Give what is known when these incidents are all there is; a check has run since `since`, hours of the week."""
+    """Return what is known when these incidents are all there is; a check has run since `since`, hours of the week."""
     configured = config(**more.pop("config", {}))
     spans = Spans.of(incidents)
-    by_id = {one.id: one for one in incidents}
+    by_id = {incident.id: incident for incident in incidents}
     watch = Watch("sales.orders.check", at(since or 0), NOW, "pass")
     values: dict[str, Any] = {
         "config": configured,
@@ -119,7 +119,7 @@ def evidence(
 
 
 def build(incidents: Sequence[Incident], **more: Any) -> WeeklyReport:
-    """Give the report of the week."""
+    """Return the report of the week."""
     return build_weekly(evidence(incidents, **more), WEEK)
 
 
@@ -426,7 +426,7 @@ MOMENT = st.floats(-2200, 180, allow_nan=False).map(lambda hours: round(hours, 2
 
 @st.composite
 def histories(draw):
-    """Give some incidents of the past three months, with reopenings, open ones and ones that do not count."""
+    """Return some incidents of the past three months, with reopenings, open ones and ones that do not count."""
     incidents = []
     for number in range(1, draw(st.integers(0, 8)) + 1):
         begin, episodes = draw(MOMENT), []

@@ -23,13 +23,13 @@ def say(
     since: datetime | None = None,
     voice: Localizer = ENGLISH,
 ) -> str:
-    """Say the headline of a week, with plain spaces."""
+    """Format the headline of a week, with plain spaces."""
     said = weekly_headline(ComparedFigure(week, before, None), currency="JPY", complete=complete, since=since)
     return said.render(voice).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def down(hours: float, cost: int | None = None, n: int = 1) -> Figures:
-    """Give figures of some downtime."""
+    """Return figures of some downtime."""
     return figures(n if hours else 0, round(hours * 60), 0, cost)
 
 

@@ -31,12 +31,12 @@ LABEL = "40-49-as-a-label"
 
 @pytest.fixture(params=["en", "ja"])
 def voice(request):
-    """Give a voice of each language."""
+    """Return a voice of each language."""
     return VOICES[request.param]
 
 
 def body(**more: Any) -> dict[str, Any]:
-    """Give what the registry keeps of an export."""
+    """Return what the registry keeps of an export."""
     return {
         "table": "people",
         "file": "people.csv",
@@ -79,7 +79,7 @@ def body(**more: Any) -> dict[str, Any]:
 
 
 def randomised() -> dict[str, Any]:
-    """Give what it keeps of a randomised one, whose mechanism names the values of its domain."""
+    """Return what it keeps of a randomised one, whose mechanism names the values of its domain."""
     return body(
         kind="randomised",
         epsilon="1",
@@ -94,13 +94,13 @@ def randomised() -> dict[str, Any]:
 
 
 def event(kind: ReleaseEventKind, number: int, **told: Any) -> ReleaseEvent:
-    """Give a fact."""
+    """Return a fact."""
     values = {"actor": "privacy-desk", "note": "ticket 1", "body": {"remedy": "generalise", "digest": "d"}, **told}
     return ReleaseEvent("survey", kind, recorded_at=NOW + timedelta(minutes=number), id=number, **values)
 
 
 def record(name: str = "survey", **told: Any) -> ReleaseRecord:
-    """Give a record with an approval, three exports and a hold."""
+    """Return a record with an approval, three exports and a hold."""
     release = Release.model_validate({"table": "people", "columns": COLUMNS, "audience": "University"})
     facts = [
         event(ReleaseEventKind.APPROVED, 1, **told),
@@ -114,7 +114,7 @@ def record(name: str = "survey", **told: Any) -> ReleaseRecord:
 
 
 def page(found: ReleaseRecord, voice: Localizer) -> Outline:
-    """Give the page of a record."""
+    """Return the page of a record."""
     return Outline(release_record.record_html(found, voice, project="shop"))
 
 
@@ -196,7 +196,7 @@ def test_what_others_wrote_stays_text(voice):
         parameters={"k": HOSTILE, HOSTILE: 1},
     )
     hostile = record(HOSTILE, note=HOSTILE, actor=HOSTILE)
-    facts = [replace(one, body=attack) if one.id == 3 else one for one in hostile.events]
+    facts = [replace(event, body=attack) if event.id == 3 else event for event in hostile.events]
     attacked, harmless = page(replace(hostile, events=facts), voice), page(record(), voice)
     assert sorted(set(attacked.elements)) == sorted(set(harmless.elements))
     assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in harmless.attributes}
@@ -227,13 +227,13 @@ def test_parameters_are_said_in_a_line(value, said):
 
 
 def tried(name: str, status: str = HOLDS, **told: Any) -> RemedyTrial:
-    """Give what came of a way."""
+    """Return what came of a way."""
     values = {"reached": {"k": 5, "highest_risk": 0.2, "l": 2}, "suppressed": 3, "lost": {"age": 30.0}, **told}
     return RemedyTrial(name, values.pop("kind", RemedyKind.TABLE.value), status, **values)
 
 
 def comparison(name: str = "mondrian") -> ReleaseComparison:
-    """Give a comparison with one way of each sort."""
+    """Return a comparison with one way of each sort."""
     change = {"vanished": 1, "appeared": 0, "figures": {name: {"mean": 0.016, "largest": "infinite"}}}
     ways = [
         tried("as-it-is", REFUSED, reached={"k": 1, "highest_risk": 1.0}, lost={}, why=f"too small: {name}"),
@@ -266,12 +266,12 @@ def comparison(name: str = "mondrian") -> ReleaseComparison:
 
 
 def compared(voice: Localizer, found: ReleaseComparison | None = None, name: str = "survey") -> Outline:
-    """Give the page of a comparison, as it is built."""
+    """Return the page of a comparison, as it is built."""
     return Outline(comparison_page(found or comparison(), voice, name))
 
 
 def comparison_page(found: ReleaseComparison, voice: Localizer, name: str) -> str:
-    """Give the page of a comparison."""
+    """Return the page of a comparison."""
     release = Release(table="people", audience=name, limits=Limits(k=5))
     case: Any = SimpleNamespace(name=name, release=release)
     return release_comparison.comparison_html(case, found, voice, project=name, as_of=NOW)
@@ -301,7 +301,7 @@ def test_ways_stand_side_by_side():
 def test_what_was_randomised_is_not_on_the_axis_of_k():
     """Randomised tables and answers have no groups that count, so the plot shows tables alone."""
     lines = [release_comparison.Line(number, one, best=False) for number, one in enumerate(comparison().tried, 1)]
-    tables = [one for one in lines if one.tried.kind == RemedyKind.TABLE.value]
+    tables = [line for line in lines if line.tried.kind == RemedyKind.TABLE.value]
     plot = release_comparison.plot_of(tables, 5)
     assert plot is not None
     assert {way.name for mark in plot.marks for way in mark.ways} == {"as-it-is", "mondrian"}

@@ -27,18 +27,18 @@ RELEASE = Release(table="people")
 
 
 def event(kind=ReleaseEventKind.APPROVED, at=AT, note="ticket 1", **body):
-    """Give a fact about a release."""
+    """Return a fact about a release."""
     return ReleaseEvent("survey", kind, "privacy-desk", note, {"remedy": "generalise", "digest": "d", **body}, at, 1)
 
 
 def exported(at=AT, **body):
-    """Give an export."""
+    """Return an export."""
     told = {"file": "survey.csv", "rows": 390, "epsilon": None, "reached": {"k": 5}, **body}
     return event(ReleaseEventKind.EXPORTED, at, "", **told)
 
 
 def state(*events, held_by=(), name="survey", after=None, digest="d"):
-    """Give how a release stands after some facts."""
+    """Return how a release stands after some facts."""
     found = standing(events, digest=digest, expires_after=after, now=AT + timedelta(days=30))
     return ReleaseState(name, RELEASE, AT, held_by, found)
 
@@ -79,7 +79,7 @@ def test_why_is_said(found, said):
 
 
 def section(states=(), exports=()):
-    """Give the section of the sample's week."""
+    """Return the section of the sample's week."""
     return releases_in(SimpleNamespace(releases=states, exports=exports), window_of(sample.WEEK))  # type: ignore[arg-type] # all that it asks
 
 
@@ -108,7 +108,7 @@ def test_noise_is_told_by_its_epsilon():
 
 
 def report(**more):
-    """Give the sample with releases."""
+    """Return the sample with releases."""
     held = state(event(ReleaseEventKind.HELD, note=more.pop("note", "the contract has ended")), **more)
     return replace(sample.report(), releases=section([held], [exported(), exported(epsilon="1", reached={})]))
 

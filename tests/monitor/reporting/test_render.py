@@ -59,13 +59,13 @@ class Outline(HTMLParser):
 
 @pytest.fixture(params=["en", "ja"])
 def voice(request):
-    """Give a voice of each language."""
+    """Return a voice of each language."""
     return VOICES[request.param]
 
 
 @pytest.fixture(params=[sample.report, sample.quiet_report])
 def report(request):
-    """Give a report of a week with and of one without downtime."""
+    """Return a report of a week with and of one without downtime."""
     return request.param()
 
 
@@ -139,7 +139,7 @@ def test_chart_says_its_numbers():
 
 
 def hostile_report():
-    """Give a report in which everything that others wrote attacks."""
+    """Return a report in which everything that others wrote attacks."""
     report = sample.report(project=HOSTILE)
     rows = tuple(
         replace(row, table=HOSTILE, title=title, owner=HOSTILE, cause=HOSTILE)

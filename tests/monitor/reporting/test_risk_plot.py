@@ -21,7 +21,7 @@ WAYS = st.lists(
 
 
 def way(number: int, risk: float, lost: float, *, holds: bool = True) -> PlottedRemedy:
-    """Give a way."""
+    """Return a way."""
     return PlottedRemedy(number, f"way-{number}", risk, lost, holds, best=False)
 
 
@@ -29,7 +29,7 @@ def way(number: int, risk: float, lost: float, *, holds: bool = True) -> Plotted
 def test_every_way_has_a_mark_inside_of_the_plot(ways: list[PlottedRemedy], limit: float | None) -> None:
     """None is left out, and none stands outside of the axes."""
     plot = risk_plot(ways, limit)
-    assert sorted(id(one) for mark in plot.marks for one in mark.ways) == sorted(map(id, ways))
+    assert sorted(id(way) for mark in plot.marks for way in mark.ways) == sorted(map(id, ways))
     for mark in plot.marks:
         assert plot.left <= mark.x <= plot.right
         assert TOP <= mark.y <= TOP + HEIGHT
@@ -69,11 +69,11 @@ def test_labels_do_not_cover_one_another() -> None:
 
 
 def overlapping(plot: RiskPlot) -> list[tuple[str, str]]:
-    """Give the labels that cover one another."""
+    """Return the labels that cover one another."""
     marks = plot.marks
     return [
-        (one.names, other.names)
-        for place, one in enumerate(marks)
+        (mark.names, other.names)
+        for place, mark in enumerate(marks)
         for other in marks[place + 1 :]
-        if _overlap(_box(one), _box(other))
+        if _overlap(_box(mark), _box(other))
     ]

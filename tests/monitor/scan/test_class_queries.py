@@ -23,7 +23,7 @@ ROWS = "sex,born,city,ill\nf,1,x,flu\nf,1,x,cold\nf,1,y,flu\nm,1,x,flu\nm,1,x,\n
 
 @pytest.fixture
 def spec(tmp_path: Path) -> SourceSpec:
-    """Give a source of one CSV file, `people`."""
+    """Return a source of one CSV file, `people`."""
     (tmp_path / "people.csv").write_text(ROWS, encoding="utf-8")
     return SourceSpec("files", tmp_path, files="*.csv")
 
@@ -62,8 +62,8 @@ def test_each_check_gets_its_own_answer(spec):
     assert all(isinstance(answer, Measurement) for answer in answers.values())
     checks = {check_id.removeprefix("people."): check for check_id, check in subject.checks}
     outcomes = {name: judge(checks[name], answer) for name, answer in answers.items()}
-    assert {name: one.observed["k"] for name, one in outcomes.items()} == {"a": 1, "b": 1, "c": 3}
-    assert {name: one.observed["damage"] for name, one in outcomes.items()} == {
+    assert {name: outcome.observed["k"] for name, outcome in outcomes.items()} == {"a": 1, "b": 1, "c": 3}
+    assert {name: outcome.observed["damage"] for name, outcome in outcomes.items()} == {
         "a": {"sex": 0, "born": 1},
         "b": {"sex": 2, "born": 3},
         "c": {},
@@ -90,7 +90,7 @@ _OF_SALARIES = {
 
 
 def _with_salaries(folder, kind):
-    """Give a source of that kind which holds `people` with salaries."""
+    """Return a source of that kind which holds `people` with salaries."""
     rows = "('f', 1, 1), ('f', 1, 2), ('f', 1, 2), ('m', 1, 3), ('m', 1, NULL), (NULL, 2, 3)"
     types = "sex TEXT, born INTEGER, salary INTEGER"
     if kind == "sqlite":

@@ -109,7 +109,7 @@ class People:
             self.log(said)
 
     def log(self, said: Sequence[tuple[Any, ...]]) -> None:
-        """Tell changes."""
+        """Report changes."""
         rows = [(self.changes + number, *one) for number, one in enumerate(said, start=1)]
         self.changes += len(rows)
         if rows:
@@ -146,7 +146,7 @@ class People:
         return result
 
     def kept(self) -> dict[int, int] | None:
-        """Give the sizes in the store, and see that its counts are of these sizes."""
+        """Return the sizes in the store, and see that its counts are of these sizes."""
         with self.store.reading() as view:
             known = view.known_counts(["people.k"]).get("people.k")
             return None if known is None else view.class_sizes(known.state)
@@ -154,7 +154,7 @@ class People:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
+    """Yield a store in a file."""
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
         yield opened
 
@@ -310,7 +310,7 @@ def test_signatures_of_another_scheme_are_never_mixed(tmp_path, store, monkeypat
 
 
 def replace_people(people: People, **change: Any) -> People:
-    """Give the same table, asked otherwise."""
+    """Return the same table, asked otherwise."""
     for name, value in change.items():
         setattr(people, name, value)
     return people
@@ -522,7 +522,7 @@ def test_counts_of_checks_that_left_the_configuration_go(tmp_path):
 
 
 def build_shop_again(shop: Any) -> Any:
-    """Give the project without the check."""
+    """Return the project without the check."""
     text = shop.config.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if "k_anonymity" not in line]
     shop.config.write_text("\n".join([*lines, "      - {type: primary_key, columns: [id]}"]), encoding="utf-8")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
+    """Yield a store in a file."""
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
         yield opened
 
@@ -42,7 +42,7 @@ class PostgresqlPeople(People):
 
     @property
     def target(self) -> Target:
-        """Give the table."""
+        """Return the table."""
         source = SourceSpec(name="people", base=self.folder, url=self.url)
         return Target(Subject("people", "people", (("people.k", self.check),)), source)
 

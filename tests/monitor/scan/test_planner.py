@@ -19,7 +19,7 @@ from tests.monitor.shop import NOW, build_shop
 
 @pytest.fixture
 def source(tmp_path):
-    """Give the shop's database as an open source."""
+    """Return the shop's database as an open source."""
     build_shop(tmp_path)
     with open_source(SourceSpec(name="shop", base=tmp_path, url="sqlite:///shop.sqlite")) as opened:
         yield opened

@@ -28,7 +28,7 @@ TOLD = {name: "STRING" if kind == "TEXT" else kind for name, kind in LOG.items()
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a store in a file."""
+    """Yield a store in a file."""
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
         yield opened
 
@@ -54,7 +54,7 @@ class SparkPeople(People):
 
     @property
     def target(self) -> Target:
-        """Give the table as Spark has it now."""
+        """Return the table as Spark has it now."""
         write(self.session, "people", list(self.rows.values()), PEOPLE)
         write(self.session, "log", self.told, TOLD)
         source = SourceSpec(name="people", base=self.folder, spark="local[2]")
@@ -93,7 +93,7 @@ COLUMNS = {
 
 
 def persons(count: int, shift: int) -> Sequence[tuple[Any, ...]]:
-    """Give persons of whom many are alike, and some have no value."""
+    """Return persons of whom many are alike, and some have no value."""
     made = []
     for number in range(count):
         seen = datetime(2026, 1, 1 + number // 24)  # noqa: DTZ001 - a wall clock
@@ -103,7 +103,7 @@ def persons(count: int, shift: int) -> Sequence[tuple[Any, ...]]:
 
 
 def checks() -> tuple[tuple[str, Check], ...]:
-    """Give a check of each kind of disclosure risk."""
+    """Return a check of each kind of disclosure risk."""
     quasi = {"quasi_identifiers": ("born", "city", "seen")}
     given: Mapping[str, Mapping[str, Any]] = {
         "k_anonymity": {"k": 3, **quasi},

@@ -22,7 +22,7 @@ from tests.monitor.shop import CHECKS, CONFIG, NOW, build_shop
 
 @pytest.fixture
 def shop(tmp_path):
-    """Give the shop."""
+    """Return the shop."""
     return build_shop(tmp_path)
 
 
@@ -44,7 +44,7 @@ def test_a_pass_finds_what_is_wrong_and_opens_an_incident(shop):
         shop.sql("INSERT INTO orders VALUES (1, 'eve', 1.0, '2026-11-20 09:30')")
         report = _look(shop, store)
         assert report.exit_code == 1
-        assert [one.outcome.status for one in report.results] == [Status.FAIL, Status.PASS]
+        assert [result.outcome.status for result in report.results] == [Status.FAIL, Status.PASS]
         (incident,) = _incidents(store)
         assert report.results[0].incident == incident.id
         assert incident.last.onset.earliest == NOW
@@ -72,7 +72,7 @@ def test_a_source_that_is_away_is_unknown_and_opens_nothing(shop):
         (shop.folder / "shop.sqlite").unlink()
         report = _look(shop, store)
         assert report.exit_code == 3
-        assert {one.outcome.reason for one in report.results} == {"unreachable"}
+        assert {result.outcome.reason for result in report.results} == {"unreachable"}
         assert _incidents(store) == []
         assert not (shop.folder / "shop.sqlite").exists()
         assert sum("source shop" in line.plain for line in report.lines()) == 1
@@ -82,7 +82,7 @@ def test_a_table_that_is_not_there_is_unknown(shop):
     """A dropped table cannot be evaluated; its checks say which table was looked for."""
     shop.sql("DROP TABLE orders")
     report = _look(shop, None)
-    assert {one.outcome.reason for one in report.results} == {"misconfigured"}
+    assert {result.outcome.reason for result in report.results} == {"misconfigured"}
     assert "orders" in str(report.results[0].outcome.message)
 
 
@@ -91,7 +91,7 @@ def test_one_check_that_breaks_the_statement_leaves_the_others(tmp_path):
     broken = "      - {id: broken, type: not_null, columns: [customer], where: \"upper(customer, 'x') = 'y'\"}\n"
     shop = build_shop(tmp_path, CHECKS + broken)
     report = _look(shop, None)
-    statuses = {one.check_id: one.outcome.status for one in report.results}
+    statuses = {result.check_id: result.outcome.status for result in report.results}
     assert statuses == {"orders.primary-key": "pass", "orders.not-null": "pass", "orders.broken": "unknown"}
 
 
@@ -143,7 +143,7 @@ def _weekly(shop, *counts):
             shop.sql("INSERT INTO orders VALUES (?, 'ann', 1.0, NULL)", [(number,) for number in range(count)])
             report = _look(shop, store)
             shop.clock.advance(timedelta(weeks=1))
-        return {one.check_id: one.outcome for one in report.results}
+        return {result.check_id: result.outcome for result in report.results}
 
 
 def test_a_baseline_does_not_learn_from_failed_weeks(tmp_path):
@@ -201,13 +201,13 @@ def test_while_a_merged_incident_lasts_its_duplicate_stays_closed(shop):
             book.append(nulls, [merged], recorded_at=shop.clock.now(), actor="someone")
         shop.clock.advance(timedelta(hours=1))
         report = _look(shop, store)
-        assert [one.incident for one in report.results] == [keys.id, keys.id]
+        assert [result.incident for result in report.results] == [keys.id, keys.id]
         assert len(_incidents(store)) == 2
 
 
 @pytest.fixture
 def two_sources(shop, monkeypatch):
-    """Give the shop with a second source, `other`, that opens only once the event is set."""
+    """Return the shop with a second source, `other`, that opens only once the event is set."""
     text = shop.config.read_text(encoding="utf-8")
     text = text.replace("timezone: UTC}", 'timezone: UTC}\n  other: {url: "sqlite:///shop.sqlite"}')
     text += "  - {name: late, source: other, table: orders, checks: [{type: not_null, columns: [id]}]}\n"
@@ -294,7 +294,7 @@ def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
         with closing(sqlite3.connect(shop.folder / "store.db")) as connection, connection:
             connection.execute("CREATE TRIGGER x BEFORE INSERT ON measurement BEGIN SELECT RAISE(ABORT, 'x'); END")
         report = _look(shop, store)
-        assert [one.outcome.status for one in report.results] == [Status.PASS, Status.PASS]
+        assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
         assert report.exit_code == 3
         assert "not all of this was remembered: " in report.problem
         assert report.to_json()["problem"] == report.problem
@@ -305,7 +305,7 @@ def test_a_store_that_fails_in_the_middle_hides_nothing_that_was_found(shop):
 
 @pytest.fixture
 def compared(tmp_path):
-    """Give the shop whose only check compares with earlier measurements."""
+    """Return the shop whose only check compares with earlier measurements."""
     return build_shop(tmp_path, "      - {type: schema}\n")
 
 
@@ -318,7 +318,7 @@ def test_a_store_that_can_still_be_read_gives_the_history(compared):
         with closing(sqlite3.connect(compared.folder / "store.db")) as connection, connection:
             connection.execute("CREATE TRIGGER x BEFORE INSERT ON measurement BEGIN SELECT RAISE(ABORT, 'x'); END")
         report = _look(compared, store)
-        assert [one.outcome.status for one in report.results] == [Status.FAIL]
+        assert [result.outcome.status for result in report.results] == [Status.FAIL]
         assert report.problem is not None
 
 
@@ -338,7 +338,7 @@ def test_what_was_found_is_shown_when_only_forgetting_fails(shop, monkeypatch):
     with shop.project().open_store() as store:
         monkeypatch.setattr(Store, "prune", mock.Mock(side_effect=StoreError("the disk is full")))
         report = _look(shop, store)
-    assert [one.outcome.status for one in report.results] == [Status.PASS, Status.PASS]
+    assert [result.outcome.status for result in report.results] == [Status.PASS, Status.PASS]
     assert report.problem == "all of this was remembered, but nothing old was forgotten: the disk is full"
     assert report.exit_code == 3
 
@@ -357,7 +357,7 @@ def test_a_source_that_cannot_be_opened_for_a_bug_of_ours_leaves_the_others(two_
 
     monkeypatch.setattr("monitor.scan.scanner.open_source", stumble)
     report = _look(shop, None)
-    assert [one.outcome.reason for one in report.results] == [None, None, "bug"]
+    assert [result.outcome.reason for result in report.results] == [None, None, "bug"]
 
 
 def test_a_check_that_went_away_while_the_clock_was_set_back(shop):
@@ -388,7 +388,7 @@ def test_two_processes_close_the_incident_of_a_check_that_went_away(shop):
                 return store.writing()
 
         assert retire(project, Slower()) == 0
-        assert [one.state for one in _incidents(store)] == [State.RESOLVED]
+        assert [incident.state for incident in _incidents(store)] == [State.RESOLVED]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("ann"), SystemExit(3)])
@@ -397,7 +397,7 @@ def test_a_check_that_stumbles_while_judging_leaves_the_others(shop, monkeypatch
     monkeypatch.setattr("checks.not_null.NotNull.judge", mock.Mock(side_effect=error))
     with shop.project().open_store() as store:
         report = _look(shop, store)
-        assert [one.outcome.reason for one in report.results] == [None, "bug"]
+        assert [result.outcome.reason for result in report.results] == [None, "bug"]
         assert "ann" not in str(report.results[1].outcome.message)
         with store.reading() as view:
             assert set(view.latest_results()) == {"orders.primary-key", "orders.not-null"}

@@ -151,7 +151,7 @@ def test_any_name_is_written_so_that_it_is_read_back(name: str) -> None:
 
 @pytest.fixture
 def reader_url(postgres_url: str) -> Iterator[str]:
-    """Give the URL of a database in which a role may read some tables and columns, and nothing else."""
+    """Yield the URL of a database in which a role may read some tables and columns, and nothing else."""
     import psycopg
 
     name = f"tablewatch_setup_{os.getpid()}"

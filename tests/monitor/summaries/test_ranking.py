@@ -55,7 +55,10 @@ def said(advice: Advice, title: Incident | None = None, language: str = "en") ->
     """Return what the report says of an advice, with the sentences of a lever that nobody knows."""
     shown = Diagnosis(Lever.NONE, Fraction(1, 2), 0, advice.n, None, advice, title and title_of(title))
     voice = Localizer(language, "UTC")
-    return [one.render(voice).replace("\N{NO-BREAK SPACE}", " ") for one in diagnosis_sentences(shown)]
+    return [
+        diagnosis_sentence.render(voice).replace("\N{NO-BREAK SPACE}", " ")
+        for diagnosis_sentence in diagnosis_sentences(shown)
+    ]
 
 
 def _two(table: str, *, person: bool) -> tuple[Incident, Incident]:
@@ -147,7 +150,7 @@ def test_there_is_always_one_recommendation_that_the_figures_bear_out(times: lis
         incident(number, table, begun, begun + unnoticed, begun + unnoticed + repair, person=person)
         for number, (table, begun, unnoticed, repair, person, _) in enumerate(times, start=1)
     ]
-    costs = {number: one[-1] for number, one in enumerate(times, start=1)}
+    costs = {number: time[-1] for number, time in enumerate(times, start=1)}
     advice = advice_on(*made, costs=costs)
     priced = any(costs.values())
     weight = {one.id: costs[one.id] if priced else sum(times[one.id - 1][2:4]) for one in made}

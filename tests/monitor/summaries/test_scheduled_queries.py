@@ -12,7 +12,7 @@ from tests.monitor.shop import NOW
 
 @pytest.fixture
 def plant(tmp_path):
-    """Give a plant with a statistic of 0.1 an hour, and no budget in the ledger yet."""
+    """Return a plant with a statistic of 0.1 an hour, and no budget in the ledger yet."""
     plant = CountedPlant(tmp_path)
     plant.declare(total=0.25)
     yield plant

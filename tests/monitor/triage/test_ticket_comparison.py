@@ -100,7 +100,7 @@ def _record(events: Sequence[Event], changes: Sequence[Change], actor: str) -> l
 
 
 def _after(events: Sequence[Event], step: Ticket | _Work) -> Sequence[Event]:
-    """Give the events after an import, or after what somebody did if that was possible."""
+    """Return the events after an import, or after what somebody did if that was possible."""
     if isinstance(step, Ticket):
         found = compare(step, replay(events), events, now=NOW, zone="UTC")
         return _record(events, found.to_record, importer("ann"))
@@ -120,7 +120,7 @@ def test_the_same_file_changes_nothing(first: Ticket, story: list[Ticket | _Work
         last = step if isinstance(step, Ticket) else last
         again = compare(last, replay(events), events, now=NOW, zone="UTC")
         assert not again.to_record
-        assert all(one.stays is not None and not one.is_new for one in again.differences)
+        assert all(difference.stays is not None and not difference.is_new for difference in again.differences)
 
 
 @given(_tickets(), st.lists(_tickets() | _WORK, max_size=8), _tickets())

@@ -40,13 +40,13 @@ def make_tables(folder: Path, *names: str, file: str = "shop.sqlite") -> SourceS
 
 
 def target(spec: SourceSpec, table: str, checks: Sequence[tuple[str, object]] = CHECKS) -> Target:
-    """Give a table with checks, their ids beginning with the table's name."""
+    """Return a table with checks, their ids beginning with the table's name."""
     named = tuple((f"{table}.{name}", check) for name, check in checks)
     return Target(Subject(table, table, named), spec)
 
 
 def job(*targets: Target, deadline: timedelta = LONG, alone: bool = False) -> Job:
-    """Give a job with an id of its own."""
+    """Return a job with an id of its own."""
     return Job(next(_ids), targets, deadline, alone=alone)
 
 
@@ -67,9 +67,9 @@ class Ear:
 
     def run(self, *jobs: Job) -> list[Event]:
         """Submit jobs and listen until all have ended."""
-        for one in jobs:
-            self.pool.submit(one)
-        ids = {one.id for one in jobs}
+        for job in jobs:
+            self.pool.submit(job)
+        ids = {job.id for job in jobs}
         return self.until(lambda heard: ids <= {event.job for event in heard if isinstance(event, Ended)})
 
     def until_there(self, place: Path) -> None:
@@ -82,7 +82,7 @@ class Ear:
         self.pool._time += length.total_seconds()
 
     def of(self, kind: type) -> list[Event]:
-        """Give what was heard of one kind."""
+        """Return what was heard of one kind."""
         return [event for event in self.heard if isinstance(event, kind)]
 
 
@@ -101,7 +101,7 @@ def wait_for_the_end_of(*pids: int) -> None:
 
 @pytest.fixture(scope="module")
 def shared_pool() -> Iterator[Pool]:
-    """Give two workers that a whole file of tests shares: whatever one does to them, the next finds them well."""
+    """Yield two workers that a whole file of tests shares: whatever one does to them, the next finds them well."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HOUSE))  # where workers find the checks of these tests
         with Pool(size=2, clock=SystemClock()) as pool:
@@ -116,5 +116,5 @@ def ear(shared_pool: Pool) -> Ear:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> SourceSpec:
-    """Give a source with the tables a, b and c."""
+    """Return a source with the tables a, b and c."""
     return make_tables(tmp_path, "a", "b", "c")

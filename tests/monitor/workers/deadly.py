@@ -201,7 +201,7 @@ class Odd(CheckParameters):
 
 
 def black_hole() -> socket.socket:
-    """Give a server that takes connections and never says a word."""
+    """Return a server that takes connections and never says a word."""
     server = socket.create_server(("127.0.0.1", 0))
     server.listen(64)
     return server

@@ -45,7 +45,7 @@ def test_the_key_is_not_told(shop):
 
 
 def with_keepers_key(asked):
-    """Give a target that knows a key."""
+    """Return a target that knows a key."""
     from monitor.scan.results import CountState
 
     return replace(asked, keeper=CountState(b"secret" * 4))

@@ -90,7 +90,7 @@ def test_what_is_too_large_is_refused():
 
 @pytest.fixture
 def ends():
-    """Give both ends of a socket, ours as the daemon holds it."""
+    """Return both ends of a socket, ours as the daemon holds it."""
     ours, theirs = socket.socketpair()
     channel = WorkerChannel(ours)
     yield channel, theirs

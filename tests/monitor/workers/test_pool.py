@@ -35,7 +35,7 @@ from tests.monitor.workers.deadly import Deadly, black_hole
 
 @pytest.fixture
 def make_pool(monkeypatch):
-    """Give pools that are closed when the test ends."""
+    """Return pools that are closed when the test ends."""
     monkeypatch.syspath_prepend(str(HOUSE))
     pools = []
 
@@ -142,7 +142,7 @@ def test_a_statement_that_cannot_be_stopped_ends_its_worker_at_the_query_timeout
 
 
 def _hung_places(folder):
-    """Give sources that hang, each in another way."""
+    """Return sources that hang, each in another way."""
     sqlite = make_tables(folder, file="sick.sqlite")
     with duckdb.connect(str(folder / "sick.duckdb")) as connection:
         endless = "SELECT a.range AS n FROM range(10000000) a, range(10000000) b WHERE (a.range * b.range) % 7 = 8"

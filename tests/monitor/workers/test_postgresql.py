@@ -14,7 +14,7 @@ ENDLESS = {
 
 @pytest.fixture
 def server(postgres_url, tmp_path):
-    """Give the server as a source, and a session beside it."""
+    """Return the server as a source, and a session beside it."""
     psycopg = pytest.importorskip("psycopg", reason="the extra [postgres] is not installed")
     with psycopg.connect(postgres_url, autocommit=True) as session:
         for view, query in ENDLESS.items():

@@ -11,7 +11,7 @@ FALSE_ALARM = 5.5
 
 
 def farthest(draws: np.ndarray, probability: Callable[[int], float], *, span: int) -> float:
-    """Give the largest distance, in standard deviations, between how often an integer came and how often it should.
+    """Return the largest distance, in standard deviations, between how often an integer came and how often it should.
 
     A probability p that is off by 11 sqrt(p (1-p) / n) is seen in 99.999998 % of all streams (5.5 beyond the alarm).
     """
@@ -23,13 +23,13 @@ def farthest(draws: np.ndarray, probability: Callable[[int], float], *, span: in
 
 
 def laplace_probability(scale: float) -> Callable[[int], float]:
-    """Give the probabilities of the discrete Laplace distribution in closed form."""
+    """Return the probabilities of the discrete Laplace distribution in closed form."""
     ratio = math.exp(-1 / scale)
     return lambda value: (1 - ratio) / (1 + ratio) * ratio ** abs(value)
 
 
 def permuted(weights: Sequence[float]) -> np.ndarray:
-    """Give the probabilities of permute-and-flip; each weight is exp(-epsilon (u_max - u) / (2 D)), the largest 1.
+    """Return the probabilities of permute-and-flip; each weight is exp(-epsilon (u_max - u) / (2 D)), the largest 1.
 
     With a time for each candidate, uniform from 0 to 1, as the random order, the first that comes up heads is
     candidate i at time t with density p_i times the product of 1 - p_j t over all others. The integral is exact for

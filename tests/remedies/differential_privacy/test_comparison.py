@@ -120,7 +120,7 @@ def test_closed_forms_agree_with_simulation(joint: bool) -> None:
     """Mean squares over 400 tables are within 10 % of the closed forms, for all cells together."""
     rho = Fraction(1, 2)
     factors: list[Factor] = [Replacement(0.5, 14)] if joint else [Replacement(0.5, size) for size in COUNTS.shape]
-    sizes = [one.size for one in factors]
+    sizes = [factor.size for factor in factors]
     truth = COUNTS.astype(float).reshape(sizes)
     codes = [part.astype(np.int64) for part in np.unravel_index(np.repeat(np.arange(14), COUNTS.ravel()), sizes)]
     drawn = np.array(

@@ -41,7 +41,7 @@ def _theta(epsilon: float, theta: float) -> float:
 
 
 def _published(name: str, epsilon: float, size: int) -> float:
-    """Give the variance per user of a value nobody has, by the formula of the paper."""
+    """Return the variance per user of a value nobody has, by the formula of the paper."""
     e, root, g = math.exp(epsilon), math.exp(epsilon / 2), round(math.exp(epsilon)) + 1
     return {
         "GRR": (size - 2 + e) / (e - 1) ** 2,
@@ -101,7 +101,7 @@ def test_summed_noise_has_the_variance_of_the_discrete_laplace():
 
 
 def _exp_below(nanos: int) -> Fraction:
-    """Give a bound below e^epsilon from 90 digits, by another precision than the product's."""
+    """Return a bound below e^epsilon from 90 digits, by another precision than the product's."""
     context = Context(prec=90)
     return Fraction(decimal_of(nanos).exp(context).next_minus(context)) if nanos < 10**12 else Fraction(10**400)
 
@@ -127,7 +127,7 @@ def test_what_rounding_gives_away_is_nothing(kind: type[SupportOracle], epsilon:
 
 
 def _chances(oracle: SupportOracle, code: int) -> dict[object, Fraction]:
-    """Give the exact probability of every report of a value, from p and q and the paper's definition alone."""
+    """Return the exact probability of every report of a value, from p and q and the paper's definition alone."""
     size, p, q = oracle.choices.size, oracle.p, oracle.q
     if isinstance(oracle, GRR):
         return {value: p if value == code else q for value in range(size)}

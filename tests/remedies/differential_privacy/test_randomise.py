@@ -31,7 +31,7 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {"gender": GENDERS, "age": AGES}
 
 
 def users(times: int = 1) -> pd.DataFrame:
-    """Give the users of the paper, each so many times."""
+    """Return the users of the paper, each so many times."""
     cells = np.repeat(np.arange(COUNTS.size), COUNTS.ravel() * times)
     gender, age = np.unravel_index(cells, SIZES)
     return pd.DataFrame({"gender": np.take(GENDERS, gender), "age": np.take(AGES, age)})

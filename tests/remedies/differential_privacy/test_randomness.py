@@ -22,7 +22,7 @@ def _name(path: Path) -> str:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """Give every module and name that is imported, and every attribute that is read, dotted as far as it is written."""
+    """Return every module and name that is imported, and every attribute that is read, dotted as far as it is written."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -35,7 +35,7 @@ def _imported(tree: ast.Module) -> set[str]:
 
 
 def _faults(source: str) -> set[str]:
-    """Give what is banned of a file: other randomness than the one door's, and ways to seed it."""
+    """Return what is banned of a file: other randomness than the one door's, and ways to seed it."""
     tree = ast.parse(source)
     names = _imported(tree)
     banned = {
@@ -71,7 +71,7 @@ def test_the_test_above_sees_what_it_is_for(bad: str):
 
 
 def _floats(source: str) -> list[str]:
-    """Give what is, makes or may make a float: literals, true division, float types, the mathematics of floats."""
+    """Return what is, makes or may make a float: literals, true division, float types, the mathematics of floats."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):

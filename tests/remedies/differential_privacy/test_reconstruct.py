@@ -33,7 +33,7 @@ METHODS = ("bayes", "inverse", "inverse-projected")
 
 @st.composite
 def tables(draw: st.DrawFn, *, largest: int = 1000) -> tuple[npt.NDArray[np.float64], list[Factor]]:
-    """Give counts and a factor for each axis: replacements and matrices of any probabilities above 0."""
+    """Return counts and a factor for each axis: replacements and matrices of any probabilities above 0."""
     shape = draw(SHAPES)
     counts = draw(arrays(np.int64, shape, elements=st.integers(0, largest))).astype(float)
     factors: list[Factor] = []
@@ -47,17 +47,17 @@ def tables(draw: st.DrawFn, *, largest: int = 1000) -> tuple[npt.NDArray[np.floa
 
 
 def dense(factor: Factor) -> Floats:
-    """Give a factor as a matrix."""
+    """Return a factor as a matrix."""
     return factor.matrix if isinstance(factor, Dense) else factor.dense()
 
 
 def kronecker(factors: list[Factor]) -> Floats:
-    """Give the matrix of all cells that the product never builds."""
+    """Return the matrix of all cells that the product never builds."""
     return np.asarray(reduce(np.kron, [dense(factor) for factor in factors]))
 
 
 def log_likelihood(counts: Floats, estimate: Floats, factors: list[Factor]) -> float:
-    """Give that of the randomised counts, but for a constant."""
+    """Return that of the randomised counts, but for a constant."""
     expected = forward(estimate, factors)
     return float((counts[counts > 0] * np.log(expected[counts > 0])).sum())
 

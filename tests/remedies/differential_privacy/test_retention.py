@@ -31,12 +31,12 @@ DOMAINS = st.lists(st.integers(1, 10**6), min_size=1, max_size=6).filter(lambda 
 
 
 def ratio(rho: Fraction, sizes: Sequence[int]) -> Fraction:
-    """Give how many times as likely a row may come out if it held something else, in fractions."""
+    """Return how many times as likely a row may come out if it held something else, in fractions."""
     return math.prod((1 + (size - 1) * rho) / (1 - rho) for size in sizes if size > 1) * Fraction(1)
 
 
 def power_of_e(epsilon: Decimal) -> Fraction:
-    """Give e^epsilon from below, to 60 digits."""
+    """Return e^epsilon from below, to 60 digits."""
     return Fraction(Context(prec=60).exp(epsilon)) * (1 - Fraction(1, 10**58))
 
 

@@ -23,7 +23,7 @@ LIMITS = [(0, 1), (0, 3), (2, 3), (-3, -1), (-1, 3), (-3, 3), (-3, 1), (0, 0)]
 
 
 def _contributions(groups: int, *, low: int, high: int, rows: int, fewest: int = 0) -> set[tuple[int, ...]]:
-    """Give every vector of sums that one unit can add to: each number of rows, each row in any group, any value."""
+    """Return every vector of sums that one unit can add to: each number of rows, each row in any group, any value."""
     one_row = [
         tuple(value if at == group else 0 for at in range(groups))
         for group in range(groups)
@@ -38,7 +38,7 @@ def _contributions(groups: int, *, low: int, high: int, rows: int, fewest: int =
 
 def _farthest(units: set[tuple[int, ...]], adjacency: Adjacency) -> Sensitivity:
     pairs = (
-        [(one, tuple(0 for _ in one)) for one in units]
+        [(unit, tuple(0 for _ in unit)) for unit in units]
         if adjacency is ADD_REMOVE
         else list(itertools.combinations_with_replacement(units, 2))
     )

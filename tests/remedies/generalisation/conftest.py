@@ -15,13 +15,13 @@ ADULT = (
 
 @pytest.fixture(scope="session")
 def adult_rows(reference_data: Path) -> pd.DataFrame:
-    """Give the rows of Adult, as texts."""
+    """Return the rows of Adult, as texts."""
     return pd.read_csv(reference_data / "adult" / "adult.csv", sep=";", dtype=str, keep_default_na=False)
 
 
 @pytest.fixture(scope="session")
 def adult(reference_data: Path, adult_rows: pd.DataFrame) -> Case:
-    """Give the combinations of Adult's nine quasi-identifiers, with the hierarchies of ARX."""
+    """Return the combinations of Adult's nine quasi-identifiers, with the hierarchies of ARX."""
     folder = reference_data / "adult" / "hierarchies"
     named = {
         name: Hierarchy.from_csv((folder / f"adult_hierarchy_{name}.csv").read_text(encoding="utf-8")) for name in ADULT

@@ -44,11 +44,11 @@ class Case:
 
     @property
     def nodes(self) -> Iterator[tuple[int, ...]]:
-        """Give every node of the lattice."""
+        """Return every node of the lattice."""
         return product(*(range(hierarchy.height + 1) for hierarchy in self.hierarchies.values()))
 
     def classes(self, node: Sequence[int], sensitive: str = "") -> dict[tuple[Any, ...], Counter[Any]]:
-        """Give the classes of a node, each with how often it has each sensitive value."""
+        """Return the classes of a node, each with how often it has each sensitive value."""
         found: dict[tuple[Any, ...], Counter[Any]] = {}
         for row in self.counts.to_dict("records"):
             labels = tuple(
@@ -61,7 +61,7 @@ class Case:
 
 
 def label_of(value: Any, hierarchy: Hierarchy, level: int) -> Any:
-    """Give what a value becomes; NULL stays what it is until all others are one."""
+    """Return what a value becomes; NULL stays what it is until all others are one."""
     if value is None or pd.isna(value):
         root = hierarchy.levels[-1][0]
         return root if level and all(set(one) == {root} for one in hierarchy.levels[level:]) else None
@@ -70,7 +70,7 @@ def label_of(value: Any, hierarchy: Hierarchy, level: int) -> Any:
 
 @st.composite
 def hierarchies(draw: st.DrawFn, most: int = 6) -> Hierarchy:
-    """Give a hierarchy of a few letters, whose levels nest; the top may have one label or several."""
+    """Return a hierarchy of a few letters, whose levels nest; the top may have one label or several."""
     leaves = "abcdef"[: draw(st.integers(1, most))]
     levels = [tuple(leaves)]
     for height in range(1, draw(st.integers(0, 3)) + 1):
@@ -82,7 +82,7 @@ def hierarchies(draw: st.DrawFn, most: int = 6) -> Hierarchy:
 
 @st.composite
 def cases(draw: st.DrawFn, *, columns: int = 3, nulls: bool = True) -> Case:
-    """Give a table of a few columns, some with NULL, and a sensitive column of numbers."""
+    """Return a table of a few columns, some with NULL, and a sensitive column of numbers."""
     named = {f"q{place}": draw(hierarchies()) for place in range(draw(st.integers(1, columns)))}
     row = st.tuples(
         *(st.sampled_from([*one.levels[0], *([None] if nulls else [])]) for one in named.values()),
@@ -94,6 +94,6 @@ def cases(draw: st.DrawFn, *, columns: int = 3, nulls: bool = True) -> Case:
 
 
 def entropy_l(values: Counter[Any]) -> float:
-    """Give exp of the entropy of a class."""
+    """Return exp of the entropy of a class."""
     rows = values.total()
     return math.exp(-sum(count / rows * math.log(count / rows) for count in values.values()))

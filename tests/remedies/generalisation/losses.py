@@ -38,7 +38,7 @@ class Read:
     combinations: np.ndarray
 
     def rows(self, recoding: Recoding) -> list[Row]:
-        """Give the rows, with the labels that a recoding of the frequency table writes."""
+        """Return the rows, with the labels that a recoding of the frequency table writes."""
         gone = recoding.suppressed[self.combinations]
         values = [_cells(self.table[name]) for name in self.frequencies.columns]
         labels = [
@@ -67,7 +67,7 @@ def read(case: Case) -> Read:
 
 
 def classes_of(rows: Sequence[Row]) -> dict[tuple[Any, ...], Counter[Any]]:
-    """Give the sensitive values of each class that is released."""
+    """Return the sensitive values of each class that is released."""
     found: dict[tuple[Any, ...], Counter[Any]] = {}
     for row in rows:
         if not row.gone:
@@ -76,12 +76,12 @@ def classes_of(rows: Sequence[Row]) -> dict[tuple[Any, ...], Counter[Any]]:
 
 
 def path_of(value: Any, hierarchy: Hierarchy) -> list[Any]:
-    """Give what a value is at each level."""
+    """Return what a value is at each level."""
     return [value, *(label_of(value, hierarchy, level) for level in range(1, hierarchy.height + 1))]
 
 
 def lines_under(label: Any, hierarchy: Hierarchy) -> list[str]:
-    """Give the lines of a hierarchy under a label that some value has."""
+    """Return the lines of a hierarchy under a label that some value has."""
     if label == EVERYTHING:
         return list(hierarchy.levels[0])
     return [line for line in hierarchy.levels[0] if label in path_of(line, hierarchy)]

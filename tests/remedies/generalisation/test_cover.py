@@ -25,9 +25,9 @@ def test_open_ends_reach_everywhere() -> None:
 def test_every_number_is_counted(intervals: list[Ends]) -> None:
     """Between the lowest and the highest bound a number is in a gap, in one interval, or in an overlap."""
     gaps, overlaps = gaps_and_overlaps(intervals)
-    low = min(one[0] for one in intervals if one[0] is not None)
-    high = max(one[1] for one in intervals if one[1] is not None)
+    low = min(interval[0] for interval in intervals if interval[0] is not None)
+    high = max(interval[1] for interval in intervals if interval[1] is not None)
     for number in range(low, high):
-        covered = sum(holds(one, number) for one in intervals)
+        covered = sum(holds(interval, number) for interval in intervals)
         assert any(holds(gap, number) for gap in gaps) == (covered == 0)
         assert any(holds(overlap, number) for overlap in overlaps) == (covered > 1)

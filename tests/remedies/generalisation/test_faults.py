@@ -125,5 +125,9 @@ def test_values_of_a_file_are_named_and_those_of_a_table_are_not() -> None:
     assert named.message.startswith("the last level, 1, has 2 labels ('x', 'y'); without a common one")
     assert "add a level that is '*' on every line" in named.message
     assert "'x'" not in counted.message
-    missing = [one for one in row_faults(rows, ["secret"], written=True) if one.kind is FaultKind.MISSING_VALUE]
+    missing = [
+        row_fault
+        for row_fault in row_faults(rows, ["secret"], written=True)
+        if row_fault.kind is FaultKind.MISSING_VALUE
+    ]
     assert ["secret" in one.message for one in missing] == [False]

@@ -16,7 +16,7 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 
 @st.composite
 def _hierarchies(draw: st.DrawFn) -> Hierarchy:
-    """Give any hierarchy whose labels are not empty; NULL may have a line."""
+    """Return any hierarchy whose labels are not empty; NULL may have a line."""
     leaves = draw(st.lists(_TEXT | st.just(""), min_size=1, max_size=8, unique=True))
     levels = [leaves]
     for _ in range(draw(st.integers(1, 3))):

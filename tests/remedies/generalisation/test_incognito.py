@@ -25,7 +25,7 @@ def _holds(case: Case, node, k, most, broken=lambda _: False) -> bool:
 
 
 def _least(nodes) -> set[tuple[int, ...]]:
-    """Give the nodes that generalise no other."""
+    """Return the nodes that generalise no other."""
     return {node for node in nodes if not any(low != node and all(np.less_equal(low, node)) for low in nodes)}
 
 

@@ -128,7 +128,7 @@ def test_rows_with_the_same_values_stay_together(case, k):
     labels: dict[tuple[str | None, ...], set[tuple[str | None, ...]]] = {}
     for row in known.rows(cut_apart(known.frequencies, k, criteria=[LDiversity("secret", 2)])):
         labels.setdefault(row.held, set()).add(row.labels)
-    assert all(len(one) == 1 for one in labels.values())
+    assert all(len(label) == 1 for label in labels.values())
 
 
 def test_null_is_cut_off_from_numbers():
@@ -219,9 +219,9 @@ def test_adult(adult, adult_rows):
     assert k_anonymity(recoding.apply(adult_rows, places), names).k == 5
     assert utilities(recoding).total.loss < 0.0937
     again = cut_apart(frequencies, 5, numeric=["age"])
-    for one, other in zip(recoding.columns, again.columns, strict=True):
-        assert one.labels.texts.tolist() == other.labels.texts.tolist()
-        assert (one.numbers == other.numbers).all()
+    for column, other in zip(recoding.columns, again.columns, strict=True):
+        assert column.labels.texts.tolist() == other.labels.texts.tolist()
+        assert (column.numbers == other.numbers).all()
 
 
 @pytest.mark.reference_data

@@ -32,13 +32,13 @@ def test_adult(adult, by, limit, levels, value, suppressed):
 
 
 def _values(case: Case, node, k, broken=lambda _: False) -> tuple[dict[By, float], int]:
-    """Give every measure of a node by plain loops over rows, and the rows that are suppressed."""
+    """Return every measure of a node by plain loops over rows, and the rows that are suppressed."""
     rows = []
     for row in case.counts.to_dict("records"):
         values = [None if pd.isna(row[name]) else row[name] for name in case.hierarchies]
         labels = tuple(
-            label_of(value, one, level)
-            for value, one, level in zip(values, case.hierarchies.values(), node, strict=True)
+            label_of(value, hierarchy, level)
+            for value, hierarchy, level in zip(values, case.hierarchies.values(), node, strict=True)
         )
         rows += [(values, labels)] * row["count"]
     classes = case.classes(node, "secret")

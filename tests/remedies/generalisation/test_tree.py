@@ -43,7 +43,7 @@ def test_a_name_may_be_that_of_a_value_where_levels_differ() -> None:
 
 @st.composite
 def _trees(draw: st.DrawFn) -> dict[str, Any]:
-    """Give trees in which every name stands once."""
+    """Return trees in which every name stands once."""
     names = iter(range(10_000))
 
     def branch(depth: int) -> Any:

@@ -18,7 +18,9 @@ _NUMBERS = st.integers(-(10**30), 10**30) | st.decimals(
 def test_numbers_are_units_and_back(numbers: list[Number]) -> None:
     """No digit is lost, however long a number is."""
     scale = Scale.of(*numbers)
-    assert [Decimal(scale.text(scale.units(number))) for number in numbers] == [as_decimal(one) for one in numbers]
+    assert [Decimal(scale.text(scale.units(number))) for number in numbers] == [
+        as_decimal(number) for number in numbers
+    ]
 
 
 def test_a_float_is_what_is_written() -> None:

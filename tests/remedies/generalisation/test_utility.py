@@ -59,7 +59,7 @@ def test_steps_are_summed():
     frequencies = read_counts(counts, dict.fromkeys("pqr", hierarchy))
     found = utilities(Recoding.of_node(frequencies, (0, 1, 2)), k=2)
     assert found.total.steps == 3
-    assert [one.steps for one in found.columns.values()] == [0, 1, 2]
+    assert [column.steps for column in found.columns.values()] == [0, 1, 2]
 
 
 @pytest.mark.reference_data

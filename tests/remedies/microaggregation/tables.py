@@ -35,13 +35,13 @@ def grids(draw: st.DrawFn, *, least: int = 2, most: int = 24) -> NDArray[Any]:
 
 
 def grid(seed: int, rows: int) -> NDArray[Any]:
-    """Give a larger table with many duplicates and ties."""
+    """Return a larger table with many duplicates and ties."""
     dice = np.random.default_rng(seed)
     return dice.integers(0, dice.integers(2, 9), (rows, dice.integers(1, 5)))
 
 
 def cloud(seed: int, rows: int) -> NDArray[Any]:
-    """Give a table of floats with long tails and columns that hang together."""
+    """Return a table of floats with long tails and columns that hang together."""
     dice = np.random.default_rng(seed)
     columns = int(dice.integers(1, 24))
     factors = dice.normal(size=(rows, 3)) @ dice.normal(size=(3, columns))

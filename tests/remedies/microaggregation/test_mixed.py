@@ -17,7 +17,7 @@ from remedies.microaggregation._standardise import Coordinates
 
 
 def by_first_axis(k: int) -> Any:
-    """Give a partition that needs no search: neighbours on the first axis."""
+    """Return a partition that needs no search: neighbours on the first axis."""
 
     def partition(axes: np.ndarray, _: int) -> Any:
         order = np.argsort(axes[:, 0], kind="stable") if axes.shape[1] else np.arange(len(axes))
@@ -42,7 +42,10 @@ def test_every_combination_given_out_has_k_records(rows: list[tuple[Any, ...]], 
     attributes = [numeric(frame["n"]), ordinal(frame["o"], ["low", "mid", "high"]), nominal(frame["c"])]
     grouped = group_records(attributes, k=k, weights={}, partition=by_first_axis(k))
     out = pd.DataFrame(
-        {one.name: one.write(grouped.codes[:, i], grouped.missing[:, i]) for i, one in enumerate(attributes)}
+        {
+            attribute.name: attribute.write(grouped.codes[:, i], grouped.missing[:, i])
+            for i, attribute in enumerate(attributes)
+        }
     )
     assert out.dtypes.tolist() == frame.dtypes.tolist()
     assert out.groupby(["n", "o", "c"], dropna=False).size().min() >= k

@@ -23,7 +23,7 @@ COLUMNS = ["age", "income", "height", "visits"]
 
 @pytest.fixture(scope="module")
 def people(spark_session: Any) -> Any:
-    """Give a table of 3,000 people, with columns of many types."""
+    """Return a table of 3,000 people, with columns of many types."""
     dice = np.random.default_rng(1)
     rows = [
         (

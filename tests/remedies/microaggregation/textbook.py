@@ -26,23 +26,23 @@ class Table:
         self.everyone = list(range(self.n))
 
     def square(self, one: Sequence[Any], other: Sequence[Any]) -> Any:
-        """Give the squared distance of two points."""
+        """Return the squared distance of two points."""
         return sum((w * (a - b) ** 2 for w, a, b in zip(self.weights, one, other, strict=True) if w), start=0)
 
     def centroid(self, of: Sequence[int]) -> list[Any]:
-        """Give the mean of some records."""
+        """Return the mean of some records."""
         return [sum(self.rows[i][j] for i in of) / len(of) for j in range(len(self.weights))]
 
     def nearest(self, to: Sequence[Any], among: Sequence[int]) -> int:
-        """Give the nearest record; ties to the lowest index."""
+        """Return the nearest record; ties to the lowest index."""
         return min(among, key=lambda i: (self.square(self.rows[i], to), i))
 
     def farthest(self, to: Sequence[Any], among: Sequence[int]) -> int:
-        """Give the farthest record; ties to the lowest index."""
+        """Return the farthest record; ties to the lowest index."""
         return min(among, key=lambda i: (-self.square(self.rows[i], to), i))
 
     def sse(self, groups: Sequence[Sequence[int]]) -> Any:
-        """Give the sum of squared distances to the groups' centroids."""
+        """Return the sum of squared distances to the groups' centroids."""
         total = 0
         for group in groups:
             centroid = self.centroid(group)
@@ -50,7 +50,7 @@ class Table:
         return total
 
     def loss(self, groups: Sequence[Sequence[int]]) -> float:
-        """Give 100 SSE / SST."""
+        """Return 100 SSE / SST."""
         total = self.sse([self.everyone])
         return float(100 * self.sse(groups) / total) if total else 0.0
 
@@ -163,7 +163,7 @@ def _pairs(table: Table, one: int, others: Sequence[int]) -> list[Any]:
 
 
 def cuts(path: Sequence[int], k: int) -> Iterator[list[list[int]]]:
-    """Give every way to cut a path into runs of k to 2k-1 records."""
+    """Yield every way to cut a path into runs of k to 2k-1 records."""
     if not path:
         yield []
     for size in range(k, min(2 * k - 1, len(path)) + 1):
@@ -172,7 +172,7 @@ def cuts(path: Sequence[int], k: int) -> Iterator[list[list[int]]]:
 
 
 def partitions(records: Sequence[int], k: int) -> Iterator[list[list[int]]]:
-    """Give every partition into groups of at least k records."""
+    """Yield every partition into groups of at least k records."""
     if not records:
         yield []
         return

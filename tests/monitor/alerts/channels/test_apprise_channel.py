@@ -35,13 +35,13 @@ class Box:
 
 @pytest.fixture
 def box() -> Box:
-    """Give a letter box."""
+    """Return a letter box."""
     return Box()
 
 
 @pytest.fixture
 def port(box: Box) -> Iterator[int]:
-    """Give the port of a mail server on the loopback that fills the box."""
+    """Yield the port of a mail server on the loopback that fills the box."""
     with socket.create_server(("127.0.0.1", 0)) as probe:  # the server wants to know its port beforehand
         free: int = probe.getsockname()[1]
     controller = Controller(box, hostname="127.0.0.1", port=free)
@@ -54,7 +54,7 @@ def port(box: Box) -> Iterator[int]:
 
 @pytest.fixture
 def logged() -> Iterator[io.StringIO]:
-    """Give what arrives at the root of all loggers, as the daemon's journal would take it."""
+    """Yield what arrives at the root of all loggers, as the daemon's journal would take it."""
     text = io.StringIO()
     handler, root = logging.StreamHandler(text), logging.getLogger()
     level = root.level
@@ -68,12 +68,12 @@ def logged() -> Iterator[io.StringIO]:
 
 
 def mailto(port: int, scheme: str = "mailto") -> str:
-    """Give the URL of a mail server."""
+    """Return the URL of a mail server."""
     return f"{scheme}://127.0.0.1:{port}?from=watch@example.org&to=team@example.org"
 
 
 def why(attempt: Attempt) -> str:
-    """Give why an attempt failed."""
+    """Return why an attempt failed."""
     assert isinstance(attempt, DeliveryFailed)
     return attempt.why
 

@@ -43,18 +43,18 @@ class Page(HTMLParser):
 
 @pytest.fixture(params=["en", "ja"])
 def voice(request):
-    """Give a voice of each language."""
+    """Return a voice of each language."""
     return VOICES[request.param]
 
 
 @pytest.fixture(params=[sample.report, sample.quiet_report, hostile_report])
 def report(request):
-    """Give reports of a week with downtime, of one without, and of names that attack."""
+    """Return reports of a week with downtime, of one without, and of names that attack."""
     return request.param()
 
 
 def crowded() -> WeeklyReport:
-    """Give a week with many incidents on tables with long names."""
+    """Return a week with many incidents on tables with long names."""
     full = sample.report()
     rows = tuple(
         replace(full.incidents.rows[n % len(full.incidents.rows)], id=n, table="表" * 400, owner="<" * 400)

@@ -30,7 +30,7 @@ def send(url: str, *, network: Network | None = None, secret: str | None = SECRE
 
 
 def why(attempt: Attempt) -> str:
-    """Give why an attempt failed."""
+    """Return why an attempt failed."""
     assert isinstance(attempt, DeliveryFailed), attempt
     return attempt.why
 

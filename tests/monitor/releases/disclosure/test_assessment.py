@@ -53,7 +53,7 @@ EIGHT = ["sex", "age", "race", "marital-status", "education", "native-country", 
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    """Give a terminal in an empty folder."""
+    """Return a terminal in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return Terminal(tmp_path, capsys)
 

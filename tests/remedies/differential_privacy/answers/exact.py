@@ -49,7 +49,7 @@ class Spy:
         return utilities.index(max(utilities))
 
     def taken(self) -> list[Exact]:
-        """Give what was seen since the last time."""
+        """Return what was seen since the last time."""
         seen, self.seen = self.seen, []
         return seen
 
@@ -72,7 +72,7 @@ class Engine:
 
 @contextmanager
 def sqlite_engine(columns: Mapping[str, str]) -> Iterator[Engine]:
-    """Give SQLite with a table of these columns and declared types."""
+    """Yield SQLite with a table of these columns and declared types."""
     with closing(sqlite3.connect(":memory:")) as connection:
         register(connection)
         backend = ibis.sqlite.from_connection(connection)
@@ -90,7 +90,7 @@ def sqlite_engine(columns: Mapping[str, str]) -> Iterator[Engine]:
 
 @contextmanager
 def duckdb_engine(columns: Mapping[str, str]) -> Iterator[Engine]:
-    """Give DuckDB with a table of these columns and types."""
+    """Yield DuckDB with a table of these columns and types."""
     with closing(duckdb.connect()) as connection:
         backend = ibis.duckdb.from_connection(connection)
         connection.execute(f"CREATE TABLE t ({_declared(columns)})")
@@ -107,18 +107,18 @@ def duckdb_engine(columns: Mapping[str, str]) -> Iterator[Engine]:
 
 
 def distance(one: Exact, other: Exact) -> tuple[int, int]:
-    """Give how far two vectors lie apart: L1, and the square of L2."""
+    """Return how far two vectors lie apart: L1, and the square of L2."""
     moves = [abs(a - b) for a, b in zip(one.values, other.values, strict=True)]
     return sum(moves), sum(move**2 for move in moves)
 
 
 def terms_of(**declared: Any) -> Terms:
-    """Give terms in pure accounting; what is not said of the data set is as by default."""
+    """Return terms in pure accounting; what is not said of the data set is as by default."""
     return Terms(Declared.model_validate(declared), Accounting.PURE)
 
 
 def thousandth(number: Any) -> Fraction:
-    """Give a number as a test compares it."""
+    """Return a number as a test compares it."""
     return Fraction(number).limit_denominator(1000)
 
 

@@ -44,7 +44,7 @@ DECLARED: Final = {
 
 @contextmanager
 def place(kind: str, request: pytest.FixtureRequest, folder: Path, rows: Sequence[Person]) -> Iterator[SourceSpec]:
-    """Give a source of this kind that holds `people`."""
+    """Yield a source of this kind that holds `people`."""
     made: dict[str, Callable[..., Any]] = {
         "csv": _csv,
         "parquet": _parquet,

@@ -28,7 +28,7 @@ def case(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=KINDS)
 def visits(request: pytest.FixtureRequest, case: str, tmp_path: Path) -> Iterator[SourceSpec]:
-    """Give each kind of source in turn with a table of visits of 2,000 customers."""
+    """Yield each kind of source in turn with a table of visits of 2,000 customers."""
     rows = "SELECT range::BIGINT AS customer, unnest([{}]) AS city, 3 AS spent FROM range({})".format(
         ", ".join(f"'{city}'" for city in VISITS[case]), UNITS
     )

@@ -22,7 +22,7 @@ DOMAIN = {
 
 
 def statistic(**words: Any) -> Statistic:
-    """Give a statistic at 0.1."""
+    """Return a statistic at 0.1."""
     return STATISTICS[words["statistic"]].model_validate({"epsilon": "0.1", **words})
 
 

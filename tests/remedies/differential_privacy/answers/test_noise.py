@@ -26,7 +26,7 @@ DOMAIN = {
 
 
 def statistic(**words: Any) -> Statistic:
-    """Give a statistic."""
+    """Return a statistic."""
     said = {} if "rho" in words else {"epsilon": "1"}
     return STATISTICS[words["statistic"]].model_validate({**said, **words})
 

@@ -25,14 +25,14 @@ KINDS: Final = (
 
 @pytest.fixture(params=KINDS)
 def people(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SourceSpec]:
-    """Give every kind of source in turn, with all people."""
+    """Yield every kind of source in turn, with all people."""
     with place(request.param, request, tmp_path, PEOPLE) as spec:
         yield spec
 
 
 @pytest.fixture(params=KINDS)
 def few(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[int], SourceSpec]]:
-    """Give a way to have so many of the people in each kind of source."""
+    """Yield a way to have so many of the people in each kind of source."""
     opened = []
 
     def make(number: int) -> SourceSpec:
@@ -81,7 +81,7 @@ def test_without_noise_counts_are_exact(people: SourceSpec) -> None:
     assert ask(people, terms, statistic="count")["value"] == len(PEOPLE)
     sexes = DECLARED["domain"]["sex"]
     told = ask(people, terms, statistic="histogram", by=["sex"])["groups"]
-    assert told == [{"by": {"sex": one}, "value": sum(person[1] == one for person in PEOPLE)} for one in sexes] + [
+    assert told == [{"by": {"sex": sex}, "value": sum(person[1] == sex for person in PEOPLE)} for sex in sexes] + [
         {"by": {"sex": None}, "value": sum(person[1] not in sexes for person in PEOPLE)}
     ]
     days = ask(people, terms, statistic="histogram", by=["born"])["groups"]
@@ -128,8 +128,8 @@ def test_without_noise_sums_means_and_quantiles_are_exact(people: SourceSpec) ->
     assert mean["value"] == pytest.approx(float(sum(amounts) / len(amounts)))
     middle = ask(people, terms, statistic="quantile", column="amount")
     candidates = [Fraction(half, 2) for half in range(-4, 7)]
-    below = {one: sum(other < one for other in amounts) for one in candidates}
-    upto = {one: sum(other <= one for other in amounts) for one in candidates}
+    below = {candidate: sum(other < candidate for other in amounts) for candidate in candidates}
+    upto = {candidate: sum(other <= candidate for other in amounts) for candidate in candidates}
     half = Fraction(len(amounts), 2)
     assert middle["value"] == max(candidates, key=lambda one: min(half - below[one], upto[one] - half))
     prices = [0 if one[4] is None else min(max(one[4], -1), 50) for one in PEOPLE]

@@ -17,7 +17,7 @@ FLOATS = ("1e308", "-1e308", "5e-324", "-5e-324", "0", "NaN", "Infinity", "-Infi
 
 @pytest.fixture
 def spec(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SourceSpec]:
-    """Give a table of numbers at the ends of what the server can hold."""
+    """Yield a table of numbers at the ends of what the server can hold."""
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as connection:

@@ -25,7 +25,7 @@ VISITS: Final = 3
 
 def typed(kind: pa.DataType, change: Callable[[Any], Any] = lambda value: value) -> Writer:
     """Return a writer of values of one type."""
-    return lambda values: pa.array([None if one is None else change(one) for one in values], kind)
+    return lambda values: pa.array([None if value is None else change(value) for value in values], kind)
 
 
 def texts(change: Callable[[Any], str], kind: pa.DataType | None = None) -> Writer:
@@ -261,7 +261,7 @@ def test_neighbours_whose_types_differ_differ_by_one_record(
 
 def _with_noises(words: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the statistic of each vector that noise is added to: a mean of units has a sum and a count."""
-    return [one["statistic"] for one in words for _ in range(2 if one["statistic"] == "mean" else 1)]
+    return [word["statistic"] for word in words for _ in range(2 if word["statistic"] == "mean" else 1)]
 
 
 def _writers(column: Column, changed: str | None) -> Sequence[Writer]:
