@@ -104,7 +104,7 @@ def t_closeness(  # noqa: PLR0913 - one more than six, each by its name
         levels = _levels(table, reference, name, hierarchy) if hierarchy is not None else None
         pairs = ClassPairs.of(classes, own)
         totals = np.bincount(everybody, minlength=int(own.max(initial=0)) + 1)
-        columns[name] = _closeness(pairs, totals, how=how, levels=levels, closeness=t)
+        columns[name] = _closeness(pairs, totals, how=how, levels=levels, wanted=t)
     return TCloseness(
         rows=len(table),
         classes=int(classes.max()) + 1 if len(classes) else 0,
