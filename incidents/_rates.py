@@ -24,7 +24,7 @@ def role_rate(roles: Iterable[Role]) -> Fraction:
 
 
 def money(amount: Fraction, decimals: int) -> Decimal:
-    """Return an exact amount with the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
+    """Round an exact amount to the currency's decimals (JPY 0, EUR 2), halves away from zero. Round nothing before."""
     scaled = abs(amount) * 10**decimals
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     digits = tuple(int(digit) for digit in str(whole))

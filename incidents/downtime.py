@@ -217,7 +217,7 @@ def changes(last: Downtime, this: Downtime) -> Shares:
 
 
 def lever(downtime: Downtime) -> Lever:
-    """Return what would help most, if it is the same whether every incident occurred as late or as early as possible."""
+    """Return what would help most, if that is the same for the latest and the earliest possible times of occurrence."""
     low = lever_of(downtime.undetected_low, downtime.repair)
     high = lever_of(downtime.undetected_high, downtime.repair)
     return low if low is high else Lever.NONE

@@ -17,7 +17,7 @@ def described(budget: Budget) -> str:
 
 
 def resumed_already(view: LedgerView, anchor: Anchor) -> bool:
-    """Check whether the ledger was resumed from this anchor before, by a process that died before it could replace it."""
+    """Check whether a process resumed the ledger from this anchor before, and died before it could replace it."""
     parts = (from_text(fact.body)["anchor"] for fact in view.resumptions())
     return any(part is not None and part["hash"] == anchor.head.hash.hex() for part in parts)
 

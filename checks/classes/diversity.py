@@ -91,7 +91,7 @@ def _classes(tables: ClassTables, sensitive: str, limits: Sequence[DiversityLimi
 
 
 def _with_depths(pairs: ir.Table, keys: Sequence[str], ratios: dict[str, Fraction]) -> ir.Table:
-    """Return of each pair, counted from the rarest, whether r_1 < c (r_l + ... + r_m) where it is the l-th most frequent.
+    """Compute for each pair, from the rarest, whether r_1 < c (r_l + ... + r_m) where it is the l-th most frequent.
 
     If it holds of one it holds of all that are more frequent, so that their number is the largest l.
     """

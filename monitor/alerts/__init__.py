@@ -1,5 +1,9 @@
-"""Tell people: who hears of an incident, when, and in which words; and how the message reaches them.
+"""Alerts: which channel is notified of which incident, when, in which words, and how the message is delivered.
 
-Decided here (pure): `decide` (is there anything to say), `route` (to whom), `quiet`, `suppress` and `pace` (not now,
-and until when), `group` (in one message with what else). `message` writes it, `announce` does all of it on a store.
+    outbox row ─> notify: route ─> decide ─> hold? ─> batch ─> message ─> delivery row ─> dispatch ─> channels/
+
+In: transitions of incidents in the store's outbox. Out: messages, at least once, with a stable id. Decided by pure
+functions: `decide` (is there news for a channel), `route` (which channels), `hold`, `quiet_hours`, `inhibition` and
+`batch` (not now, and until when). `message` and `wording` compose; `notify` does all of it on a store; `dispatch`
+sends what is due; `channels/` holds one file for each kind of channel.
 """

@@ -101,7 +101,7 @@ def notify(project: Project, store: Store, now: datetime, *, remind: bool = True
 
 
 def _tell(project: Project, store: Store, now: datetime, current_pass: "_Pass", telling: Sequence[int]) -> NotifyResult:
-    """Return of incidents; one that we stumble over is put off alone, and keeps nobody from hearing of the others."""
+    """Notify of incidents; one that raises an error is put off alone, and delays none of the others."""
     if not telling:
         return NotifyResult()
     done = run_guarded(
@@ -112,10 +112,8 @@ def _tell(project: Project, store: Store, now: datetime, current_pass: "_Pass", 
         return done
     if len(telling) > 1:
         half = len(telling) // 2
-        return sum(
-            (_tell(project, store, now, current_pass, part) for part in (telling[:half], telling[half:])),
-            NotifyResult(),
-        )
+        halves = (telling[:half], telling[half:])
+        return sum((_tell(project, store, now, current_pass, part) for part in halves), NotifyResult())
     put_off = current_pass.put_off(telling, done.message.render(PlainEnglish()))
     return replace(_note(store, now, put_off), stumbled=len(telling))
 

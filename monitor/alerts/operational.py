@@ -86,10 +86,10 @@ def operations(
 ) -> Sequence[Delivery]:
     """Return the messages that tell the operators: one for each of their channels; none if nobody is named.
 
-    Several daemons notice the same thing. `deliveries` are the messages of as long as this is no news (`is_news_after`),
-    newest first: a channel whose newest one about this source, check, statistic or the configuration says the same gets
-    none. Whoever finds the same messages gives his own the same ids, so two who write at the same moment do not both
-    succeed.
+    Several daemons notice the same thing. `deliveries` are the messages of as long as this is no news
+    (`is_news_after`), newest first: a channel whose newest one about this source, check, statistic or the configuration
+    says the same gets none. Daemons that notice the same thing give their messages the same ids, so of two that write
+    at the same moment only one succeeds.
     """
     writer = MessageComposer(project, now)
     results = []

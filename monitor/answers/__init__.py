@@ -1,1 +1,8 @@
-"""Noisy answers about tables, each charged to a budget before the table is looked at."""
+"""Noisy answers about protected tables, each charged to a privacy budget before the table is read.
+
+    question ─> ask: reserve in the ledger ─> compute in the engine ─> add noise ─> store ─> answer
+
+In: a statistic and a budget. Out: an answer with its accuracy and cost. Read `question`, `data_set`, `ask`;
+`series` and `scheduled_queries` repeat a question on a schedule, `budget_status` reports what was spent,
+`local_reports` is local differential privacy, which needs no budget.
+"""

@@ -95,7 +95,7 @@ class BackgroundJobs:
                 self._one_ended.notify_all()
 
     def _hear(self, event: JobExecutionEvent) -> None:
-        """Report that a chore failed, and not again until it went well or fails otherwise. It is tried again in its time.
+        """Report that a job failed, and not again until it succeeds or fails otherwise. It is tried again in its time.
 
         The text of a bug stays unsaid: it may hold values.
         """

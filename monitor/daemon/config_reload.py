@@ -38,7 +38,7 @@ class ConfigWatch:
         self._used = self._seen if self._is_as_read() else None
 
     def has_changed(self) -> bool:
-        """Check whether a file was written, added or taken away since the last yes, and nothing more since the last look.
+        """Check whether a file was written, added or removed since the last change, and is stable since the last check.
 
         A file that is still being written is left alone: what it lacks yet would be taken out of the configuration,
         and the incidents of that be closed.

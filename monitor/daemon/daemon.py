@@ -103,7 +103,7 @@ class Daemon:
 
     @property
     def is_well(self) -> bool:
-        """Check whether the loop comes round, workers work, the store takes what they find, and alerts are decided on."""
+        """Check whether the loop runs, workers work, the store takes their results, and alerts are decided on."""
         steps = self._clock.monotonic() - self._stepped_at < _STUCK_S
         speaks = self._besides is None or self._besides.failing_for("alerts") < _MUTE_S
         return steps and speaks and self._work.problem is None and self._pool.state.trouble is None

@@ -118,7 +118,8 @@ class ChangeLog:
             yield f"incident #{before} ended: {check_result.check_id}"
             del self._incidents[check_result.check_id]
         if check_result.incident is not None:
-            yield f"incident #{check_result.incident} opened: {check_result.check_id}, {check_result.check.severity.value}"
+            severity = check_result.check.severity.value
+            yield f"incident #{check_result.incident} opened: {check_result.check_id}, {severity}"
             self._incidents[check_result.check_id] = check_result.incident
 
     def _of_silence(self, check_result: CheckResult) -> Iterator[str]:

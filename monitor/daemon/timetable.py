@@ -114,7 +114,7 @@ class Timetable:
         return SkipReason.OVERRUN if overrun else SkipReason.LATE
 
     def _missed(self, first: datetime, until: datetime) -> tuple[int, Callable[[int], datetime]]:
-        """Return how many slots there are from one to a moment (at least that one), and the first and last by number."""
+        """Return how many slots there are from a slot to a moment (at least one), and the first and last by number."""
         every = self.schedule.every
         if every is not None:
             return max(0, (until - first) // every) + 1, lambda number: first + every * number

@@ -1,4 +1,9 @@
-"""A small shop with planted faults, watched for six simulated weeks by the real engine."""
+"""A small shop with planted faults, scanned for six simulated weeks by the real engine.
+
+    _shop (data) + _plan (faults) ─> _replay ─> store ─> _story
+
+In: a folder to write to. Out: data, configuration, store and reports there. Read `_plan`, `_replay`, `_build`.
+"""
 
 from monitor.demo._build import DAYS, Demo, DemoError, build_demo, explained, newest_start
 from monitor.demo._plan import FAULTS, Fault

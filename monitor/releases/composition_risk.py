@@ -245,8 +245,8 @@ def _check_exposure(case: ReleaseColumns, composition_risk: CompositionRisk, k: 
     if (composition_risk.intersected, composition_risk.left_over) == (0, 0):
         return
     text = (
-        f"it cannot be compared with export {composition_risk.name}: that one, or this, tells people apart by no or by another "
-        "column, under another key, or has rows that name nobody"
+        f"it cannot be compared with export {composition_risk.name}: that one, or this, tells people apart by no or by "
+        "another column, under another key, or has rows that name nobody"
     )
     if composition_risk.intersected is not None:
         text = f"together with export {composition_risk.name} {describe_exposure(composition_risk.as_json())}; k is {k}"

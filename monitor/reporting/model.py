@@ -292,8 +292,8 @@ class Releases:
 class WeeklyReport:
     """The whole report.
 
-    A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key of
-    the JSON form.
+    A new section is a field here, a name in `monitor.reporting.render.SECTIONS`, a template for each format and a key
+    of the JSON form.
     """
 
     project: str

@@ -319,8 +319,13 @@ class _Count:
             yield SignedRows(*signatures, columns[at].numbers()), columns
 
     def _change(
-        self, token: Any, rows: int, *, added: SignaturePairs = SignaturePairs(), parts: Iterable[PartCounts] = ()
-    ) -> CountResult:  # noqa: B008 - a frozen value
+        self,
+        token: Any,
+        rows: int,
+        *,
+        added: SignaturePairs = SignaturePairs(),  # noqa: B008 - a frozen value
+        parts: Iterable[PartCounts] = (),
+    ) -> CountResult:
         change = ClassChange(
             base=self.known,
             digest=self.digest,

@@ -4,9 +4,9 @@
     monitor    monitor  sources     checks    incidents  store
 
 Sources are measured side by side, each in one thread with one connection that lives for the pass only. What was
-measured is judged and remembered in the caller's thread (`monitor.scan.recorder`): many tables to a transaction, but none
-waits long for the others. A thread whose statement cannot be stopped is left alone with it, and another one looks at
-the tables after it.
+measured is judged and remembered in the caller's thread (`monitor.scan.recorder`): many tables to a transaction, but
+none waits long for the others. A thread whose statement cannot be stopped is left alone with it, and another
+looks at the tables after it.
 
 A pass that is given up (Ctrl-C, a store that fails) does not wait for the sources: nobody wants what they still find.
 """

@@ -1,1 +1,7 @@
-"""People and incidents: the verbs in one transaction each, typed times, history from ticket systems."""
+"""What people do to incidents, and the import of ticket histories.
+
+    command ─> desk ─> incidents.verbs ─> store          ticket_file ─> ticket_reader ─> ticket_import ─> store
+
+In: a verb (acknowledge, assign, snooze, resolve ...) or a table of tickets. Out: incident events, each in one short
+transaction. Read `desk`; for an import `ticket_mapping`, `ticket_reader`, `ticket_comparison`, `ticket_import`.
+"""

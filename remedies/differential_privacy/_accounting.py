@@ -51,7 +51,7 @@ def parallel(
     accounting: Accounting = Accounting.PURE,
     both_signs: bool = False,
 ) -> int:
-    """Return what answers about disjoint parts of a table cost together, each priced for a record entering or leaving it.
+    """Return what answers about disjoint parts of a table cost together, each priced for a record added or removed.
 
     Under add-remove a record is in one part: the largest. Under substitute it can leave one part and enter another: the
     sum of the two largest. `both_signs`: a record's share of an answer can be positive or negative (sums with limits of

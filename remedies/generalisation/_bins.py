@@ -120,5 +120,6 @@ def _of_pair(number: int, lower: Sequence[_Bin], upper: Sequence[_Bin]) -> Itera
     for current_bin in upper:
         strange = [edge for edge in current_bin.ends if edge not in edges]
         if strange:
-            text = f"level {number} splits what level {number - 1} has together: '{current_bin.name}' begins or ends inside of it"
+            begins = f"'{current_bin.name}' begins or ends inside of it"
+            text = f"level {number} splits what level {number - 1} has together: {begins}"
             yield Fault(FaultKind.SPLIT, number, text, current_bin.name)

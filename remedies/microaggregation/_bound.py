@@ -82,7 +82,7 @@ def _per_cent(scores: npt.NDArray[np.float64], sums: npt.NDArray[np.float64], k:
 def near_sums(
     scores: npt.NDArray[np.float64], records: npt.NDArray[np.int64], neighbours: int
 ) -> npt.NDArray[np.float64]:
-    """Return for each of the records the sum of squared distances to its nearest neighbours, itself excluded by index."""
+    """Return the sum of squared distances of each record to its nearest neighbours, itself excluded by index."""
     n, d = scores.shape
     bounds = margins(scores)
     columns = np.empty((d, n), np.float32)

@@ -51,7 +51,7 @@ def nearest(
     bounds: tuple[float, float, float],
     values: npt.NDArray[np.int64],
 ) -> None:
-    """Write the positions of the nearest records into `values`, as many as it holds; of equally near ones the lowest."""
+    """Write the positions of the nearest records into `values`, as many as it holds; of equal ones the lowest."""
     if values.size == 0:
         return
     limit = at_most(_smallest(apart, values), bounds[1], bounds[2])

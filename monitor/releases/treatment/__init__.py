@@ -1,1 +1,7 @@
-"""Treat a table by a remedy, and give out the file that was read again and passed."""
+"""Apply a remedy to a table, write the output, read it again, and keep it only if it passes its limits.
+
+    table_reader ─> generalise_table | streaming_microaggregation | randomise_table ... ─> row_order ─> output ─> verify
+
+In: a table and a remedy. Out: a file in random row order, whose limits were counted again by the engine. Read `output`
+and `verify` first: no remedy publishes a file in another way.
+"""

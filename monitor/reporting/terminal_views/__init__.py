@@ -1,1 +1,4 @@
-"""What a person or a program is shown of a pass, an incident, a table, the downtime."""
+"""What commands print: a view for each kind of result, and its JSON form.
+
+In: values of `summaries`, `scan`, `releases`, `answers`. Out: lines for a console, or plain data for `--format json`.
+"""

@@ -254,10 +254,8 @@ def _rest(project: Project, downtime_figures: DowntimeFigures) -> Iterator[Text]
     oldest = sorted(whole.open, key=lambda open_incident: open_incident.occurred_us)
     for open_incident in oldest[:_SHOWN]:
         since = format_time(from_us(open_incident.occurred_us), project.config.timezone)
-        yield _line(
-            "open",
-            f"#{open_incident.id} {downtime_figures.table_of[open_incident.id]} since {since}, {format_hours(open_incident.age)}",
-        )
+        table, age = downtime_figures.table_of[open_incident.id], format_hours(open_incident.age)
+        yield _line("open", f"#{open_incident.id} {table} since {since}, {age}")
     if len(oldest) > _SHOWN:
         yield _line("", f"and {len(oldest) - _SHOWN} more; see 'tablewatch incident list'")
     left = [

@@ -174,7 +174,7 @@ class SupportOracle(Oracle):
 
 
 def largest_keep(odds: Fraction, size: int) -> int:
-    """Return the threshold with which a value is kept, else drawn anew from `size` values, at a ratio of at most `odds`.
+    """Return the threshold below which a value is kept, else redrawn from `size` values, at a ratio of at most `odds`.
 
     With r = threshold / 2^64: p = r + (1 - r)/d and q = (1 - r)/d, so p/q = 1 + d r/(1 - r), which rises with r and is
     `odds` at r = (odds - 1) / (odds - 1 + d). Rounded down, the ratio is at most `odds`.

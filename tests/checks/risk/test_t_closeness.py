@@ -33,7 +33,7 @@ def shares(values):
 
 
 def farthest(rows, distance):
-    """Return the largest distance of a class of rows (two keys and a value) from all rows, by one of the definitions."""
+    """Return the largest distance of a class of rows (two keys and a value) from all rows, by a definition."""
     classes: dict[object, list[object]] = {}
     for *keys, value in rows:
         classes.setdefault(tuple(keys), []).append(value)

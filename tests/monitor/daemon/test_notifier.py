@@ -59,7 +59,7 @@ def test_what_was_decided_is_sent_though_what_comes_now_cannot_be_decided(store,
     """A bug in deciding is told elsewhere; the messages that wait are none of its business."""
     shop = project(tmp_path)
     speaker = Notifier(store, shop.clock, holder="me")
-    monkeypatch.setattr(module, "announce", lambda *_, **__: {}["a bug"])
+    monkeypatch.setattr(module, "notify", lambda *_, **__: {}["a bug"])
     with pytest.raises(KeyError):
         speaker.speak(shop)
     speaker.finish(shop, seconds=60.0)

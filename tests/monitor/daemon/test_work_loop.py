@@ -206,7 +206,7 @@ def test_a_store_that_takes_claims_but_no_results_is_asked_for_nothing_new(plant
     work = plant.work()
     refuses = mock.Mock(side_effect=StoreUnavailable("full"))
     with monkeypatch.context() as full:
-        full.setattr(module, "conclude_slots", refuses)
+        full.setattr(module, "record_slot_results", refuses)
         for _ in range(5):
             plant.turn(work)
             plant.clock.advance(timedelta(minutes=20))
@@ -355,7 +355,7 @@ def test_results_that_we_stumble_over_are_given_up_alone(plant, monkeypatch):
             raise ZeroDivisionError
         return record_slot_results(batch, **given)
 
-    monkeypatch.setattr("monitor.daemon.work_loop.conclude_slots", stumble)
+    monkeypatch.setattr("monitor.daemon.work_loop.record_slot_results", stumble)
     plant.turn(plant.work())
     assert {slot.table: slot.state for slot in _slots(plant)} == {
         "good": SlotState.DONE, "bad": SlotState.GIVEN_UP, "other": SlotState.DONE,

@@ -115,7 +115,7 @@ def test_the_copy_is_gone_whatever_happens(desk: Desk, monkeypatch: pytest.Monke
         seen.append(folder.parent.stat().st_mode & 0o777)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare_module, "side_by_side", presses)
+    monkeypatch.setattr(compare_module, "run_in_processes", presses)
     with pytest.raises(KeyboardInterrupt):
         _compared(desk)
     assert (seen, list(desk.folder.glob(".tablewatch-*"))) == ([0o700], [])

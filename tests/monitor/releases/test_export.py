@@ -101,7 +101,7 @@ def test_a_table_that_changes_during_the_export_is_on_hold(desk: Desk, monkeypat
         people(48).to_parquet(desk.folder / "people.parquet")
         return found
 
-    monkeypatch.setattr(export_module, "write", writes_and_changes)
+    monkeypatch.setattr(export_module, "write_treated", writes_and_changes)
     with pytest.raises(Stop, match="the table is not what it was"):
         desk.export()
     assert "the table is not what it was" in _held(desk)
@@ -118,7 +118,7 @@ def test_an_approval_that_is_taken_back_during_the_export_counts(desk: Desk, mon
             decisions.hold(note="stop", by="desk")
         return write(*words)  # type: ignore[arg-type] # as it was called
 
-    monkeypatch.setattr(export_module, "write", writes_and_is_held)
+    monkeypatch.setattr(export_module, "write_treated", writes_and_is_held)
     with pytest.raises(Stop, match="is not approved any more: put on hold by desk"):
         desk.export()
     assert (desk.files(), _exports(desk)) == (["people.parquet", "tablewatch.yaml"], 0)

@@ -71,7 +71,7 @@ def test_a_hierarchy_that_changes_during_the_export_counts(desk: Desk, monkeypat
         path.write_text(_years("another"), encoding="utf-8")
         return write(*words)  # type: ignore[arg-type] # as it was called
 
-    monkeypatch.setattr(export_module, "write", writes_and_changes)
+    monkeypatch.setattr(export_module, "write_treated", writes_and_changes)
     with pytest.raises(Stop, match="is declared otherwise"):
         desk.export(remedy="generalise")
     assert "out.parquet" not in desk.files()

@@ -252,7 +252,7 @@ def _dropping(**dropped: Sequence[str]) -> Sequence[Mapping[str, Any]]:
 
 
 def _two_views(frame: pd.DataFrame, **release: Any) -> Mapping[str, Any]:
-    """Return the words of a release that can leave with `a` or with `b`, and the table with a number that is nothing."""
+    """Return the options of a release that can leave with `a` or `b`, and the table with a number that is nothing."""
     words = {"id": "direct-identifier", "a": "quasi-identifier", "b": "quasi-identifier", "ill": "sensitive"}
     recipes = _dropping(by_a=["b"], by_b=["a"])
     return {

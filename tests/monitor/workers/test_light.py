@@ -37,7 +37,7 @@ def test_the_pool_loads_no_engine():
     assert not _imported("monitor.workers") & (_HEAVY | {"ibis", "numpy", "sqlglot", "store", "sqlmodel"})
 
 
-@pytest.mark.parametrize("module", ["monitor.scan.recorder", "monitor.scan.recorder", "monitor.daemon.daemon"])
+@pytest.mark.parametrize("module", ["monitor.scan.recorder", "monitor.daemon.daemon"])
 def test_the_daemon_loads_no_engine(module):
     """Judging, remembering and announcing need no engine either."""
     assert not _imported(module) & _HEAVY

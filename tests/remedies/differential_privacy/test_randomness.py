@@ -22,7 +22,7 @@ def _name(path: Path) -> str:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """Return every module and name that is imported, and every attribute that is read, dotted as far as it is written."""
+    """Return every module and name that is imported, and every attribute that is read, dotted as it is written."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
