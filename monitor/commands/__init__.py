@@ -28,9 +28,9 @@ Python takes a trailing underscore: `import_.py` is `tablewatch import`.) The fi
 
 Rules. At the top of a command file import only the standard library, `typer`, `monitor.clock` and, of
 `monitor.terminal`, `output`, `problem` and `progress` (a test looks at what `--help` imports). `-c/--config` and
-`--format` are added to every command: do not declare them. A command with formats of its own declares `--format` itself, with
-`callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each option has an
-environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
+`--format` are added to every command: do not declare them. A command with formats of its own declares `--format`
+itself, with `callback=remember_format` of `monitor.terminal.output`, so that its errors too obey `--format json`. Each
+option has an environment twin, TABLEWATCH_<COMMAND>_<OPTION>. Data goes to stdout through `emit`; anything else through
 `invocation.note` or `monitor.terminal.progress.progress`, which use stderr.
 
 `tablewatch --help` reads the first line of each file and imports none: the docstring begins with the command's name in

@@ -43,8 +43,8 @@ def draw_comparison(
     console.print(Text(LABEL, "yellow"))
     console.print(Text(f"{visible(name)}: {release_comparison.rows:,} records, {len(release_comparison.tried):,} ways"))
     if release_comparison.rows < release_comparison.rows_of_table:
-        rows = release_comparison.rows_of_table
-        text = f"a random sample of {rows:,}: to choose by; limits are proved of the whole by an export"
+        whole = release_comparison.rows_of_table
+        text = f"a random sample of {whole:,}: to choose by; limits are proved of the whole by an export"
         console.print(Text(text, "yellow"), soft_wrap=True)
     console.print()
     tables = [one for one in release_comparison.tried if one.status != ANSWERS]
