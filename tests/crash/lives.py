@@ -108,7 +108,7 @@ def watch(folder: Path, *, shift_s: float = 0.0, workers: bool = False, patience
 
     `workers`: those who look are processes, else it looks itself. `patience_s`: how long it waits for a locked store.
     """
-    daemon_module.Observer, daemon_module.Besides = Acknowledging, OftenBesides  # type: ignore[misc] - its two seams
+    daemon_module.Observer, daemon_module.BackgroundJobs = Acknowledging, OftenBesides  # type: ignore[misc] - its two seams
     path = folder / "tablewatch.yaml"
     project = Project(load(path), ShiftedClock(shift_s))
     keep_journal(project.loaded.redactor, as_json=True)
