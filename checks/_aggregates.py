@@ -1,19 +1,19 @@
 """Sum a table up in one number."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final
 
-import ibis
-import ibis.expr.types as ir
-
-from checks._columns import NUMBERS, fit
+from checks._columns import fit, number_types
 from checks._contract import Context, Json, Outcome, UnknownReason, unknown
 from checks._literals import is_imprecise, is_nan, unsafe_from
 from checks._message import Message
 from checks._numbers import digits_of, exact
+from sources.expressions import ibis, ir
 
 _NEVER_RUNS_OVER: Final = 18
 """Digits of a decimal of which no table has enough to fill 38 digits with their sum."""
@@ -76,7 +76,7 @@ def aggregate(context: Context, how: Aggregate, column: str | None) -> dict[str,
         counted = context.column(column)
         return {"value": counted.count(where=where) if how is Aggregate.COUNT else counted.nunique(where=where)}
     hint = "; for times use 'range' or 'freshness', which keep no value" if how.is_value else ""
-    values = fit(context, column, NUMBERS, text=f"{how} takes numbers{hint}")
+    values = fit(context, column, number_types(), text=f"{how} takes numbers{hint}")
     if how is Aggregate.MEAN and not values.type().is_floating():
         return {**_sum(context, values), "count": values.count(where=where), **_doubtful(context, values)}
     computed = {

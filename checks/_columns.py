@@ -1,17 +1,18 @@
 """Name columns, and say which types a question can be asked of."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
 from annotated_types import MinLen
 from pydantic import AfterValidator, Field
 
 from checks._contract import Context, Misconfigured
 from checks._names import did_you_mean
+from sources.expressions import dt, ir
 
 
 def _named_once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -63,7 +64,9 @@ def say_type(datatype: dt.DataType) -> str:
     return str(datatype).removeprefix("!")
 
 
-NUMBERS: Final = (dt.Integer, dt.Floating, dt.Decimal)
+def number_types() -> tuple[type[dt.DataType], ...]:
+    """Return the types whose values are numbers."""
+    return dt.Integer, dt.Floating, dt.Decimal
 
 
 def common_kind(context: Context, own: str, theirs: str, *, of: str, must: str) -> dt.DataType:

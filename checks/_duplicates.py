@@ -1,14 +1,15 @@
 """Find keys that occur more than once, in one GROUP BY that every check of the same key shares."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any
 
-import ibis.expr.types as ir
-
 from checks._columns import is_null, without_null
 from checks._contract import Context, Measurement
+from sources.expressions import ir
 
 
 def any_null(context: Context, columns: Iterable[str]) -> ir.BooleanColumn:

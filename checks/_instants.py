@@ -5,19 +5,20 @@ reading `wall` they are naive wall clocks of a declared zone. Where the type dec
 only the rows can tell (text, and everything in SQLite), both are, and `reading_of` picks the one that fits all rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
-import ibis.expr.types as ir
-
 from checks._clocks import read_local_time
 from checks._contract import Context, Measurement, Misconfigured, Outcome, UnknownReason, unknown
 from checks._message import Message
 from sources import NotTemporal
 from sources._moments import Moment, as_moment
+from sources.expressions import ir
 
 Reading: TypeAlias = Literal["utc", "wall"]
 

@@ -9,6 +9,8 @@ What is exact, and what is not:
   tell from the limit are counted apart (`uncertain`), and are never taken for good ones.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -19,9 +21,6 @@ from functools import reduce
 from typing import Annotated, Any, Final, TypeAlias
 from uuid import UUID
 
-import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
@@ -29,6 +28,7 @@ from checks._columns import say_type
 from checks._errors import Misconfigured
 from checks._numbers import digits_of, looks_like_number, parse_number, plain
 from sources._postgres_columns import Enum
+from sources.expressions import dt, ibis, ir
 
 _SAFE_DIGITS: Final = 15
 """Digits that every decimal keeps on its way through a REAL of SQLite."""

@@ -1,45 +1,44 @@
 """Say which type a column should have: by Ibis' own name, or by the name of a family."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
-import ibis
-import ibis.expr.datatypes as dt
 from pydantic import AfterValidator, Field
 
 from checks._names import did_you_mean
+from sources.expressions import dt, ibis
 
-_Kinds: TypeAlias = type[dt.DataType] | tuple[type[dt.DataType], ...]
-
-FAMILIES: Final[Mapping[str, _Kinds]] = MappingProxyType(
+FAMILIES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "number": (dt.Integer, dt.Floating, dt.Decimal),
-        "int": dt.Integer,
-        "integer": dt.Integer,
-        "float": dt.Floating,
-        "decimal": dt.Decimal,
-        "numeric": dt.Decimal,
-        "string": dt.String,
-        "text": dt.String,
-        "varchar": dt.String,
-        "boolean": dt.Boolean,
-        "bool": dt.Boolean,
-        "date": dt.Date,
-        "time": dt.Time,
-        "timestamp": dt.Timestamp,
-        "datetime": dt.Timestamp,
-        "interval": dt.Interval,
-        "binary": dt.Binary,
-        "json": dt.JSON,
-        "uuid": dt.UUID,
-        "array": dt.Array,
-        "map": dt.Map,
-        "struct": dt.Struct,
+        "number": ("Integer", "Floating", "Decimal"),
+        "int": ("Integer",),
+        "integer": ("Integer",),
+        "float": ("Floating",),
+        "decimal": ("Decimal",),
+        "numeric": ("Decimal",),
+        "string": ("String",),
+        "text": ("String",),
+        "varchar": ("String",),
+        "boolean": ("Boolean",),
+        "bool": ("Boolean",),
+        "date": ("Date",),
+        "time": ("Time",),
+        "timestamp": ("Timestamp",),
+        "datetime": ("Timestamp",),
+        "interval": ("Interval",),
+        "binary": ("Binary",),
+        "json": ("JSON",),
+        "uuid": ("UUID",),
+        "array": ("Array",),
+        "map": ("Map",),
+        "struct": ("Struct",),
     }
 )
-"""Names that stand for every type of a kind, whatever its size, precision or zone."""
+"""Names that stand for every type of a kind, whatever its size, precision or zone; by Ibis' names of the kinds."""
 
 
 @cache
@@ -61,7 +60,7 @@ def is_of_type(text: str, expected: str) -> bool:
     if data_type is None:
         return text == expected
     if family is not None:
-        return isinstance(data_type, family)
+        return isinstance(data_type, tuple(getattr(dt, name) for name in family))
     current_data_type = parse_type(expected)
     if (
         isinstance(current_data_type, dt.Timestamp)

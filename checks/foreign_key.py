@@ -1,10 +1,10 @@
 """A row points to a row that is there."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, Self
 
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
 from pydantic import Field, model_validator
 
 from checks._columns import ColumnName, ColumnNames, say_type, without_null
@@ -12,6 +12,7 @@ from checks._contract import Check, CheckParameters, Context, Measurement, Misco
 from checks._message import Message
 from checks._names import did_you_mean
 from checks._violations import Share, judge_violations
+from sources.expressions import dt, ir
 
 
 class ForeignKey(CheckParameters):

@@ -1,11 +1,12 @@
 """Every record hides among at least k that are alike in the quasi-identifiers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-import ibis.expr.types as ir
 from annotated_types import Ge, Interval
 from pydantic import Field, model_validator
 
@@ -42,6 +43,7 @@ from checks.risk._k_anonymity import KAnonymity
 from checks.risk._presence import JournalistRisk
 from checks.risk._sizes import ClassSizes
 from checks.risk._spelling import merged_spellings
+from sources.expressions import ir
 
 _HIDDEN: Final = Message(
     "every record is alike with at least {others:count} others",

@@ -1,10 +1,11 @@
 """Records cannot be found by someone who holds another table."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-import ibis.expr.types as ir
 from annotated_types import Ge, Le, MinLen
 from pydantic import Field, model_validator
 
@@ -28,6 +29,7 @@ from checks._message import Message
 from checks.classes.linkage import complete, linked_persons, linked_records
 from checks.classes.shared_columns import SharedColumn, Tolerance, shared_column, unreadable
 from checks.risk._linkage import Linkage
+from sources.expressions import ir
 
 _NOBODY: Final = Message("{table} has no row in which all shared columns are known: it tells an attacker nothing")
 _ROWS: Final = Message(

@@ -1,10 +1,11 @@
 """A number that sums the table up stays within limits, or near what it usually is."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-import ibis
 from annotated_types import Ge, Gt
 from pydantic import Field, model_validator
 
@@ -28,6 +29,7 @@ from checks._limits import in_order
 from checks._literals import Scalar, comparable, literals_for, uncertain
 from checks._message import Message
 from checks._numbers import Number, decimal, plain, spoken
+from sources.expressions import ibis
 
 _FINE: Final = Message("{what} is as expected")
 _TOO_SMALL: Final = Message("{what} is {value:number}, at least {limit:number} expected")

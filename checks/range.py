@@ -1,23 +1,24 @@
 """Values lie between two limits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial, reduce
 from operator import ge, gt, le, lt, or_
 from typing import Any, ClassVar, Final, Literal, Self
 
-import ibis
-import ibis.expr.types as ir
 from pydantic import Field, model_validator
 
 from checks._aggregates import holds_no_number
-from checks._columns import NUMBERS, ColumnName, fit
+from checks._columns import ColumnName, fit, number_types
 from checks._contract import Check, CheckParameters, Context, Measurement, Misconfigured, Outcome, Past, Wants
 from checks._instants import placed, reading_of, time_column
 from checks._limits import Limit, in_order, is_time
 from checks._literals import Comparison, compared, is_nan, uncertain
 from checks._message import Message
 from checks._violations import Share, judge_violations
+from sources.expressions import ibis, ir
 
 
 class Range(CheckParameters):
@@ -45,7 +46,7 @@ class Range(CheckParameters):
         """Count the rows, and those whose value lies outside."""
         if is_time(self.min) or is_time(self.max):
             return Wants({"rows": context.rows, **self._times(context)})
-        numbers = fit(context, self.column, NUMBERS, text="a range of numbers takes a column of numbers")
+        numbers = fit(context, self.column, number_types(), text="a range of numbers takes a column of numbers")
         outside = self._outside(partial(compared, numbers, dialect=context.dialect), self.min, self.max)
         if context.dialect == "sqlite":  # where a text may stand in for a number, and is larger than all of them
             outside |= holds_no_number(numbers)

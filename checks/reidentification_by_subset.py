@@ -1,11 +1,12 @@
 """No few columns, known together, single out more records than allowed."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-import ibis.expr.types as ir
 from annotated_types import Interval
 from pydantic import Field
 
@@ -27,6 +28,7 @@ from checks._contract import (
 from checks._message import Message
 from checks.classes.tables import SIZE, ClassTables, quasi_identifiers_of
 from checks.risk._subsets import Separation, level_of, refuse_too_many
+from sources.expressions import ir
 
 _NONE: Final = Message(
     "who knows up to {known} columns singles out nobody",

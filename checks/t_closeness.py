@@ -1,16 +1,17 @@
 """In every group of records that are alike, sensitive values are spread as in the whole table."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
-import ibis.expr.datatypes as dt
 from annotated_types import Interval, MinLen
 from pydantic import BeforeValidator, Field, model_validator
 
-from checks._columns import NUMBERS, ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit
+from checks._columns import ColumnName, QuasiIdentifiers, SensitiveColumns, common_kind, fit, number_types
 from checks._contract import (
     Check,
     CheckParameters,
@@ -44,6 +45,7 @@ from checks.classes.ordered_closeness import not_in_order, orderly_far
 from checks.classes.sensitive import broken_in, sensitive_of, worst_of
 from checks.classes.tables import quasi_identifiers_of
 from checks.risk._hierarchy import Hierarchy
+from sources.expressions import dt
 
 _CLOSE: Final = Message("in every group the values of {columns} are spread as in the table, to within {t:number}")
 _FAR: Final = Message(
@@ -175,7 +177,7 @@ class TClosenessCheck(CheckParameters):
             fit(context, name, (dt.String, dt.Integer, dt.Date), text="a hierarchy is of text, whole numbers or dates")
             return partial(far_in, tree), not_in(tree)
         if self.distance == "ordered":
-            kinds = (*NUMBERS, dt.Date, dt.Timestamp)
+            kinds = (*number_types(), dt.Date, dt.Timestamp)
             column = fit(context, name, kinds, text="'ordered' takes numbers, dates and times; else give a 'hierarchy'")
             return partial(orderly_far, context.dialect), not_in_order(column, context.dialect)
         return equally_far, None

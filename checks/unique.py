@@ -1,9 +1,10 @@
 """No value occurs twice."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
-import ibis.expr.types as ir
 from pydantic import Field
 
 from checks._columns import ColumnNames
@@ -11,6 +12,7 @@ from checks._contract import Check, CheckParameters, Context, Json, Measurement,
 from checks._duplicates import any_null, counted, offending_keys, repeated_keys
 from checks._message import Message
 from checks._occurrence import from_bad_rows
+from sources.expressions import ir
 
 
 class Unique(CheckParameters):

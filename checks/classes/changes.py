@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import ibis
-import ibis.expr.types as ir
-
 from checks._columns import say_type
 from checks._contract import Context, Misconfigured
 from checks._names import did_you_mean
 from checks.classes.row_hash import hash_sums, row_hash
+from sources.expressions import ibis, ir
 
 ROWS: Final = "rows"
 PART: Final = "part"

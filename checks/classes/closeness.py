@@ -7,24 +7,23 @@ numbers until one division at the end, so that engines agree to the last digits;
 into 64 bits, which they do up to three thousand million rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
-
-import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
 
 from checks.classes.sensitive import bad_classes
 from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
 from checks.risk._hierarchy import Hierarchy
 from checks.risk._t_closeness import T_SLACK
+from sources.expressions import dt, ibis, ir
 
 _NULL: Final = -1
 """The node of NULL."""
-Answer: TypeAlias = Callable[[ClassTables], ir.Table]
-Distances: TypeAlias = Callable[[ClassTables, str], ir.Table]
+Answer: TypeAlias = "Callable[[ClassTables], ir.Table]"
+Distances: TypeAlias = "Callable[[ClassTables, str], ir.Table]"
 """Gives a row for each class: `size`, and how `far` it is, 0 to 1."""
-Values: TypeAlias = Callable[[ClassTables, str], ir.Table]
+Values: TypeAlias = "Callable[[ClassTables, str], ir.Table]"
 """Gives a row for each value of a column: `value`, and in how many rows of the global distribution it is (`total`)."""
 
 

@@ -1,16 +1,17 @@
 """Ask, inside the engine, how diverse the sensitive values of the equivalence classes are."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-import ibis.expr.types as ir
-
 from checks.classes.sensitive import bad_classes
 from checks.classes.tables import COPIES, SIZE, ClassTables
 from checks.risk._l_diversity import entropy_floor, ratio_of
+from sources.expressions import ir
 
 
 class Variant(StrEnum):

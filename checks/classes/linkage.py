@@ -1,15 +1,15 @@
 """Join a table with an auxiliary one inside the engine, and count who has one and only one match."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final, NamedTuple
 
-import ibis
-import ibis.expr.types as ir
-
 from checks.classes.shared_columns import SharedColumn
 from checks.risk._linkage import WIDTH
+from sources.expressions import ibis, ir
 
 _FARTHEST: Final = 2.0**62
 """Buckets are numbered up to here; what lies beyond shares one: there, a tolerance is lost in the last digit."""

@@ -11,16 +11,16 @@ over a stretch is that of F - G up to the last value where G <= F, and that of G
 The look-up is one sort of the distinct u together with the m values, the largest value so far carried along.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
-
-import ibis
-import ibis.expr.types as ir
 
 from checks._aggregates import holds_no_number
 from checks.classes.closeness import Distances, Values, with_facts
 from checks.classes.tables import COPIES, SIZE, VALUE, ClassTables
 from sources._moments import as_moment
+from sources.expressions import ibis, ir
 
 
 def orderly_far(dialect: str, values: Values) -> Distances:

@@ -4,13 +4,12 @@ Classes of both are put one under the other and grouped again: so NULL equals NU
 distinct from" would compare every class with every other on some.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Self, TypeAlias
 
-import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
 from annotated_types import MinLen
 from pydantic import Field
 
@@ -19,6 +18,7 @@ from checks._contract import Context, Misconfigured
 from checks._message import Message
 from checks._names import did_you_mean
 from checks.classes.tables import SIZE, ClassTables
+from sources.expressions import dt, ibis, ir
 
 NO_POPULATION: Final = Message(
     "at least {outside:count} rows are not in {table}: it is no population of this table",

@@ -4,15 +4,15 @@ Neither decides. An attacker who knows more than the table says reads a missing 
 reads `TOKYO` and `Tokyo` as one sees larger classes than a GROUP BY does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Final
 
-import ibis
-import ibis.expr.types as ir
-
 from checks.classes.tables import SIZE, ClassTables
+from sources.expressions import ibis, ir
 
 MOST_VALUES: Final = 10_000
 """More values than this of one column are not compared by their spelling."""

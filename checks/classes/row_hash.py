@@ -1,14 +1,13 @@
 """Hash rows inside the engine that holds them, so that a change of any is seen without reading one."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.types as ir
-
 from sources import engine_function
+from sources.expressions import dt, ibis, ir
 
 _SQLITE_HASH: Final = "tablewatch_hash"
 _HALF: Final = 0xFFFF_FFFF

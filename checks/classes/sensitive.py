@@ -1,12 +1,13 @@
 """What checks of sensitive columns share: which columns are meant, and what breaks a limit within their classes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ibis.expr.types as ir
-
 from checks._contract import ColumnClass, Context, Misconfigured
 from checks.classes.tables import SIZE
+from sources.expressions import ir
 
 
 def sensitive_of(context: Context, names: Sequence[str], quasi_identifiers: Sequence[str]) -> tuple[str, ...]:

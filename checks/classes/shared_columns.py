@@ -12,14 +12,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
-import ibis.expr.datatypes as dt
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic import WithJsonSchema as JsonSchema
 
 from checks._aggregates import holds_no_number
-from checks._columns import NUMBERS, say_type
+from checks._columns import number_types, say_type
 from checks._contract import Context, Misconfigured, Outcome, UnknownReason, unknown
 from checks._literals import comparable
 from checks._message import Message
@@ -27,17 +26,16 @@ from checks._scalars import parse_duration, say
 from checks.risk._shared_columns import FAR, MICROSECOND, SLACK
 from sources import NotTemporal
 from sources._moments import as_moment, microseconds
+from sources.expressions import dt
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_KINDS: Final[Mapping[type[dt.DataType], str]] = {
-    **dict.fromkeys(NUMBERS, "number"),
-    dt.String: "text",
-    dt.Boolean: "truth value",
-    dt.Timestamp: "time",
-    dt.Date: "time",
-}
+
+def _kinds() -> Mapping[type[dt.DataType], str]:
+    numbers = dict.fromkeys(number_types(), "number")
+    return {**numbers, dt.String: "text", dt.Boolean: "truth value", dt.Timestamp: "time", dt.Date: "time"}
+
 
 # --- what people type -------------------------------------------------------------------------------------------------
 
@@ -126,7 +124,7 @@ def shared_column(
 
 
 def _kind(column: ir.Column) -> str:
-    found = next((word for kind, word in _KINDS.items() if isinstance(column.type(), kind)), None)
+    found = next((word for kind, word in _kinds().items() if isinstance(column.type(), kind)), None)
     return found or say_type(column.type())
 
 

@@ -6,12 +6,13 @@ Within these tables the quasi-identifiers are called `q0`, `q1`, ...; `key` and 
 of its own: GROUP BY puts NULLs together on every engine.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cached_property
 
-import ibis.expr.types as ir
-
 from checks._contract import ClassQuestion, ColumnClass, Context, Misconfigured
+from sources.expressions import ir
 
 SIZE = "size"
 COPIES = "copies"

@@ -1,18 +1,19 @@
 """Measure one of our own checks on whatever holds the table, so that an expectation gives the verdict of its check."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import ibis
-import ibis.expr.types as ir
 import pandas as pd
 
 from checks._clocks import latest_local_time
 from checks._contract import Check, Context, Measurement, Misconfigured, Wants
 from checks.classes.tables import ClassTables
+from sources.expressions import ibis, ir
 
 BATCH = "tablewatch_batch"
 """The name of the table in compiled text, for runners that put a subquery in its place."""

@@ -6,6 +6,8 @@ of the columns that matter, in memory. What comes back is a verdict and counts: 
 hold values of the table and never leave the worker.
 """
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,6 @@ from functools import cache
 from time import monotonic
 from typing import Any, Final, Literal, Self
 
-import ibis.expr.operations as ops
 import pandas as pd
 
 from checks._contract import Check, Frame, Misconfigured, UnknownReason
@@ -26,6 +27,7 @@ from checks.gx.errors import raised_classes, reason_of
 from checks.gx.registry import OURS, make, no_provider, problem
 from checks.gx.worker import Raised, Worker
 from sources import Source
+from sources.expressions import ops
 
 _VALIDATE_WITHIN: Final = timedelta(minutes=1)
 _COUNTS: Final = {"result_format": "BASIC", "partial_unexpected_count": 0}

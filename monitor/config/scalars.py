@@ -20,8 +20,7 @@ from checks._scalars import (
     parse_duration,
     say,
 )
-from monitor.config._cron import check_line, longest_gap, next_slot
-from monitor.config._cron_count import count_slots, last_slots
+from monitor.config.cron import check_line, count_slots, last_slots, longest_gap, next_slot
 
 
 class Section(BaseModel):

@@ -3,11 +3,11 @@
 store ──known──> target.keeper ──look──> measurement.kept ──staged──> tables to judge by ──settled──> store
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
-
-import ibis.expr.types as ir
 
 from checks import Context, Measurement, Message, Misconfigured, UnknownReason, unknown
 from checks.classes.counts import (
@@ -26,6 +26,7 @@ from monitor.scan.planner import counting_place
 from monitor.scan.results import CheckMeasurement, CountState, Subject, TableResult, Target
 from monitor.scan.sql_template import SqlTemplate
 from sources import Source
+from sources.expressions import ir
 from store import Book, Staged, Store, StoredCounts, StoreError
 
 KeyProvider = Callable[[], bytes]

@@ -6,13 +6,13 @@
 Values of the table are in memory while they are hashed, and go nowhere else.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
-
-import ibis.expr.types as ir
 
 from checks import Context, Misconfigured
 from checks.classes import changes as ask
@@ -36,6 +36,7 @@ from checks.risk._class_signatures import SCHEME, ClassSigner
 from checks.risk._signatures import LEAST_KEY, NotSignable, Signer
 from monitor.scan.signature_counts import SignatureCounts, SignedRows, alike
 from sources import Column, Source
+from sources.expressions import ir
 
 _FORM: Final = f"2, {SCHEME}"
 """Changes whenever signatures, or what is counted, are made or kept otherwise: then everything is counted anew."""
@@ -220,7 +221,7 @@ class _Count:
         rows = sum(part.rows for name, part in known.items() if name not in changes) + sum(changes.values())
         return self._change(None, rows, parts=parts)
 
-    def _prints(self) -> "dict[bytes, _Seen] | None":
+    def _prints(self) -> dict[bytes, _Seen] | None:
         if self.known is None:  # all are counted anyway
             return None
         table = ask.partitions(self.context, self.names, self.column)

@@ -5,12 +5,11 @@ milliseconds and running a small table costs microseconds, so the SQL text is ke
 time) and what a person wrote as SQL (a check's `where`) stands in the compiled text as a hole.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import ibis
-import ibis.expr.types as ir
 
 from checks import Check, ClassQuestion, Context, Frame, Measurement, Misconfigured, Outcome, Wants
 from checks._statement import select_sql
@@ -19,6 +18,7 @@ from checks.classes.tables import ClassTables
 from monitor.scan.results import Subject, misconfigured
 from monitor.scan.sql_template import Placeholders, SqlTemplate
 from sources import Source, TableNotFound
+from sources.expressions import ibis, ir
 
 FIGURE = "figure"
 _TYPES = {"i": "int64", "x": "float64", "t": "string"}

@@ -4,16 +4,16 @@ A hole is an expression that no table can contain, compiled like any other, whos
 with text that Ibis or sqlglot wrote, never with text from outside.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import ClassVar, Protocol
 from zoneinfo import ZoneInfo
 
-import ibis
-import ibis.expr.types as ir
-
 from checks._clocks import latest_local_time
 from sources import Source
+from sources.expressions import ibis, ir
 
 _FAR_YEAR = 2999
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
@@ -50,7 +50,7 @@ class SqlTemplate:
     sql: str
     moments: tuple[TimePlaceholder, ...] = ()
 
-    def fill(self, now: datetime, literals: "TimeLiterals") -> str:
+    def fill(self, now: datetime, literals: TimeLiterals) -> str:
         """Return the statement as it is run at a time."""
         text = self.sql
         for moment in self.moments:

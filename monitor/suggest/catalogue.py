@@ -1,13 +1,14 @@
 """Read a source's catalogue: names, declared keys, and the column that may say when rows came."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-import ibis.expr.datatypes as dt
-
 from sources import Source, SourceError, SourceSpec, open_source
+from sources.expressions import dt
 
 _MOST_TABLES: Final = 200
 _ARRIVAL_NAMES: Final = ("loaded", "ingested", "inserted", "updated", "modified", "created")

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.config import Schedule
-from monitor.config._cron import next_slot
+from monitor.config.cron import next_slot
 
 LINES = (
     "* * * * *", "*/7 * * * *", "30 * * * *", "15 */5 * * *", "0 0 * * *", "30 2 * * *", "0,59 0-3 * * *",
@@ -77,7 +77,7 @@ def test_a_year_of_minutes_is_not_gone_through(monkeypatch: pytest.MonkeyPatch) 
         asked.append(moment)
         return next_slot(line, moment, zone)
 
-    monkeypatch.setattr("monitor.config._cron_count.next_slot", counted)
+    monkeypatch.setattr("monitor.config.cron.next_slot", counted)
     schedule = Schedule.parse("cron: * * * * *")
     first = datetime(2025, 6, 1, tzinfo=UTC)
     until = first + 365 * DAY
