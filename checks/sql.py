@@ -19,7 +19,6 @@ from checks._contract import (
 )
 from checks._message import Message
 from checks._numbers import Count, plain
-from checks._statement import select_sql
 
 
 class Sql(CheckParameters):
@@ -36,14 +35,14 @@ class Sql(CheckParameters):
     def sql_errors(self, dialect: str) -> Mapping[str, str]:
         """Read the query."""
         try:
-            select_sql(self.query, dialect=dialect)
+            _select_sql(self.query, dialect)
         except Misconfigured as error:
             return {"query": str(error)}
         return {}
 
     def wants(self, context: Context) -> Wants:
         """Count the rows of the table and of the query."""
-        return Wants({"rows": context.rows}, statements={"violations": select_sql(self.query, dialect=context.dialect)})
+        return Wants({"rows": context.rows}, statements={"violations": _select_sql(self.query, context.dialect)})
 
     def judge(self, measurement: Measurement, history: Sequence[Past]) -> Outcome:
         """Fail when the query returns more rows than allowed."""
@@ -56,6 +55,12 @@ class Sql(CheckParameters):
         many = "the query returns {violations:count} rows, at most {max:count} allowed"
         name = "the query returns {violations:count} row, at most {max:count} allowed"
         return Outcome(Status.FAIL, Message(many, values, one=name, counted="violations"), observed, expected)
+
+
+def _select_sql(query: str, dialect: str) -> str:
+    from checks._statement import select_sql  # imports sqlglot
+
+    return select_sql(query, dialect=dialect)
 
 
 CHECK: Final[type[Check]] = Sql

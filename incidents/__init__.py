@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from incidents._measure import Maintenance, TimeMeasure
     from incidents._model import (
+        AGENT,
         Acknowledged,
         Assigned,
         BrokenHistory,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from incidents.lifecycle import Identity, Reason, Step, advance
 
 __all__ = [
+    "AGENT",
     "MAINTENANCE",
     "NOT_RUN",
     "OPEN_END",

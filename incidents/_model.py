@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from checks import Kind, OccurrenceMethod, Severity, Status, UnknownReason
+
+AGENT: Final = "tablewatch"
+"""The actor of what Tablewatch itself records."""
 
 
 class IncidentError(Exception):

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from checks._errors import Misconfigured
-from checks._statement import select_sql
 
 _RUN_OPTIONS: Final = frozenset(
     {
@@ -114,6 +113,8 @@ def safe_query(query: object, *, dialect: str) -> str:
         text = query.format(batch=_BATCH)
     except (AttributeError, IndexError, KeyError, ValueError):
         raise Misconfigured(f"'{QUERY_ARGUMENT}' may hold {{batch}} only; double other braces") from None
+    from checks._statement import select_sql  # imports sqlglot
+
     safe = select_sql(text, dialect=dialect).replace("{", "{{").replace("}", "}}")
     return re.sub(f'"?{_BATCH}"?', "{batch}", safe)
 

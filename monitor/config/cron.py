@@ -1,12 +1,14 @@
-"""When cron lines are due: cronsim reads them and finds their slots, by the rules of Debian's cron.
+"""When cron lines are due: cronsim reads a line and walks the calendar, the changes of the clocks are handled here.
 
-A line with fixed minutes and hours is due once for each local time that it names: at its first occurrence where clocks
-go back, right after the gap where they go forward. A line whose minute or hour begins with `*` is due whenever the
-local time matches, so an hour that occurs twice counts twice and one that is skipped not at all.
+A line with fixed hours is due once for each local time that it names: at its first occurrence where clocks go back, at
+the moment of the change where they skip it. A line whose hour begins with `*` is due whenever the local time matches:
+an hour that occurs twice counts twice, one that is skipped not at all. cronsim runs on local time without a zone,
+because version 2.8 passes over slots where clocks change by half an hour (Lord Howe).
 """
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise, takewhile
@@ -23,6 +25,9 @@ _EIGHT_YEARS: Final = 8 * 366 * _DAY
 """Eight years hold every day that a cron line can name, the 29th of February on each second-rarest weekday included."""
 _FIELD: Final = re.compile(r"[0-9a-z*/,\-]+")
 _UTC: Final = ZoneInfo("UTC")
+_FIELD_NAMES: Final = ("minute", "hour", "day-of-month", "month", "day-of-week")
+_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_WEEKDAY_RANGE: Final = re.compile(rf"({'|'.join(_DAYS)}|[0-7])-({'|'.join(_DAYS)}|[0-7])(?!\w|/)")
 
 
 def check_line(line: str) -> None:
@@ -36,25 +41,109 @@ def check_line(line: str) -> None:
         raise ValueError(f"a cron line has five fields (minute hour day month weekday), not {len(fields)}: {line!r}")
     if not all(_FIELD.fullmatch(field) for field in fields):
         raise ValueError(f"a cron line of numbers, names, and * / , -, not {line!r}")
+    minute, hour, day, _, weekday = fields
     try:
-        slots = CronSim(line, _START)
+        CronSim(_with_lists(f"{minute} {hour} {day} * {weekday}"), _START)
+        CronSim(_with_lists(f"{minute} {hour} * {fields[3]} {weekday}"), _START)
     except CronSimError as error:
-        raise ValueError(f"a cron line that can be read, not {line!r}: {str(error).lower()}") from None
-    if next(slots, None) is None:
+        name = str(error).lower().removeprefix("bad ")
+        text = dict(zip(_FIELD_NAMES, fields, strict=True)).get(name, line)
+        raise ValueError(f"a cron line that can be read, not {line!r}: {name} {text!r} is not valid") from None
+    if not _is_ever_due(line):
         raise ValueError(f"a cron line that is due some day, not {line!r}, which never is")
+
+
+def _is_ever_due(line: str) -> bool:
+    try:
+        return next(CronSim(_with_lists(line), _START), None) is not None
+    except CronSimError:  # each field is valid, but no month among them has such a day
+        return False
 
 
 def next_slot(line: str, moment: datetime, zone: ZoneInfo) -> datetime:
     """Return the first time after a moment at which a line is due, both in UTC; `zone` is that of its local time."""
-    slots = (slot.astimezone(UTC) for slot in CronSim(line, moment.astimezone(zone)))
-    return next(slot for slot in slots if slot > moment)
+    find = _next_by_elapsed_time if line.split()[1].startswith("*") else _next_by_local_time
+    return find(line, moment, zone)
+
+
+def _next_by_local_time(line: str, moment: datetime, zone: ZoneInfo) -> datetime:
+    """Return the next slot of a line with fixed hours: each local time of it is due once."""
+    local = moment.astimezone(zone).replace(tzinfo=None)
+    while True:
+        local = _after(line, local)
+        slot = _first_occurrence(local, zone)
+        if slot > moment:
+            return slot
+
+
+def _next_by_elapsed_time(line: str, moment: datetime, zone: ZoneInfo) -> datetime:
+    """Return the next moment at which the local time fits a line of any hour, going from change to change."""
+    while True:
+        shift = _offset(moment, zone)
+        slot = (_after(line, (moment + shift).replace(tzinfo=None)) - shift).replace(tzinfo=UTC)
+        if _offset(slot, zone) == shift:
+            return slot
+        change = _first_change(moment, slot, zone)
+        if slot < change:
+            return slot
+        local = (change + _offset(change, zone)).replace(tzinfo=None)
+        if _after(line, local - _JUST_BEFORE) == local:
+            return change
+        moment = change
+
+
+@cache
+def _calendar(line: str) -> CronSim:
+    return CronSim(_with_lists(line), _START)
+
+
+def _after(line: str, local: datetime) -> datetime:
+    """Return the first local time after another that fits a line, as if clocks never changed."""
+    slots = copy(_calendar(line))
+    slots.dt = local.replace(microsecond=0)
+    return next(slots)
+
+
+def _with_lists(line: str) -> str:
+    """Return a line whose weekdays are not given as ranges across Saturday (`sat-mon`), which cronsim does not read."""
+    *fields, weekdays = line.split()
+
+    def in_order(match: re.Match[str]) -> str:
+        first, last = (_DAYS.index(day) if day in _DAYS else int(day) for day in match.groups())
+        days = [*range(first, 7), *range(last + 1)]
+        return ",".join(str(day) for day in days) if last < first < 7 else match[0]
+
+    return " ".join([*fields, _WEEKDAY_RANGE.sub(in_order, weekdays)])
+
+
+def _first_change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    """Return when the clocks change between two moments that differ in their offset, to the second."""
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) / 2
+        if _offset(middle, zone) == _offset(before, zone):
+            before = middle
+        else:
+            after = middle
+    return after.replace(microsecond=0)
+
+
+def _first_occurrence(local: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first moment at which clocks show a local time, or, when they skip it, the moment of the change."""
+    moment = local.replace(tzinfo=zone).astimezone(UTC)
+    if moment.astimezone(zone).replace(tzinfo=None) == local:
+        return moment
+    return _first_change(moment - timedelta(days=2), moment, zone)
+
+
+def _offset(moment: datetime, zone: ZoneInfo) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta()
 
 
 def count_slots(line: str, after: datetime, until: datetime, zone: ZoneInfo) -> int:
     """Count the slots after a moment and not after another, both UTC; years of minutes take a moment.
 
-    On a day without a change of the clocks, as on those beside it, a line that is due at all is due as often as on every
-    other such day: only the days around a change, the first and the last are gone through slot by slot.
+    On a day without a change of the clocks, as on those beside it, a line that is due at all is due as often as on
+    every other such day: only the days around a change, the first and the last are gone through slot by slot.
     """
     total = 0
     while (slot := next_slot(line, after, zone)) <= until:
@@ -84,7 +173,7 @@ def longest_gap(line: str) -> timedelta:
     """Return the longest time between two slots of a line in a row (clock changes apart)."""
     _, _, day, month, _ = line.split()
     days = list(_days(line, 15 * _DAY if day == month == "*" else _EIGHT_YEARS))
-    of_a_day = takewhile(lambda slot: slot.date() == days[0].date(), CronSim(line, days[0] - _JUST_BEFORE))
+    of_a_day = takewhile(lambda slot: slot.date() == days[0].date(), _slots_from(line, days[0]))
     times = list(of_a_day)
     within = max((after - before for before, after in pairwise(times)), default=timedelta())
     across = max((after - before for before, after in pairwise(days)), default=366 * _DAY)
@@ -94,9 +183,15 @@ def longest_gap(line: str) -> timedelta:
 def _days(line: str, reach: timedelta) -> Iterator[datetime]:
     """Yield the first slot of each day on which a line is due, from a fixed day on, without clock changes."""
     moment = _START - _JUST_BEFORE
-    while (slot := next(CronSim(line, moment))) < _START + reach:
+    while (slot := _after(line, moment)) < _START + reach:
         yield slot
         moment = datetime.combine(slot.date() + _DAY, time()) - _JUST_BEFORE
+
+
+def _slots_from(line: str, first: datetime) -> Iterator[datetime]:
+    while True:
+        yield first
+        first = _after(line, first)
 
 
 def _slots_between(line: str, after: datetime, until: datetime, zone: ZoneInfo) -> list[datetime]:

@@ -6,13 +6,13 @@ from typing import Final
 from unicodedata import normalize
 
 from checks import ColumnClass, Json
+from incidents import AGENT
 from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.digests import declared_digest, state_of
 from monitor.releases.plan import RemedyKind, find_plan, kinds_of
 from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseStanding, standing
-from monitor.scan.recorder import AGENT
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from store import ReleaseEvent, ReleaseEventKind, Store, View
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from checks import Message
+from incidents import AGENT
 from monitor.releases.plan import RemedyKind
 from monitor.releases.record import ReleaseRecord
 from monitor.reporting.certificate import Certificate, certificates
 from monitor.reporting.releases import release_row
 from monitor.reporting.render import page
-from monitor.scan.recorder import AGENT
 from monitor.terminal.localizer import Localizer
 from store import ReleaseEvent, ReleaseEventKind
 

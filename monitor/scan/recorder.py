@@ -9,6 +9,7 @@ from functools import partial
 from checks import Check, Earlier, Measurement, Message, Outcome, Past, UnknownReason, unknown
 from checks._judge import judge
 from incidents import (
+    AGENT,
     Change,
     Gap,
     Identity,
@@ -27,8 +28,6 @@ from monitor.config.project import Project
 from monitor.scan.incremental import judge_without_store, stage_counts
 from monitor.scan.results import CheckMeasurement, TableResult, run_guarded
 from store import Book, IncidentFilter, Lease, Result, Run, Store, StoreError
-
-AGENT = "tablewatch"
 
 _WITHOUT_HISTORY = unknown(UnknownReason.NO_DATA, Message("its earlier measurements cannot be read: the store fails"))
 

@@ -41,6 +41,7 @@ def texts_of_code(*folders: str) -> list[Text]:
     """Return the texts of all `Message(...)` calls in the code below some folders."""
     found = []
     for folder in folders:
+        assert (HOUSE / folder).is_dir(), folder
         for path in sorted((HOUSE / folder).rglob("*.py")):
             found += _texts_of_module(path)
     return found

@@ -63,7 +63,7 @@ def says_something(text: Text) -> bool:
 
 def test_reports_and_messages_are_complete(translated):
     """Every text of the report, of alerts, of all templates, and of checks (they become titles) is translated."""
-    texts = texts_of_templates() + texts_of_code("monitor/reports", "monitor/alerts", "checks")
+    texts = texts_of_templates() + texts_of_code("monitor/reporting", "monitor/alerts", "checks")
     wanted = {text.key: text.place for text in texts if says_something(text)}
     there = {
         message.id

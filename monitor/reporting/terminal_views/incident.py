@@ -8,6 +8,7 @@ from rich.text import Text
 
 from checks import OccurrenceMethod
 from incidents import (
+    AGENT,
     Acknowledged,
     Assigned,
     Change,
@@ -32,7 +33,6 @@ from incidents import (
 )
 from incidents.verbs import available
 from monitor.config.project import Project
-from monitor.scan.recorder import AGENT
 from monitor.summaries.incident import IncidentFigures, incident_figures, is_downtime, owner_of, title_of
 from monitor.triage.create import ticket_of, tidy
 from monitor.triage.desk import IncidentDetail

@@ -308,7 +308,7 @@ def test_a_file_that_breaks_a_limit_leaves_nothing(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("problem", [OSError(28, os.strerror(28)), KeyboardInterrupt()])
-@pytest.mark.parametrize("step", ["write", "prove"])
+@pytest.mark.parametrize("step", ["write_treated", "verify_release"])
 def test_whatever_goes_wrong_leaves_nothing(
     desk: Desk, step: str, problem: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:

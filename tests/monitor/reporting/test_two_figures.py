@@ -178,7 +178,7 @@ def _figures(text: str) -> list[tuple[str, str]]:
 
 def test_every_text_with_two_figures_is_listed() -> None:
     """A text of the report, of mails or of alerts that holds two figures has its own line in this file."""
-    texts = texts_of_templates() + texts_of_code("monitor/reports", "monitor/alerts")
+    texts = texts_of_templates() + texts_of_code("monitor/reporting", "monitor/alerts")
     several = {text.text for text in texts if len(_figures(text.text)) > 1 and not text.place.startswith(RELEASES)}
     assert several == set(SENTENCES)
 
