@@ -15,9 +15,11 @@ _ROOM: Final = Path(__file__).parent
 _LONG: Final = (
     "remedies/microaggregation/test_microaggregate.py",  # compiles most kernels, which others then take from disk
     "docs/test_refresh.py",
+    "monitor/alerts/test_notify_laws.py",
     "monitor/daemon/test_answering.py",
     "privacy/test_expectations.py",
     "monitor/demo/test_demo.py",
+    "checks/gx/test_agreement.py",
     "checks/test_t_closeness.py",
     "checks/test_expectation.py",
     "remedies/microaggregation/test_loss.py",
@@ -27,6 +29,7 @@ _LONG: Final = (
     "monitor/commands/test_remedy_generalise.py",
     "checks/test_k_anonymity.py",
     "checks/test_linkage.py",
+    "checks/gx/test_custom.py",
     "store/test_laws.py",
     "store/test_class_counts.py",
     "store/test_contention.py",
