@@ -39,6 +39,7 @@ from store._notices import (
 from store._open import open_store
 from store._rebuild import Discrepancy
 from store._release_events import ReleaseEvent, ReleaseEventKind
+from store._release_ledger import ReleaseLedger, RememberedPersons
 from store._restore import Restored, restore
 from store._retention import Pruned
 from store._signature_key import signature_key
@@ -72,6 +73,8 @@ __all__ = [
     "Quarantine",
     "ReleaseEvent",
     "ReleaseEventKind",
+    "ReleaseLedger",
+    "RememberedPersons",
     "Restored",
     "Result",
     "RowRefused",

@@ -75,8 +75,8 @@ class StoredCounts:
         with self._store.reading() as view:
             return view.releases(subject)
 
-    def remember_release(self, subject: str, release: Release) -> None:
-        """Remember a release under a subject; until all of it is written, nobody sees it.
+    def write_release(self, subject: str, release: Release) -> int:
+        """Write a release under a subject, and return its number; nobody sees it before `Book.end_release`.
 
         Raises:
             StoreConflict: one of that name is remembered already.
@@ -93,9 +93,9 @@ class StoredCounts:
                 yield partial(_add_released, started=started, rows=portion)
             for triple in _portions(values, _ROWS):
                 yield partial(_add_released_values, started=started, rows=triple)
-            yield lambda book: book.end_release(started[0])
 
         in_turns(self._store, steps())
+        return started[0]
 
 
 def in_turns(store: Store, steps: Iterator[_Step | None]) -> None:

@@ -86,7 +86,7 @@ class StoredLedger:
                 book.append_fact(Fact(EntryKind.IDENTIFIED, body, actor, now, budget=stored.id))
             return Standing(budget, 0, 0)
 
-        return self._write(make)
+        return self.write(make)
 
     def change_total(self, data_set: str, unit: str, total: int, *, reason: str, actor: str, now: datetime) -> Standing:
         """Change the total of a budget, for a reason that is kept.
@@ -105,7 +105,7 @@ class StoredLedger:
             book.append_fact(Fact(EntryKind.CHANGED, body, actor, now, budget=known.id, nano=total))
             return book.ledger_standing(replace(known, budget=replace(known.budget, total=total)))
 
-        return self._write(change)
+        return self.write(change)
 
     def standing(self, data_set: str, unit: str) -> Standing:
         """Return a budget and what was charged to it.
@@ -149,7 +149,7 @@ class StoredLedger:
             LedgerBroken: the ledger does not fit its anchor; nothing was charged.
             StoreBusy, StoreUnavailable: nothing may be looked at; a charge may have been made.
         """
-        return self._write(lambda book: self._reserve(book, charge, actor=actor, now=now))
+        return self.write(lambda book: self._reserve(book, charge, actor=actor, now=now))
 
     def store_answer(
         self, granted: Granted, answer: Mapping[str, Json], *, actor: str, now: datetime
@@ -162,7 +162,7 @@ class StoredLedger:
             NotRecorded: the charge is not in this ledger. LedgerBroken: the ledger does not fit its anchor.
             RowRefused: the answer has a value that cannot be kept.
         """
-        return self._write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
+        return self.write(lambda book: self._store_answer(book, granted, answer, actor=actor, now=now))
 
     def answers(self, data_set: str, unit: str, *, limit: int = 100) -> Sequence[GivenAnswer]:
         """Return the last answers about a data set, newest first: each was given out already, or could have been.
@@ -228,8 +228,17 @@ class StoredLedger:
             mark = _mark(book)
         self._anchor.replace(mark)
 
-    def _write(self, act: Callable[[Book], _Result]) -> _Result:
-        """Do something in the ledger, and give what came of it once it is under the anchor."""
+    @property
+    def store(self) -> Store:
+        """Return the store that it is in."""
+        return self._store
+
+    def write(self, act: Callable[[Book], _Result]) -> _Result:
+        """Do something in one transaction, and return its result once what it appended is under the anchor.
+
+        Raises:
+            LedgerBroken: the ledger does not fit its anchor; nothing was written.
+        """
         with self._store.writing() as book:
             anchor = self._fitting_anchor(book)
             result = act(book)

@@ -102,7 +102,7 @@ class _Walk:
         if fact.kind is EntryKind.CREATED and fact.budget == number:
             self.budgets[number] = _Sum(fact.body, fact.nano or 0)
         known = self.budgets.get(fact.budget)
-        if fact.kind is EntryKind.RESUMED:
+        if fact.kind in {EntryKind.RESUMED, EntryKind.RELEASE, EntryKind.ADOPTED}:
             return None
         if known is None:
             return "it is about a budget that no entry created"

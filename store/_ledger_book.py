@@ -122,6 +122,12 @@ class LedgerView(Connected):
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.RESUMED)
         return [_entry(row).fact for row in self._connection.execute(some).mappings()]
 
+    def release_entries(self) -> Sequence[Entry]:
+        """Return the entries about facts of releases, the oldest first."""
+        kinds = _ENTRY.c.kind.in_([EntryKind.RELEASE, EntryKind.ADOPTED])
+        some = select(*columns_of(LedgerEntryRow)).where(kinds).order_by(_ENTRY.c.number)
+        return [_entry(row) for row in self._connection.execute(some).mappings()]
+
     def identified_budgets(self) -> Sequence[tuple[str, frozenset[str]]]:
         """Return the data sets whose tables the ledger knows, each with the marks of its table."""
         some = select(*columns_of(LedgerEntryRow)).where(_ENTRY.c.kind == EntryKind.IDENTIFIED)

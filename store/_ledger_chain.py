@@ -24,8 +24,9 @@ class EntryKind(StrEnum):
 
     `created`, `changed`: a budget and its total. `reserved`: a charge. `answered`: the answer of one. `resumed`: a
     person has looked at a ledger that did not fit its anchor. `carried`: what was charged, as the anchor knows, by
-    entries that are lost. `identified`: which table a budget is of, whatever it is called. `release`: the hash of a
-    decision about a release or of an export. `adopted`: the hash of all of these that an earlier version made.
+    entries that are lost. `identified`: which table a budget is of, whatever it is called. `release`: the MAC of a
+    decision about a release, of an export or of remembered persons. `adopted`: the MACs of all of these, as a person
+    took them after they were changed.
     """
 
     CREATED = "created"

@@ -19,6 +19,11 @@ _TRIPLE: Final = ("attribute", "class_signature", "value")
 class ReleaseView(ReleaseEventView):
     """What can be asked about releases."""
 
+    def release_subjects(self) -> Sequence[str]:
+        """Return the subjects under which releases are remembered."""
+        whole = select(_RELEASE.c.subject).where(_RELEASE.c.is_whole == literal_column("1")).distinct()
+        return sorted(self._connection.scalars(whole))
+
     def releases(self, subject: str) -> Sequence[Release]:
         """Return the releases that are remembered under a subject, the oldest first."""
         whole = select(_RELEASE).where(_RELEASE.c.subject == subject, _RELEASE.c.is_whole == literal_column("1"))

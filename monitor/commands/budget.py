@@ -102,7 +102,7 @@ def change(
 
 @app.command()
 def verify(ctx: typer.Context) -> None:
-    """Walk through the whole ledger: every entry's hash, every sum, and the anchor outside the database.
+    """Walk through the whole ledger: every entry's hash, every sum, the anchor outside the database, and each release.
 
     Leaves with 1 if something does not fit.
 
@@ -112,7 +112,7 @@ def verify(ctx: typer.Context) -> None:
 
     invocation: Invocation = ctx.obj
     with counter(invocation) as at:
-        audit = at.ledger.verify()
+        audit = at.project.release_ledger(at.store).verify()
     code = ExitCode.FAILED if audit.flaws else ExitCode.OK
     result = {
         "schema": "tablewatch.ledger-audit/1",
@@ -130,13 +130,28 @@ def verify(ctx: typer.Context) -> None:
 def resume(ctx: typer.Context, reason: Reason, by: By = None) -> None:
     """Go on with a ledger that does not fit its anchor: what the anchor knows to be spent is charged again.
 
+    Decisions and exports of releases that were changed are taken as they are, and every release is put on hold.
+
     Example: tablewatch budget resume --reason 'restored the backup of Sunday after the disk failed'
     """
     invocation: Invocation = ctx.obj
     with counter(invocation, by) as at:
-        at.ledger.resume(reason=reason, actor=at.actor, now=at.project.clock.now())
+        _resume(at, reason)
         standings = at.ledger.standings()
         _present(invocation, at, standings)
+
+
+def _resume(at: "Counter", reason: str) -> None:
+    from store import StoreConflict
+
+    now, conflict = at.project.clock.now(), None
+    try:
+        at.ledger.resume(reason=reason, actor=at.actor, now=now)
+    except StoreConflict as error:
+        conflict = error
+    is_adopted = at.project.release_ledger(at.store).adopt(reason=reason, actor=at.actor, now=now)
+    if conflict is not None and not is_adopted:
+        raise conflict
 
 
 def _present(invocation: Invocation, at: "Counter", standings: "Sequence[Standing]") -> None:

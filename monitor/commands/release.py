@@ -11,7 +11,7 @@ import typer
 from monitor.commands._options import LocaleWord, who
 from monitor.commands._output_pages import Force, Page, format_for
 from monitor.terminal.output import Invocation, remember_format
-from monitor.terminal.problem import Stop
+from monitor.terminal.problem import ExitCode, Stop
 
 if TYPE_CHECKING:
     from monitor.releases.columns import ReleaseColumns
@@ -36,6 +36,7 @@ def add_record_commands(app: typer.Typer) -> None:
     """Add the commands to the group."""
     app.command(name="list")(list_releases)
     app.command()(record)
+    app.command()(verify)
 
 
 def list_releases(ctx: typer.Context) -> None:
@@ -101,6 +102,31 @@ def record(
         voice = Localizer(locale or project.config.locale, project.config.timezone)
         text = record_html(release_record, voice, project=project.config.project, redact=redact)
     page.write(text, invocation)
+
+
+def verify(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that was exported, under whichever name.")],
+) -> None:
+    """Check a file against the certificate on record: its content, its k, l and t counted again, and the record itself.
+
+    Exits with 1 if it is not what was exported, or does not hold what was certified.
+
+    Example: tablewatch release verify extract.csv
+    """
+    from monitor.config.project import Project
+    from monitor.releases.verify_file import verify_file
+    from monitor.reporting.terminal_views.release import draw_verification
+    from monitor.triage.errors import explained
+
+    invocation: Invocation = ctx.obj
+    project = Project.of(invocation)
+    with project.open_store() as store, explained():
+        verification = verify_file(project, store, file)
+    code = ExitCode.OK if verification.is_verified else ExitCode.FAILED
+    result = {**verification.to_json(str(file)), "exit_code": int(code)}
+    invocation.emit(result, lambda console: draw_verification(console, verification, str(file)))
+    raise Stop(code)
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A release of the configuration.")]

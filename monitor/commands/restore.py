@@ -61,7 +61,7 @@ def _flaws(project: "Project") -> "Sequence[str]":
     if not project.config.budgets and not project.ledger_anchor.exists():
         return []
     with project.open_store() as store:
-        return [flaw.problem for flaw in project.ledger(store).verify().flaws]
+        return [flaw.problem for flaw in project.release_ledger(store).verify().flaws]
 
 
 def _draw(console: "Console", done: "Restored") -> None:

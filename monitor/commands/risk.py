@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 import typer.core
 
+from monitor.commands._options import who
 from monitor.commands._risk_verdict import (
     ask,
     conclude,
@@ -247,7 +248,7 @@ def remember(
     project = Project.of(invocation)
     with project.open_store() as store, explained():
         try:
-            kept = remember_release(project, store, table=name, name=as_)
+            kept = remember_release(project, store, table=name, name=as_, actor=who(None))
         except ReleaseNotStored as error:
             raise Stop(ExitCode.USAGE, Problem("risk.not_remembered", str(error))) from None
     left_out = any(one.problem is not None for one in kept)

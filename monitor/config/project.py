@@ -9,13 +9,13 @@ from urllib.parse import unquote
 from checks import Zones
 from incidents import Policy
 from monitor.clock import Clock, SystemClock
-from monitor.config import Config, ConfigError, Loaded, Table, files_of, find, patterns_of
+from monitor.config import Config, ConfigError, Loaded, Table, files_of, find, load, patterns_of
 from monitor.scan.results import Subject, Target
 from monitor.terminal.output import Invocation
 from monitor.terminal.output_file import COMPANIONS, ProtectedFiles
 from monitor.terminal.problem import ExitCode, Problem, Stop
 from sources import CsvOptions, SourceSpec, is_same_table, table_identity
-from store import Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
+from store import ReleaseLedger, Store, StoredLedger, StoreError, anchor_file, open_store, signature_key, store_file
 
 if TYPE_CHECKING:
     from incidents import Maintenance, Pricing
@@ -106,6 +106,18 @@ class Project:
     def ledger(self, store: Store) -> StoredLedger:
         """Return the ledger of privacy budgets that is in a store."""
         return StoredLedger(store, self.ledger_anchor)
+
+    def release_ledger(self, store: Store) -> ReleaseLedger:
+        """Return the chained facts about releases that are in a store."""
+        return ReleaseLedger(self.ledger(store), self.signature_key)
+
+    def reload(self) -> "Project":
+        """Return the project as its files are now, on the same clock.
+
+        Raises:
+            ConfigError: they have errors.
+        """
+        return Project(load(self.loaded.path), self.clock)
 
     @cached_property
     def protected_files(self) -> ProtectedFiles:

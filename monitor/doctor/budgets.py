@@ -28,7 +28,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
         with open_store(url) as store:
             ledger = project.ledger(store)
             kept = {(standing.budget.data_set, standing.budget.unit) for standing in ledger.standings()}
-            audit = ledger.verify()
+            audit = project.release_ledger(store).verify()
             groups = ProtectedPeople.configured(project.config, ledger)
     except StoreError as error:
         if declared:
@@ -38,7 +38,7 @@ def examine_ledger(loaded: Loaded) -> Iterator[Finding]:
     for flaw in audit.flaws:
         hint = "see 'tablewatch budget verify'; nothing is granted until 'tablewatch budget resume --reason ...'"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.ERROR, flaw.problem, hint)
-    if kept and not audit.flaws:
+    if (kept or audit.entries) and not audit.flaws:
         held = f"{count(len(kept), 'budget')}; every entry of the ledger follows from the last ({audit.entries:,})"
         yield Finding(_LEDGER_SUBJECT, FindingStatus.OK, held)
         yield from _anchor(project.ledger_anchor, file)

@@ -29,6 +29,7 @@ class ExportFindings:
     compared: ExportComparison = NOT_COMPARED
     uniqueness: Uniqueness | None = None
     mixed: Json = None
+    texts: tuple[str, ...] = ()
 
 
 def certificate(
@@ -45,11 +46,12 @@ def certificate(
     return {
         "table": release.table,
         "file": name,
-        "sha256": _sha256(draft),
+        "sha256": sha256_of(draft),
         "bytes": draft.stat().st_size,
         "rows": findings.rows,
         "rows_suppressed": findings.suppressed,
         "columns": list(findings.columns),
+        "columns_read_as_text": list(findings.texts),
         "columns_left_out": [column for column in release.columns if column not in plan.columns],
         "pseudonyms": [column for column in release.pseudonyms if column in plan.columns],
         "quasi_identifiers": [column for column in case.quasi if column in plan.columns],
@@ -91,6 +93,7 @@ def _parameters(plan: TreatmentPlan) -> Json:
     return value
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -7,6 +7,7 @@ from unicodedata import normalize
 
 from checks import ColumnClass, Json
 from incidents import AGENT
+from monitor.config import ConfigError
 from monitor.config.release_checks import ONE_CLASS_HINT, two_classes
 from monitor.releases.columns import ReleaseColumns
 from monitor.releases.digests import declared_digest, state_of
@@ -14,7 +15,7 @@ from monitor.releases.plan import RemedyKind, find_plan, kinds_of
 from monitor.releases.same_table import names_of
 from monitor.releases.state import ReleaseStanding, standing
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from store import ReleaseEvent, ReleaseEventKind, Store, View
+from store import ReleaseEvent, ReleaseEventKind, ReleaseLedger, RememberedPersons, Store, View
 
 _LONGEST: Final = 2_000
 
@@ -25,6 +26,55 @@ class ReleaseDecisions:
 
     case: ReleaseColumns
     store: Store
+
+    @property
+    def ledger(self) -> ReleaseLedger:
+        """Return where they are chained."""
+        return self.case.project.release_ledger(self.store)
+
+    def reload(self) -> "ReleaseDecisions":
+        """Return the decisions under the configuration as its files are now.
+
+        Raises:
+            Stop: it has errors, or the release is not in it.
+        """
+        project = self.case.project
+        try:
+            return ReleaseDecisions(ReleaseColumns.of(project.reload(), self.case.name), self.store)
+        except ConfigError as error:
+            raise Stop(ExitCode.USAGE, *error.problems) from None
+
+    def check_record(self) -> None:
+        """Check that the ledger is whole and that each decision and export is as it was recorded.
+
+        Raises:
+            Stop: it is not.
+        """
+        flaws = self.case.project.ledger(self.store).verify().flaws
+        if flaws:
+            raise _not_trusted(flaws[0].problem)
+        with self.store.reading() as view:
+            self.check_record_in(view)
+
+    def check_record_in(self, view: View) -> None:
+        """Check that each decision and export in sight is as it was recorded.
+
+        Raises:
+            Stop: one is not.
+        """
+        flaws = self.ledger.flaws(view)
+        if flaws:
+            raise _not_trusted(flaws[0].problem)
+
+    def check_persons(self, view: View, persons: RememberedPersons) -> None:
+        """Check that the remembered persons of an earlier export are as they were recorded.
+
+        Raises:
+            Stop: they are not.
+        """
+        problem = self.ledger.person_flaw(view, persons)
+        if problem is not None:
+            raise _not_trusted(problem)
 
     def standing(self) -> ReleaseStanding:
         """Return what they amount to now."""
@@ -45,7 +95,7 @@ class ReleaseDecisions:
         """
         case = self.case
         _check_note(note)
-        self._check_approver(by)
+        self.check_approver(by)
         kinds = kinds_of(case)
         plan = find_plan(case, remedy, kinds)
         if plan.kind is not RemedyKind.TABLE and case.release.limits.epsilon is None:
@@ -78,12 +128,16 @@ class ReleaseDecisions:
     def _write(self, kind: ReleaseEventKind, actor: str, note: str, body: dict[str, Json]) -> ReleaseStanding:
         now = self.case.project.clock.now()
         event = ReleaseEvent(self.case.name, kind, actor, " ".join(note.split()), body, now)
-        with self.store.writing() as book:
-            book.add_release_event(event)
+        ledger = self.ledger
+        ledger.write(lambda book: ledger.append(book, event))
         return self.standing()
 
-    def _check_approver(self, by: str) -> None:
-        """See that somebody may approve: named in `approvers`, if there are any, and never the table's owner."""
+    def check_approver(self, by: str) -> None:
+        """Check that somebody may approve: named in `approvers`, if there are any, and never the table's owner.
+
+        Raises:
+            Stop: this person may not.
+        """
         case, owners = self.case, self.case.project.config.owners
         entries = {name: {_plain(name), *_also_called(owners.get(name))} for name in case.release.approvers}
         said = _plain(by)
@@ -94,6 +148,12 @@ class ReleaseDecisions:
         if entries and not any(said in names for names in entries.values()):
             message = f"'{by}' is not one of the approvers of release '{case.name}'"
             raise Stop(ExitCode.USAGE, Problem("release.no_approver", message, hint=_whom(entries)))
+
+
+def _not_trusted(problem: str) -> Stop:
+    message = f"the record of releases cannot be trusted: {problem}; nothing was given out"
+    hint = "restore a backup; or look at 'tablewatch budget verify', then 'tablewatch budget resume --reason WHY'"
+    return Stop(ExitCode.FAILED, Problem("release.record", message, hint=hint))
 
 
 def _also_called(owner: object) -> set[str]:

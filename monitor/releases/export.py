@@ -131,6 +131,7 @@ class _Records:
             epsilon=proof.epsilon,
             compared=compared,
             uniqueness=proof.uniqueness,
+            texts=proof.texts,
             mixed=None if self._treated.bill is None else self._treated.bill.figures.get("mixed"),
         )
         return findings, pairs

@@ -25,14 +25,18 @@ class ExportPermission:
     registry: PersonRegistry
 
     def check_again(self) -> None:
-        """See that the approval still stands, and table and remedy are still those that were approved.
+        """Check that the approval still stands, and table and remedy are still those that were approved.
+
+        The configuration is read again: limits, owners and approvers may have changed meanwhile.
 
         Raises:
             Stop: it does not, or is not; a release whose table has changed is on hold then.
         """
-        self._check_standing(self.decisions.standing())
-        check_same_table(self.decisions)
-        _check_declared(self.decisions, self.found, self.plan)
+        current = self.decisions.reload()
+        self._check_standing(current.standing())
+        _check_approver(current, self.found)
+        check_same_table(current)
+        check_same_remedy(current)
 
     def check_on_record(self, view: View) -> None:
         """See, in the step in which the export goes on record, that nothing was decided and nothing spent since.
@@ -40,6 +44,7 @@ class ExportPermission:
         Raises:
             Stop: the approval does not stand any more, or another export has cost what this one needs.
         """
+        self.decisions.check_record_in(view)
         self._check_standing(self.decisions.standing_in(view))
         if self.plan.kind is RemedyKind.RANDOMISED:
             check_spent(self.decisions.case, self.plan, view)
@@ -78,6 +83,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     Raises:
         Stop: it may not; a release whose table has changed is put on hold.
     """
+    decisions.check_record()
     case, found = decisions.case, decisions.standing()
     if found.decision is not ReleaseDecision.APPROVED:
         hint = f"tablewatch release approve {case.name} --remedy {remedy} --by WHO --note WHY"
@@ -85,6 +91,7 @@ def check_export_allowed(decisions: ReleaseDecisions, remedy: str) -> ExportPerm
     if found.remedy != remedy:
         text = f"'{case.name}' was approved with '{found.remedy}', not with '{remedy}'"
         raise _held("release.not_approved", text, "approve this remedy, or export with the other")
+    _check_approver(decisions, found)
     check_one_classification(case)
     state = check_same_table(decisions)
     kinds = kinds_of(case)
@@ -120,6 +127,16 @@ def _check_declared(decisions: ReleaseDecisions, release_standing: ReleaseStandi
     decisions.hold(note=note)
     hint = "look at it again: 'tablewatch release compare', then approve"
     raise _held("release.remedy_changed", f"'{case.name}' is on hold: {note}", hint)
+
+
+def _check_approver(decisions: ReleaseDecisions, release_standing: ReleaseStanding) -> None:
+    """Check that whoever approved may still do so by the present configuration.
+
+    Raises:
+        Stop: this person may not.
+    """
+    if release_standing.event is not None:
+        decisions.check_approver(release_standing.event.actor)
 
 
 def _of_approval(release_standing: ReleaseStanding, name: str) -> Sequence[str]:

@@ -26,7 +26,17 @@ from monitor.releases.person_level_k import linked_classes
 from monitor.releases.plan import RemedyKind
 from monitor.releases.same_table import MARKS, SameTable
 from monitor.terminal.problem import ExitCode, Problem, Stop
-from store import FailPoint, ReleaseEvent, ReleaseEventKind, StoredCounts, StoreError, View, reached
+from store import (
+    Book,
+    FailPoint,
+    ReleaseEvent,
+    ReleaseEventKind,
+    RememberedPersons,
+    StoredCounts,
+    StoreError,
+    View,
+    reached,
+)
 
 if TYPE_CHECKING:
     from monitor.releases.treat import Treated
@@ -145,10 +155,20 @@ class PersonRegistry:
         return export_comparison
 
     def _kept(self) -> Mapping[str, Earlier]:
-        """Return what is remembered of the exports of this table, by name of export."""
-        counts = StoredCounts(self.decisions.store)
+        """Return what is remembered of the exports of this table, by name of export.
+
+        Raises:
+            Stop: it is not what was remembered.
+        """
         tables = {str(one.body.get("table")) for one in self.known} | set(self.table.names)
-        return {release.name: release for table in sorted(tables) for release in counts.releases(subject_of(table))}
+        names, results = {export_name(event) for event in self.known}, {}
+        with self.decisions.store.reading() as view:
+            for subject in map(subject_of, sorted(tables)):
+                for release in view.releases(subject):
+                    if release.name in names:
+                        self.decisions.check_persons(view, RememberedPersons(subject, release))
+                    results[release.name] = release
+        return results
 
     def _with_values(
         self, export_comparison: ExportComparison, earliers: Sequence[Earlier], pairs: PersonPairs, treated: "Treated"
@@ -197,10 +217,13 @@ class PersonRegistry:
         """
         decisions, subject = self.decisions, subject_of(self.decisions.case.release.table)
         self._check_alone()
+        persons, number = None, 0
         if pairs is not None:
-            self._remember_pairs(Earlier(export_name(event), event.recorded_at, pairs))
+            persons = RememberedPersons(subject, Earlier(export_name(event), event.recorded_at, pairs))
+            number = self._write_persons(persons)
         reached(FailPoint.AFTER_EXPORT_HELD)
-        with decisions.store.writing() as book:
+
+        def record(book: Book) -> bool:
             exports = self._exports(book)
             alone = len(exports) == len(self.known)
             book.forget_all_but(
@@ -208,14 +231,18 @@ class PersonRegistry:
             )
             if alone:
                 check(book)
-                book.add_release_event(event)
-        if not alone:
+                decisions.ledger.append(book, event, persons)
+                if persons is not None:
+                    book.end_release(number)
+            return alone
+
+        if not decisions.ledger.write(record):
             raise self._overtaken()
 
-    def _remember_pairs(self, earlier: Earlier) -> None:
+    def _write_persons(self, persons: RememberedPersons) -> int:
         decisions = self.decisions
         try:
-            StoredCounts(decisions.store).remember_release(subject_of(decisions.case.release.table), earlier)
+            return StoredCounts(decisions.store).write_release(persons.subject, persons.release)
         except StoreError:  # another export that ended meanwhile has forgotten what this one began
             self._check_alone()
             raise

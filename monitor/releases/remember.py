@@ -10,7 +10,7 @@ from checks.classes.counts import PersonPairs, Release
 from monitor.config.project import Project
 from monitor.scan.incremental import with_count_states
 from monitor.scan.scanner import scan_source
-from store import Store, StoredCounts
+from store import Book, RememberedPersons, Store, StoredCounts
 
 RE_RELEASE: Final = "re_release"
 
@@ -34,7 +34,9 @@ class RememberedRelease:
     problem: str | None = None
 
 
-def remember_release(project: Project, store: Store, *, table: str, name: str) -> Sequence[RememberedRelease]:
+def remember_release(
+    project: Project, store: Store, *, table: str, name: str, actor: str
+) -> Sequence[RememberedRelease]:
     """Remember a configured table as a release, under each of its checks `re_release`; signatures only.
 
     Raises:
@@ -55,14 +57,24 @@ def remember_release(project: Project, store: Store, *, table: str, name: str) -
     problems = [pairs for pairs in results.values() if isinstance(pairs, str)]
     if len(problems) == len(results):
         raise ReleaseNotStored(problems[0])
-    counts, remembered = StoredCounts(store), []
+    remembered = []
     for check_id, pairs in results.items():
         if isinstance(pairs, str):
             remembered.append(RememberedRelease(check_id, name, looked.started_at, problem=pairs))
             continue
-        counts.remember_release(check_id, Release(name, looked.started_at, pairs))
+        _remember(project, store, RememberedPersons(check_id, Release(name, looked.started_at, pairs)), actor)
         remembered.append(RememberedRelease(check_id, name, looked.started_at, pairs.rows, pairs.unnamed))
     return remembered
+
+
+def _remember(project: Project, store: Store, persons: RememberedPersons, actor: str) -> None:
+    number, ledger = StoredCounts(store).write_release(persons.subject, persons.release), project.release_ledger(store)
+
+    def end(book: Book) -> None:
+        ledger.append_persons(book, persons, actor=actor, now=project.clock.now())
+        book.end_release(number)
+
+    ledger.write(end)
 
 
 def _pairs(answer: Measurement | Outcome) -> PersonPairs | str:

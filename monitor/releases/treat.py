@@ -63,7 +63,10 @@ class LimitsNotMet(Stop):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found in the bytes that were written. `epsilon`: of a randomised table, what it costs a person."""
+    """What was found in the bytes that were written.
+
+    `epsilon`: of a randomised table, what it costs a person. `texts`: columns that were read as texts, as they stand.
+    """
 
     rows: int
     columns: tuple[str, ...]
@@ -71,6 +74,7 @@ class Verification:
     reached: Mapping[str, Json]
     epsilon: str | None = None
     uniqueness: Uniqueness | None = None
+    texts: tuple[str, ...] = ()
 
 
 def treat(
@@ -117,14 +121,15 @@ def verify_release(
         Misfit: it holds values that cannot be told apart.
     """
     exact = getattr(plan.remedy, "columns", ()) if plan.kind is RemedyKind.RANDOMISED else case.quasi
-    place = written.exactly([name for name in exact if name in plan.columns]).place(draft)
+    written = written.exactly([name for name in exact if name in plan.columns])
+    place, texts = written.place(draft), tuple(sorted(written.texts))
     rows, columns = _shape(place)
     if (rows, columns) != (len(treated.frame), tuple(map(str, treated.frame.columns))):
         raise LimitsNotMet("the file does not have the rows and columns that were written")
     if plan.kind is RemedyKind.RANDOMISED:
         return _randomised(case, plan, treated, place, draft)
     _check_flat(case, treated.frame)
-    verdict = judge(case, place, columns=columns, clock=clock)
+    verdict = judge(case.name, case.release, place, columns=columns, clock=clock)
     references = {name: _reference(treated, name, draft) for name in _close(case, treated.frame)}
     far, of_input = _from_input(case, place, treated, references)
     crowd = crowd_in(case, treated.frame, treated.people)
@@ -138,7 +143,7 @@ def verify_release(
     why += too_unique(case, uniqueness)
     if why:
         raise LimitsNotMet("; ".join(why), reached)
-    return Verification(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness)
+    return Verification(rows, columns, question_of(verdict.columns), reached, uniqueness=uniqueness, texts=texts)
 
 
 def untreated(case: ReleaseColumns, plan: TreatmentPlan) -> Sequence[str]:

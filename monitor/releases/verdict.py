@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checks import Check, Json, Status
+from checks import Check, ColumnClass, Json, Status
 from monitor.clock import Clock
+from monitor.config import Release
 from monitor.config.release_checks import release_checks
-from monitor.releases.columns import ReleaseColumns
 from monitor.releases.disclosure.table_ref import TableRef
 from monitor.scan.recorder import CheckResult
 
@@ -58,17 +58,16 @@ class Verdict:
         }
 
 
-def judge(case: ReleaseColumns, place: TableRef, *, columns: Sequence[str], clock: Clock) -> Verdict:
+def judge(name: str, release: Release, place: TableRef, *, columns: Sequence[str], clock: Clock) -> Verdict:
     """Judge a table by the limits of a release; `columns`: which columns it has.
 
     Whether columns are classified is not asked of a file: it has those that it was written with.
     """
     there = set(columns)
-    release = case.release.model_copy(
-        update={"columns": {name: word for name, word in case.release.columns.items() if name in there}}
-    )
-    checks = [check for check in release_checks(case.name, release) if check.type != "classification"]
-    grouped = tuple(name for name in case.quasi if name in there)
+    of_file = {column: kind for column, kind in release.columns.items() if column in there}
+    release = release.model_copy(update={"columns": of_file})
+    checks = [check for check in release_checks(name, release) if check.type != "classification"]
+    grouped = release.classified(ColumnClass.QUASI_IDENTIFIER)
     return Verdict(grouped, place.ask([_plain(check) for check in checks], clock) if checks else ())
 
 

@@ -143,11 +143,14 @@ def test_a_release_is_seen_once_it_is_whole(store):
         book.add_released(number, [(signature(7), signature(7))])
     kept = StoredCounts(store)
     assert kept.releases("t.r") == []
-    kept.remember_release("t.r", release)
+    number = kept.write_release("t.r", release)
+    assert kept.releases("t.r") == []
+    with store.writing() as book:
+        book.end_release(number)
     assert kept.releases("t.r") == [release]
     assert kept.releases("other") == []
     with pytest.raises(StoreConflict, match="'spring' is remembered already"):
-        kept.remember_release("t.r", release)
+        kept.write_release("t.r", release)
 
 
 def test_the_key_of_a_file_is_made_once_for_its_owner(tmp_path: Path):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,7 +65,7 @@ class WrittenFile:
         spec = SourceSpec(
             name="the output",
             base=path.parent,
-            files=path.name,
+            files=escape(path.name),
             table="output",
             csv=csv,
             memory_limit=self.memory_limit,

@@ -12,6 +12,7 @@ from monitor.releases.compare import ANSWERS, LABEL, ReleaseComparison, RemedyTr
 from monitor.releases.disclosure.assessment import RiskAssessment
 from monitor.releases.export import Exported
 from monitor.releases.record import export_as_json
+from monitor.releases.verify_file import FileVerification
 from monitor.reporting.terminal_views.risk import draw_assessment
 from monitor.summaries.incident import iso
 from monitor.summaries.releases import ReleaseState, ReleaseWord
@@ -110,6 +111,23 @@ def draw_exported(console: Console, exported: Exported, out: str) -> None:
     for note in exported.notes:
         console.print(Text(f"note: {visible(note)}", "yellow"), soft_wrap=True)
     console.print(Text(_NO_STATEMENT, "dim"))
+
+
+def draw_verification(console: Console, verification: FileVerification, file: str) -> None:
+    """Print whether a file is what was exported, and what was counted in it."""
+    export = verification.export
+    word, style = ("VERIFIED", "green") if verification.is_verified else ("NOT VERIFIED", "red")
+    console.print(Text.assemble((word, style), f"  {visible(file)}"), soft_wrap=True)
+    if export is not None:
+        at = f"{export.recorded_at:%Y-%m-%d %H:%M}Z"
+        text = f"exported by release '{export.release}' on {at}, by {export.actor}, as {export.body['file']}"
+        console.print(Text(visible(text)), soft_wrap=True)
+        counted = [f"{name} {_number(figure)}" for name, figure in verification.counted.items() if _number(figure)]
+        what = f"counted again: {', '.join(counted)}" if counted else "its content alone was compared"
+        console.print(Text(visible(what)), soft_wrap=True)
+    for problem in (*verification.problems, *(f"the record: {flaw}" for flaw in verification.record_flaws)):
+        console.print(Text(visible(problem), "red"), soft_wrap=True)
+    console.print(Text(f"sha256 {verification.sha256}", "dim"))
 
 
 def _reached(remedy_trial: RemedyTrial) -> Sequence[str]:

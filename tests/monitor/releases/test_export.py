@@ -329,9 +329,12 @@ def test_a_file_that_cannot_get_its_name_is_on_record(desk: Desk, monkeypatch: p
     """Better an export on record that nobody has than a file that nobody knows of."""
     desk.approve()
 
-    def breaks(self: Path, target: Path) -> None:
-        del self, target
-        raise OSError(28, os.strerror(28))
+    replace = Path.replace
+
+    def breaks(self: Path, target: Path) -> Path:
+        if target.suffix == ".parquet":
+            raise OSError(28, os.strerror(28))
+        return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", breaks)
     with pytest.raises(Stop, match="the disk is full"):

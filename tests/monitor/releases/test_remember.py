@@ -33,7 +33,7 @@ def _outcome(shop, store):
 def test_a_later_table_is_compared_with_a_remembered_release(shop):
     """Remembering takes signatures of persons and classes; a regrouping that singles people out then fails."""
     with shop.project().open_store() as store:
-        (remembered,) = remember_release(shop.project(), store, table="orders", name="spring")
+        (remembered,) = remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         assert (remembered.check_id, remembered.rows, remembered.unnamed) == ("orders.re-release", 4, 1)
         assert _outcome(shop, store).status is Status.PASS
         shop.sql("UPDATE orders SET customer = CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END")
@@ -48,7 +48,7 @@ def test_a_later_table_is_compared_with_a_remembered_release(shop):
 def test_an_earlier_release_may_have_had_other_quasi_identifiers(shop):
     """What is compared are groups, whatever they were made of."""
     with shop.project().open_store() as store:
-        remember_release(shop.project(), store, table="orders", name="spring")
+        remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         text = shop.config.read_text(encoding="utf-8")
         shop.config.write_text(text.replace("[customer]", "[amount, customer]"), encoding="utf-8")
         assert _outcome(shop, store).status is Status.PASS
@@ -57,7 +57,7 @@ def test_an_earlier_release_may_have_had_other_quasi_identifiers(shop):
 def test_another_key_cannot_be_compared(shop):
     """Without the key under which a release was remembered, the outcome is unknown, never a pass."""
     with shop.project().open_store() as store:
-        remember_release(shop.project(), store, table="orders", name="spring")
+        remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         (shop.folder / "store.db.key").unlink()
         outcome = _outcome(shop, store)
         assert outcome.status is Status.UNKNOWN
@@ -67,12 +67,12 @@ def test_another_key_cannot_be_compared(shop):
 def test_a_name_is_used_once_until_it_is_forgotten(shop):
     """Two releases of one name would be one in every report."""
     with shop.project().open_store() as store:
-        remember_release(shop.project(), store, table="orders", name="spring")
+        remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         with pytest.raises(StoreConflict, match="'spring' is remembered already"):
-            remember_release(shop.project(), store, table="orders", name="spring")
+            remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
         with store.writing() as book:
             book.forget_all_but("orders.re-release", [])
-        remember_release(shop.project(), store, table="orders", name="spring")
+        remember_release(shop.project(), store, table="orders", name="spring", actor="desk")
 
 
 def test_what_cannot_be_remembered_is_told(shop):
@@ -80,15 +80,15 @@ def test_what_cannot_be_remembered_is_told(shop):
     project = shop.project()
     with project.open_store() as store:
         with pytest.raises(ReleaseNotStored, match="table 'order' is not configured"):
-            remember_release(project, store, table="order", name="spring")
+            remember_release(project, store, table="order", name="spring", actor="desk")
         shop.sql("UPDATE orders SET id = NULL")
         with pytest.raises(ReleaseNotStored, match="no row says whose it is"):
-            remember_release(project, store, table="orders", name="spring")
+            remember_release(project, store, table="orders", name="spring", actor="desk")
         shop.sql("DROP TABLE orders")
         with pytest.raises(ReleaseNotStored, match="the table cannot be read: table 'orders' not found"):
-            remember_release(project, store, table="orders", name="spring")
+            remember_release(project, store, table="orders", name="spring", actor="desk")
         text = shop.config.read_text(encoding="utf-8")
         other = text.replace("re_release, person: [id], quasi_identifiers: [customer], k: 2", "volume, min: 1")
         shop.config.write_text(other, encoding="utf-8")
         with pytest.raises(ReleaseNotStored, match="no check of type re_release"):
-            remember_release(shop.project(), store, table="orders", name="spring")
+            remember_release(shop.project(), store, table="orders", name="spring", actor="desk")

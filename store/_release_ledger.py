@@ -1,0 +1,219 @@
+"""Chain decisions, exports and remembered persons of releases in the ledger, so that nobody can forge them with SQL.
+
+Each fact has an entry in the ledger with a MAC of all that it says, under the key of the store's signatures, which is
+not in the database. A row without its entry, an entry without its row, and a row that says something else are flaws;
+a ledger that was cut or exchanged does not fit its anchor. See docs/adr/0019-releases-are-chained-in-the-ledger.md.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, Final, TypeVar
+
+from checks.classes.counts import CLASS_VALUE, SIGNATURE, Release
+from incidents import to_us
+from remedies.differential_privacy._ledger import Audit, Flaw
+from store._book import Book
+from store._json import from_text, to_text
+from store._ledger import StoredLedger
+from store._ledger_chain import EntryKind, Fact
+from store._release_events import ReleaseEvent, ReleaseEventKind
+from store._view import View
+
+_Result = TypeVar("_Result")
+_Key = Callable[[], bytes]
+_SIZE: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedPersons:
+    """Whom a release held, and under which subject that is remembered."""
+
+    subject: str
+    release: Release
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the subject and the name of the release."""
+        return self.subject, self.release.name
+
+
+class ReleaseLedger:
+    """The facts about releases in a store, each with its entry in the ledger."""
+
+    def __init__(self, ledger: StoredLedger, key: _Key) -> None:
+        """Use a ledger; `key` returns the key of the store's signatures, and is asked only where there is a fact."""
+        self._ledger, self._key = ledger, key
+
+    def write(self, act: Callable[[Book], _Result]) -> _Result:
+        """Do something in one transaction that fits the anchor, and move the anchor on.
+
+        Raises:
+            LedgerBroken: the ledger does not fit its anchor; nothing was written.
+        """
+        return self._ledger.write(act)
+
+    def append(self, book: Book, event: ReleaseEvent, persons: RememberedPersons | None = None) -> int:
+        """Write a fact and its entry, and return its number. `persons`: whom the file of an export holds."""
+        number = book.add_release_event(event)
+        key = self._key()
+        parts = {"event": number, "mac": _event_mac(event, number, key), **_persons_part(persons, key)}
+        book.append_fact(Fact(EntryKind.RELEASE, to_text(parts), event.actor, event.recorded_at))
+        return number
+
+    def append_persons(self, book: Book, persons: RememberedPersons, *, actor: str, now: datetime) -> None:
+        """Write the entry of persons that are remembered apart from an export."""
+        parts = {"event": None, **_persons_part(persons, self._key())}
+        book.append_fact(Fact(EntryKind.RELEASE, to_text(parts), actor, now))
+
+    def verify(self) -> Audit:
+        """Verify the whole chain, the anchor, and each fact of a release with the persons that are remembered."""
+        audit = self._ledger.verify()
+        return replace(audit, flaws=[*audit.flaws, *self.flaws(persons=True)])
+
+    def flaws(self, view: View | None = None, *, persons: bool = False) -> Sequence[Flaw]:
+        """Return where facts differ from their entries; with `persons`, also where remembered persons do.
+
+        The chain itself is verified by `StoredLedger.verify`.
+        """
+        if view is None:
+            with self._ledger.store.reading() as current:
+                return self.flaws(current, persons=persons)
+        chain = _Chain.read(view)
+        results = list(chain.event_flaws(view, self._key))
+        return [*results, *chain.person_flaws(view, self._key)] if persons else results
+
+    def person_flaw(self, view: View, persons: RememberedPersons) -> str | None:
+        """Return how remembered persons differ from their entry, None if they do not."""
+        entry = _Chain.read(view).persons.get(persons.key)
+        return _person_problem(persons.release, entry, self._key())
+
+    def adopt(self, *, reason: str, actor: str, now: datetime) -> bool:
+        """Take the facts as they are, for a reason that is kept, and put every release on hold; whether it was needed.
+
+        Raises:
+            LedgerBroken: the ledger does not fit its anchor: resume it first.
+        """
+
+        def act(book: Book) -> bool:
+            if not self.flaws(book, persons=True):
+                return False
+            key = self._key()
+            events = {str(event.id): _event_mac(event, event.id, key) for event in book.release_events()}
+            remembered = [
+                [subject, release.name, _persons_mac(release, key)]
+                for subject in book.release_subjects()
+                for release in book.releases(subject)
+            ]
+            body = to_text({"reason": reason, "events": events, "persons": remembered})
+            book.append_fact(Fact(EntryKind.ADOPTED, body, actor, now))
+            for name in sorted({event.release for event in book.release_events()}):
+                note = f"the record of releases was changed and is taken as it is: {reason}"
+                self.append(book, ReleaseEvent(name, ReleaseEventKind.HELD, actor, note, {}, now))
+            return True
+
+        return self.write(act)
+
+
+@dataclass
+class _Chain:
+    """What the ledger's entries say of facts: the MAC and number of the entry of each, and of remembered persons."""
+
+    events: dict[int, tuple[str, int]] = field(default_factory=dict)
+    persons: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    flaws: list[Flaw] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, view: View) -> "_Chain":
+        chain = cls()
+        for entry in view.release_entries():
+            try:
+                chain._take(entry.number, entry.fact.kind, from_text(entry.fact.body))
+            except (KeyError, TypeError, ValueError):
+                chain.flaws.append(Flaw(entry.number, "it is about a release and cannot be read"))
+        return chain
+
+    def _take(self, number: int, kind: EntryKind, body: Mapping[str, Any]) -> None:
+        if kind is EntryKind.ADOPTED:
+            self.events = {int(event): (mac, number) for event, mac in body["events"].items()}
+            self.persons = {(subject, name): (mac, number) for subject, name, mac in body["persons"]}
+            self.flaws = []
+            return
+        if body["event"] is not None:
+            self.events[body["event"]] = (body["mac"], number)
+        persons = body.get("persons")
+        if persons is not None:
+            self.persons[persons["subject"], persons["name"]] = (persons["mac"], number)
+
+    def event_flaws(self, view: View, key: _Key) -> Sequence[Flaw]:
+        results, left = list(self.flaws), dict(self.events)
+        for event in view.release_events():
+            mac, number = left.pop(event.id, (None, None))
+            name = f"{_NAMES[event.kind]} of release '{event.release}' ({event.recorded_at:%Y-%m-%d %H:%M}Z)"
+            if mac is None:
+                results.append(Flaw(None, f"{name} is not in the ledger: it was not written by Tablewatch"))
+            elif mac != _event_mac(event, event.id, key()):
+                results.append(Flaw(number, f"{name} was changed after it was recorded, or the signature key was"))
+        removed = "the decision or export of a release that it records was removed"
+        return [*results, *(Flaw(number, removed) for number in sorted(number for _, number in left.values()))]
+
+    def person_flaws(self, view: View, key: _Key) -> Sequence[Flaw]:
+        results, left = [], dict(self.persons)
+        for subject in view.release_subjects():
+            for release in view.releases(subject):
+                entry = left.pop((subject, release.name), None)
+                problem = _person_problem(release, entry, key())
+                if problem is not None:
+                    results.append(Flaw(None if entry is None else entry[1], problem))
+        for (_, name), (_, number) in left.items():
+            results.append(Flaw(number, f"the persons of '{name}' were removed"))
+        return results
+
+
+_NAMES: Final = {
+    ReleaseEventKind.APPROVED: "the approval",
+    ReleaseEventKind.HELD: "the hold",
+    ReleaseEventKind.EXPORTED: "the export",
+}
+
+
+def _person_problem(release: Release, entry: tuple[str, int] | None, key: bytes) -> str | None:
+    if entry is None:
+        return f"the persons of '{release.name}' are not in the ledger: they were not written by Tablewatch"
+    if entry[0] != _persons_mac(release, key):
+        return f"the persons of '{release.name}' were changed after they were recorded, or the signature key was"
+    return None
+
+
+def _persons_part(persons: RememberedPersons | None, key: bytes) -> dict[str, Any]:
+    if persons is None:
+        return {}
+    subject, name = persons.key
+    return {"persons": {"subject": subject, "name": name, "mac": _persons_mac(persons.release, key)}}
+
+
+def _event_mac(event: ReleaseEvent, number: int, key: bytes) -> str:
+    words = [event.release, event.kind.value, event.actor, event.note, to_text(event.body)]
+    text = json.dumps([number, *words, to_us(event.recorded_at)], ensure_ascii=True, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), key=key, digest_size=_SIZE, person=b"release fact").hexdigest()
+
+
+def _persons_mac(release: Release, key: bytes) -> str:
+    """Return the MAC of who was in which class, in no order, each pair once, as the store keeps them."""
+    pairs = release.pairs
+    mac = blake2b(key=key, digest_size=_SIZE, person=b"release persons")
+    people, classes = _parts(pairs.people, SIGNATURE), _parts(pairs.classes, SIGNATURE)
+    rows = sorted({person + group for person, group in zip(people, classes, strict=True)})
+    values = None if pairs.values is None else sorted(set(_parts(pairs.values, CLASS_VALUE)))
+    counts = [to_us(release.released_at), pairs.digest.hex(), pairs.unnamed, len(rows)]
+    counts.append(None if values is None else len(values))
+    mac.update(json.dumps(counts).encode("ascii"))
+    for part in (*rows, *(values or ())):
+        mac.update(part)
+    return mac.hexdigest()
+
+
+def _parts(signatures: bytes, size: int) -> list[bytes]:
+    return [signatures[at : at + size] for at in range(0, len(signatures), size)]
