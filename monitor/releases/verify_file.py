@@ -89,6 +89,9 @@ def verify_file(project: Project, store: Store, file: Path) -> FileVerification:
 
 def _hash(file: Path) -> str:
     try:
+        if file.exists() and not file.is_file():
+            message = f"'{file}' is not a file; expected one that was exported"
+            raise Stop(ExitCode.USAGE, Problem("release.file", message))
         return sha256_of(file)
     except OSError as error:
         message = f"'{file}' cannot be read ({error.strerror}); expected a file that was exported"

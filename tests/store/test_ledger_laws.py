@@ -61,9 +61,9 @@ _FAULTS = {
     "an answer without a charge": [
         (*_STORED, "_store_answer", "(reserved.hash, reserved.fact.request) != (granted.proof, request)", "False")
     ],
-    "an anchor that is not written": [(*_STORED, "_write", "self._advance(mark)", "pass")],
+    "an anchor that is not written": [(*_STORED, "write", "self._advance(mark)", "pass")],
     "an anchor before the commit": [
-        (*_STORED, "_write", _BEFORE, f"self._advance(mark) if mark.head != anchor.head else None; {_BEFORE}")
+        (*_STORED, "write", _BEFORE, f"self._advance(mark) if mark.head != anchor.head else None; {_BEFORE}")
     ],
     "an anchor that goes back": [
         (_ledger_anchor, AnchorFile, "advance", "present.head.number >= anchor.head.number", "False")

@@ -83,12 +83,15 @@ VALID: dict[str, Sequence[str]] = {
     "release approve": ["survey", "--remedy", "suppress", "--note", "x"],
     "release assess": ["survey"],
     "release export": ["survey", "--remedy", "suppress", "--out", _OUT],
+    "release compare": ["survey"],
+    "release verify": ["people.csv"],
     "release hold": ["survey", "--note", "x"],
     "release list": [],
     "release record": ["survey"],
     "remedy code": ["people.csv", _OUT, "--top", "age=22"],
     "remedy generalise": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
     "remedy lattice": ["people.csv", "--quasi-identifiers", "age,zip", "--k", "2"],
+    "remedy microaggregate": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
     "remedy randomise": ["people.csv", _OUT, "--columns", "zip", "--epsilon", "1"],
     "remedy reconstruct": ["people.csv", "--mechanism", "mechanism.json"],
     "remedy suppress": ["people.csv", _OUT, "--quasi-identifiers", "age,zip", "--k", "2"],
@@ -109,8 +112,6 @@ _RARE: dict[str, Sequence[str]] = {
     "status": [],
     "report weekly": [],
 }
-_NOT_TRIED = {"release compare", "remedy microaggregate"}
-"""With one hostile value each did not answer within the deadline: still to be mended, then to be called here."""
 HOSTILE = (
     "99999999999999999999999", "-1", "0", "nan", "-inf", "1e400", "0001-01-01", "0001-W01", "9999-W53",
     "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "2026-02-30", "", "x" * 70_000, "\udcff\udc00",
@@ -134,12 +135,16 @@ def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 COMMANDS = dict(_leaves(_build_root(), ()))
 
 
+class _NoAnswerError(BaseException):
+    """A command hangs; no OSError, which commands answer."""
+
+
 @contextmanager
 def _deadline() -> Iterator[None]:
     """End what hangs: a pipe that nobody writes to, a file without an end."""
 
     def ring(*_: object) -> None:
-        raise TimeoutError(f"no answer within {_LONGEST_S} s")
+        raise _NoAnswerError
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.alarm(_LONGEST_S)
@@ -198,7 +203,7 @@ def _left(words: Sequence[str]) -> int:
 
 def test_every_command_is_tried() -> None:
     """Whoever adds a command says here how it is called."""
-    assert {*VALID, *_RARE} | _NOT_TRIED == set(COMMANDS)
+    assert {*VALID, *_RARE} == set(COMMANDS)
 
 
 @pytest.mark.usefixtures("folder")
