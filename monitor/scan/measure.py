@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from checks import Check, Measurement, Misconfigured, Outcome, UnknownReason
 from checks.classes.counts import CountRequest
 from checks.gx.worker_door import GxRequest, evaluate
-from monitor.scan.incremental import IncrementalCounter
+from monitor.scan.incremental.counter import IncrementalCounter
 from monitor.scan.planner import PlannedQuery, Relatives, TablePlan, plan, plan_again
 from monitor.scan.results import CheckMeasurement, CountState, misconfigured, not_evaluated
 from monitor.scan.sql_template import SqlTemplate, TimeLiterals

@@ -304,7 +304,7 @@ def test_signatures_of_another_scheme_are_never_mixed(tmp_path, store, monkeypat
     people.insert([(1980, "a", "mon", START), (1981, "b", "mon", START)])
     people.look()
     people.insert([(1980, "a", "mon", START + timedelta(hours=1))])
-    monkeypatch.setattr("monitor.scan.incremental_counts._FORM", "3, another scheme")
+    monkeypatch.setattr("monitor.scan.incremental.counting._FORM", "3, another scheme")
     assert people.agrees().outcome.observed["recounted_because"] == "asked-otherwise"
     assert people.agrees().outcome.observed["counted"] == "changes"
 
