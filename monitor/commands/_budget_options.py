@@ -13,6 +13,7 @@ from monitor.terminal.problem import ExitCode, Problem, Stop
 
 if TYPE_CHECKING:
     from monitor.config.project import Project
+    from monitor.scan.results import Target
     from store import Store, StoredLedger
 
 TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A table under 'budgets' of the configuration.")]
@@ -35,16 +36,24 @@ class Counter:
             invocation.note(f"{problem}; more may be spent than is shown; see 'tablewatch budget verify'")
 
 
-def refuse_analysts(project: "Project", table: str) -> None:
+def refuse_analysts(project: "Project", target: "Target") -> None:
     """Refuse a command that shows exact figures of a protected table to those who may only ask for noisy answers.
 
-    It goes by the name under which this machine knows its user: a guard against mistakes, and no access control.
+    The table is known by what it is, under whichever name or path. The user is who this machine says: a guard against
+    mistakes, and no access control.
 
     Raises:
         Stop: the user is one of the table's analysts.
     """
-    budget = project.config.budgets.get(table)
-    if budget is not None and who(None) in budget.analysts:
+    from sources import is_same_table, table_identity
+
+    refusing = [name for name, budget in project.config.budgets.items() if who(None) in budget.analysts]
+    if not refusing:
+        return
+    marks = table_identity(target.source, target.subject.relation, connect=False)
+    for table in refusing:
+        if not is_same_table(marks, project.table_identity(table, connect=False)):
+            continue
         message = (
             f"this would compute figures from the protected table '{table}', which analysts may only ask for noisy "
             "answers; nothing was read"

@@ -71,7 +71,7 @@ def compare(
     place = table_ref_of(given, invocation)
     project = project_of(invocation)
     if project is not None:
-        refuse_analysts(project, place.name)
+        refuse_analysts(project, place.target)
     declared = declared_in(None if project is None else project.config, place.name, None)
     domains = domains_for(names_in(by), inline=domain or (), others=other or (), declared=declared)
     asked, epsilons = _numbers(queries), names_in(epsilon)

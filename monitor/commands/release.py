@@ -206,7 +206,7 @@ def compare(
     invocation: Invocation = ctx.obj
     with _decisions(invocation, name) as decisions:
         case = decisions.case
-    refuse_analysts(case.project, case.release.table)
+    refuse_analysts(case.project, case.target)
     page = Page(html, force, case.project.protected_files, "release.html")
     page.check()
     plans = plans_of(case, kinds_of(case))

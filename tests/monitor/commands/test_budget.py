@@ -269,6 +269,30 @@ def test_analysts_may_only_ask(terminal: Terminal, monkeypatch: pytest.MonkeyPat
     assert terminal.json(*words)["label"] == "computed from the protected table, not a private release"
 
 
+@pytest.mark.parametrize("path", ["people.csv", "./people.csv", "link.csv", "people*.csv", "again"])
+def test_analysts_are_refused_whatever_they_call_the_table(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """A file, a link to it, a glob that takes it in, and another name of the same table are the protected table."""
+    terminal.configure()
+    (terminal.folder / "people.csv").write_text("id,sex\n1,F\n2,M\n", encoding="utf-8")
+    (terminal.folder / "link.csv").symlink_to(terminal.folder / "people.csv")
+    (terminal.folder / "free.csv").write_text("id,sex\n1,F\n2,M\n", encoding="utf-8")
+    text = (terminal.folder / "tablewatch.yaml").read_text(encoding="utf-8")
+    sources = '{shop: {url: "sqlite:///shop.sqlite", timezone: UTC}, files: {files: people.csv}}'
+    text = text.replace('{shop: {url: "sqlite:///shop.sqlite", timezone: UTC}}', sources)
+    text = text.replace("tables:\n", "tables:\n" + "".join(
+        f"  - {{name: {name}, source: files, table: people}}\n" for name in ("persons", "again")
+    ), 1)  # fmt: skip
+    text += "budgets:\n  persons: {unit: id, total: 9, domain: {sex: [F, M]}, analysts: [ana]}\n"
+    (terminal.folder / "tablewatch.yaml").write_text(text, encoding="utf-8")
+    words = ("--domain", "sex=F,M", "--runs", "0")
+    monkeypatch.setattr(getpass, "getuser", lambda: "ana")
+    (error,) = terminal.refused("disclosure", "compare", path, *words)
+    assert error["code"] == "budget.analyst"
+    assert terminal.json("disclosure", "compare", "free.csv", *words)["ok"]
+
+
 def _append(terminal: Terminal, lines: str) -> None:
     with (terminal.folder / "tablewatch.yaml").open("a", encoding="utf-8") as file:
         file.write(lines)
