@@ -4,11 +4,12 @@ VENV   ?= .venv
 EXTRAS ?= postgres
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo setup test soak check bench docs clean
+.PHONY: help demo setup test test-all test-rest soak check bench docs clean
 
 help:  ## Show what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -26,8 +27,14 @@ setup: $(READY)  ## Make .venv and install everything
 demo: $(READY)  ## Build a small shop with planted faults, replay six weeks of checks, write the report
 	$(BIN)/tablewatch demo --dir tablewatch-demo --force
 
-test: $(READY)  ## Run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+test: $(READY)  ## Run the quick tests: every capability, in about five minutes
+	$(BIN)/python -m pytest $(PARALLEL) --tier quick
+
+test-all: $(READY)  ## Run all tests (half an hour)
+	$(BIN)/python -m pytest $(PARALLEL)
+
+test-rest: $(READY)  ## Run what `make test` left out, and every property with all its examples
+	$(BIN)/python -m pytest $(PARALLEL) --tier rest
 
 soak: $(READY)  ## Kill the daemon 2000 times, let every write of its store fail, run 10,000 tables (an hour; needs strace)
 	TABLEWATCH_CRASH_ROUNDS=2000 TABLEWATCH_CRASH_EVERY=1 TABLEWATCH_SOAK_RUNS=10000 \

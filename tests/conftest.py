@@ -10,13 +10,20 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests._order import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 from tests._postgres import postgres_url
 from tests._spark import spark_session
+from tests.tiers import (
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_xdist_make_scheduler,
+)
 
 __all__ = [
     "postgres_url",
+    "pytest_addoption",
     "pytest_collection_modifyitems",
+    "pytest_configure",
     "pytest_xdist_make_scheduler",
     "reference_data",
     "spark_session",

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.accepted_values import AcceptedValues
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 TYPES = {"v": "text", "loaded": "timestamp"}
 
@@ -132,7 +133,7 @@ def test_values_keep_their_kind():
     assert [type(value) for value in AcceptedValues(column="v", values=["1", 1, True]).values] == [str, int, bool]
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.sampled_from(["a", "A", "b", "", " a", "ä"]) | st.none(), min_size=1, max_size=15), st.booleans())
 def test_agrees_with_a_set_in_python(values, allow_null):
     """Both engines count what set membership counts."""

@@ -15,6 +15,7 @@ from checks.classes.tables import ClassTables
 from checks.delta_presence import DeltaPresence
 from checks.risk import JournalistRisk, delta_presence, journalist_risk
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 AGE = {"age": "text"}
 
@@ -146,7 +147,7 @@ def journalist(dialect: str, own: Sequence[object], people: Sequence[object], k:
     return JournalistRisk.of(counted, k=k, outside=sum(int(row["outside"]) for row in rows))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(st.lists(PERSON, min_size=1, max_size=14), st.lists(PERSON, min_size=1, max_size=6), st.booleans())
 def test_agrees_with_the_library(people, own, drawn):
     """Every engine gives the presence and the journalist risk that the library gives on frames of the same rows."""

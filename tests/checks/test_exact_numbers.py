@@ -22,6 +22,7 @@ from checks.reconcile import Against, Reconcile
 from checks.volume import Volume
 from monitor.terminal.localizer import Localizer
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.tiers import examples
 
 BIG = "99999999999999.99"
 TYPES = ("DECIMAL(18, 2)", "DECIMAL(38, 10)", "DECIMAL(38, 0)", "DECIMAL(9, 9)", "BIGINT", "INTEGER")
@@ -78,7 +79,7 @@ def _stored(dialect: str, values: list[Decimal]) -> list[object]:
 
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases(), exclusive=st.booleans(), upper=st.booleans())
-@settings(max_examples=4 * EXAMPLES)
+@settings(max_examples=examples(4 * EXAMPLES))
 def test_a_range_of_decimals_is_exact(dialect, case, exclusive, upper):
     """Counts the rows that arithmetic with fractions counts; where SQLite cannot know, it does not pass."""
     kind, values, limit = case
@@ -105,7 +106,7 @@ def test_a_range_of_decimals_is_exact(dialect, case, exclusive, upper):
 
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases())
-@settings(max_examples=4 * EXAMPLES)
+@settings(max_examples=examples(4 * EXAMPLES))
 def test_accepted_decimals_are_exact(dialect, case):
     """A value is accepted exactly if it is the number that is listed, however many digits that has."""
     kind, values, listed = case
@@ -122,7 +123,7 @@ def test_accepted_decimals_are_exact(dialect, case):
 
 @pytest.mark.parametrize("dialect", ENGINES)
 @given(case=_cases(), how=st.sampled_from(["sum", "mean", "min", "max"]), step=st.sampled_from([-1, 0, 1]))
-@settings(max_examples=4 * EXAMPLES)
+@settings(max_examples=examples(4 * EXAMPLES))
 def test_an_aggregate_of_decimals_is_exact(dialect, case, how, step):
     """Fails exactly if the exact aggregate is above the limit, however near; what cannot be known does not pass."""
     kind, values, _ = case

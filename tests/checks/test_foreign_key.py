@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.foreign_key import ForeignKey
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.tiers import examples
 
 DAY = timedelta(days=1)
 ORDERS = {"shop": "int", "number": "int", "loaded": "timestamp"}
@@ -108,7 +109,7 @@ def test_parameters(wrong):
 VALUES = st.integers(0, 4) | st.none()
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12), st.lists(st.tuples(VALUES, VALUES), max_size=8))
 def test_agrees_with_sets_in_python(own, other):
     """Both engines find the orphans that set membership finds."""

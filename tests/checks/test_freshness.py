@@ -12,6 +12,7 @@ from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks._clocks import latest_local_time, read_local_time
 from checks.freshness import Freshness
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, place
+from tests.tiers import examples
 
 HOUR = timedelta(hours=1)
 TYPES = {"at": "timestamp", "kind": "text"}
@@ -285,7 +286,7 @@ AROUND_FALL_BACK = st.timedeltas(-3 * HOUR, 3 * HOUR).map(
 )
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(OFFSETS, min_size=1, max_size=6), AROUND_FALL_BACK)
 def test_agrees_with_python_around_the_repeated_hour(offsets, now):
     """Both engines find the newest wall clock that may have been written by now, and count the others."""

@@ -15,6 +15,7 @@ from checks.k_anonymity import KAnonymityCheck
 from checks.risk import journalist_risk
 from checks.risk._spelling import normal_form
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 PEOPLE = {"age": "text", "city": "text"}
 BINS = [
@@ -256,7 +257,7 @@ def test_a_population_that_does_not_fit():
 PERSON = st.tuples(st.integers(0, 2) | st.none(), st.sampled_from(["x", "é"]) | st.none())
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(st.lists(PERSON, min_size=1, max_size=14), st.lists(st.integers(0, 99), min_size=1, max_size=6))
 def test_journalist_risk_agrees_with_the_library(people, drawn):
     """Every engine gives the figures that the library gives on frames of the same rows."""
@@ -275,7 +276,7 @@ def _fits(one, other):
     return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(
     st.lists(
         st.tuples(

@@ -10,6 +10,7 @@ from checks import ColumnClass, Status, UnknownReason
 from checks.l_diversity import LDiversityCheck
 from checks.risk import l_diversity
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 TYPES = {"q": "int", "s": "text"}
 
@@ -116,7 +117,7 @@ def test_no_value_of_the_table_is_in_what_is_measured(dialect):
         assert "canary" not in repr(Question(diversity(), here).measure())
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 1), st.sampled_from(["x", "y", "z", None])),

@@ -15,6 +15,7 @@ from checks import Kind, Misconfigured, Status, UnknownReason
 from checks.linkage import LinkageCheck
 from checks.risk import Linkage, linkage
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.tiers import examples
 
 PATIENT = {"born": "date", "sex": "text", "zip": "text"}
 PATIENTS = Rows(
@@ -339,7 +340,7 @@ def in_library(check: LinkageCheck, own: Sequence[Any], other: Sequence[Any]) ->
     )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=9), st.lists(ROW, min_size=1, max_size=9), st.sampled_from(ASKED))
 def test_agrees_with_the_library(own, other, asked):
     """Every engine gives the numbers that the library gives on frames of the same rows."""

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason
 from checks.metric import Metric
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, past, place
+from tests.tiers import examples
 
 WEEK = timedelta(days=7)
 TYPES = {"v": "float", "kind": "text"}
@@ -206,7 +207,7 @@ def test_parameters(wrong):
         Metric(**wrong)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.integers(-50, 50) | st.none(), min_size=1, max_size=12))
 def test_agrees_with_python(values):
     """Both engines sum up as Python does."""

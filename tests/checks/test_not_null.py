@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Measurement, Misconfigured, Status, UnknownReason, Zones
 from checks.not_null import NotNull
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Rows, ask, place
+from tests.tiers import examples
 
 TYPES = {"a": "int", "b": "text", "loaded": "timestamp"}
 
@@ -90,7 +91,7 @@ def test_parameters(wrong):
         NotNull(**wrong)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(
     st.lists(
         st.tuples(st.integers().map(lambda n: n % 3) | st.none(), st.text("ab", max_size=2) | st.none()),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checks import Misconfigured, OccurrenceMethod, Status, UnknownReason, Zones
 from checks.primary_key import PrimaryKey
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -116,7 +117,7 @@ def test_missing_column():
     assert str(error.value) == "column 'emial' not found; did you mean 'email'?"
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(
     st.lists(st.tuples(st.integers(0, 3) | st.none(), st.sampled_from(["x", "X", "", " "]) | st.none()), max_size=25)
 )

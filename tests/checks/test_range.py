@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.range import Range
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 TOKYO = Zones("Asia/Tokyo")
 
@@ -168,7 +169,7 @@ def test_share_filter_and_empty(dialect):
 LIMITS = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(sorted)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.integers(-5, 5) | st.none(), min_size=1, max_size=15), LIMITS, st.booleans(), st.booleans())
 def test_agrees_with_python(values, limits, exclusive_min, exclusive_max):
     """Both engines count what a comparison in Python counts."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason
 from checks.reconcile import Reconcile
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 ORDERS = {"amount": "decimal", "kind": "text"}
 LEDGER = {"amount": "decimal", "total": "decimal"}
@@ -142,7 +143,7 @@ def test_parameters(wrong):
 AMOUNTS = st.lists(st.integers(-9, 9), min_size=1, max_size=6)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(AMOUNTS, AMOUNTS, st.integers(0, 5))
 def test_agrees_with_python(own, other, tolerance):
     """Both engines judge the difference as Python does."""

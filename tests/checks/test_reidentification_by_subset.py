@@ -11,6 +11,7 @@ from checks import ColumnClass, Misconfigured, Status, UnknownReason
 from checks.reidentification_by_subset import ReidentificationBySubset
 from checks.risk import class_sizes, separations
 from tests.checks.ask import ENGINES, EXAMPLES, Rows, ask, place
+from tests.tiers import examples
 
 STATES = Rows(
     {"age": "int", "sex": "text", "state": "text"},
@@ -80,7 +81,7 @@ def test_bad_input(dialect):
         ask(ReidentificationBySubset(quasi_identifiers=tuple(many), max_unique_fraction=0), here)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(*[st.sampled_from(["x", "y", None])] * 2, st.integers(0, 3)), min_size=1, max_size=12))
 def test_agrees_with_the_library_and_with_counting_all(rows):
     """Engines and library agree, and what pruning leaves out has no uniques."""

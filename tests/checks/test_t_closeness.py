@@ -12,6 +12,7 @@ from checks import ColumnClass, Status, UnknownReason
 from checks.risk import Hierarchy, t_closeness
 from checks.t_closeness import TClosenessCheck
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 SALARIES = [(1, 3), (1, 4), (1, 5), (2, 6), (2, 8), (2, 11), (3, 7), (3, 9), (3, 10)]
 TREE = {"0": ["low", "*"], "1": ["low", "*"], "2": ["high", "*"], "3": ["high", "*"]}
@@ -204,7 +205,7 @@ def test_no_value_of_the_table_is_in_what_is_measured(dialect):
         assert "canary" not in repr(Question(closeness(), here).measure())
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=examples(EXAMPLES), deadline=None)
 @given(
     st.lists(st.tuples(KEYS, st.sampled_from([0, 1, 2, None])), min_size=1, max_size=12),
     st.lists(st.sampled_from([1, 2, 3, None]), min_size=1, max_size=12),
@@ -242,7 +243,7 @@ def _agrees(table, types, expected, **given):
         assert (seen["records_above_t"], seen["classes_above_t"]) == (above.records, above.classes)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(KEYS, st.sampled_from(["0", "1", "2", "3", None])), min_size=1, max_size=30))
 def test_values_without_order_agree_with_the_library(found):
     """Every engine finds the equal and the hierarchical distance that the library finds."""
@@ -254,7 +255,7 @@ def test_values_without_order_agree_with_the_library(found):
         _agrees(table, {"s": "text"}, expected, hierarchy=tree)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers(-4, 12))), min_size=1, max_size=40))
 def test_values_in_order_agree_with_the_library(found):
     """Every engine finds the ordered distance that the library finds."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from checks import Status, UnknownReason, Zones
 from checks.unique import Unique
 from tests.checks.ask import ENGINES, EXAMPLES, Question, Rows, ask, place
+from tests.tiers import examples
 
 KEYS = {"a": "int", "b": "text"}
 
@@ -55,7 +56,7 @@ def test_went_bad_when_the_repeated_row_arrived(dialect):
     assert outcome.occurrence.at == datetime(2026, 11, 9, tzinfo=UTC)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.lists(st.tuples(st.integers(0, 2) | st.none(), st.sampled_from("xy") | st.none()), min_size=1, max_size=20))
 def test_agrees_with_a_count_in_python(rows):
     """Both engines, with both readings of NULL, count what a Counter over the same rows counts."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from checks import Misconfigured, Status, UnknownReason, Zones
 from checks.volume import Volume
 from tests.checks.ask import ENGINES, EXAMPLES, NOW, Question, Rows, ask, past, place
+from tests.tiers import examples
 
 DAY = timedelta(days=1)
 TYPES = {"at": "timestamp", "kind": "text"}
@@ -181,7 +182,7 @@ def test_parameters(wrong):
         Volume(**wrong)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=examples(EXAMPLES))
 @given(st.integers(0, 12), st.integers(1, 6), st.integers(6, 12))
 def test_agrees_with_python(count, low, high):
     """Both engines judge a count as Python does."""

@@ -74,7 +74,6 @@ def _answer(body):
     return body.partition('"count":')[2].partition("}")[0]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(max(600, 4 * KILLS))
 def test_whoever_is_killed_never_under_counts(nursery, url, tmp_path, record_property):
     """After each kill all that was granted is charged and under the anchor, and the chain holds."""

@@ -68,7 +68,6 @@ class _Story:
         remains.match(self.endpoint)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(max(600, 4 * ROUNDS))
 def test_a_daemon_that_is_killed_at_random(nursery, tmp_path, record_property):
     """No result that was acknowledged is lost, no incident is open twice, no slot is forgotten, every alert arrives."""

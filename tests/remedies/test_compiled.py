@@ -36,7 +36,6 @@ def _hits_and_misses(house: Path) -> str:
     return ran.stdout.decode().strip()
 
 
-@pytest.mark.slow
 def test_a_second_process_does_not_compile_again(house: Path):
     """What one process compiled, the next one takes from disk, until a file changes that the kernel's file needs."""
     folder = house / "remedies" / "microaggregation"

@@ -16,6 +16,7 @@ from remedies.microaggregate import Microaggregate
 from remedies.microaggregation import information_loss, lower_bound, mdav, mhm, npn_path
 from tests.remedies.microaggregation.tables import COMPANIES as TABLE
 from tests.remedies.people import people
+from tests.tiers import examples
 
 COMPANIES = pd.DataFrame(TABLE, columns=["area", "employees"]).astype("int64")
 
@@ -80,7 +81,7 @@ def test_the_same_seed_and_sweeps_replay_a_result() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(6, 40), st.integers(2, 5))
-@hypothesis_settings(max_examples=15)
+@hypothesis_settings(max_examples=examples(15))
 def test_k_holds_whatever_the_table(seed: int, n: int, k: int) -> None:
     """Outliers, ties, gaps: every combination of the output belongs to k records."""
     columns = {"columns": ("age", "income", "grade", "city"), "nominal": ("city",), "ordinal": {"grade": ()}}

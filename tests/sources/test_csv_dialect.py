@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sources import CsvOptions, QueryFailed, SourceSpec, open_source
+from tests.tiers import examples
 
 
 def read(folder: Path, files: str = "t.csv", **said: Any) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def written(rows: list[list[Any]], delimiter: str = ",", end: str = "\r\n") -> b
     return text.getvalue().encode()
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     cell=st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
     | st.text("a\",;\r\n\t|#' ", max_size=12),

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sources import CsvOptions, QueryFailed, SourceSpec, TimedOut, open_source
+from tests.tiers import examples
 
 LONG = 30_000
 """Rows, more than DuckDB looks at to find a layout."""
@@ -248,7 +249,7 @@ def test_reading_a_file_beforehand_ends_with_the_time(tmp_path: Path) -> None:
 CELLS = st.text(st.sampled_from("abé日\"',;\t|\r\n \\"), max_size=5).map(lambda text: f"q{text}")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data(), width=st.integers(1, 4), delimiter=st.sampled_from(",;\t|"))
 def test_every_well_formed_file_is_read_whole(tmp_path: Path, data: st.DataObject, width: int, delimiter: str) -> None:
     """Whatever stands in quoted cells, and however the rows end, each cell is what was written."""

@@ -15,6 +15,7 @@ from store import Staged, Store, StoreConflict, StoredCounts, StoreUnavailable, 
 from store._class_counts import Draft
 from store._counting import BITS
 from tests.store.made import AT
+from tests.tiers import examples
 
 
 def signature(number: int) -> bytes:
@@ -59,7 +60,7 @@ EVENT = st.tuples(st.sampled_from(["add", "part", "crash", "anew"]), st.integers
 
 
 @pytest.mark.parametrize("runs", [0, 2, 8], ids=["folded each time", "folded at times", "rarely folded"])
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENT, max_size=8))
 def test_what_is_kept_is_what_was_settled(store, monkeypatch, runs, events):
     """Additions, replaced parts, new counts and crashes in between: sizes and counts are those of what was settled.

@@ -19,7 +19,6 @@ HOME = Path(__file__).parents[2]
 PROCESSES, TIMES = 4, 25
 
 
-@pytest.mark.slow
 def test_no_update_is_lost_between_processes(url: str) -> None:
     """Four processes that read and then write, without a word between them, lose nothing of each other's."""
     with open_store(url) as store:

@@ -19,7 +19,6 @@ def _plan(store: Store) -> None:
         book.set_schedule([Scheduled(f"t{number}", "every 1h", "UTC", AT, AT) for number in range(TABLES)])
 
 
-@pytest.mark.slow
 def test_processes_share_the_slots(url: str) -> None:
     """Three processes that claim what they saw, as fast as they can, run each slot of each table exactly once."""
     with open_store(url) as store:
@@ -40,7 +39,6 @@ def test_processes_share_the_slots(url: str) -> None:
             }
 
 
-@pytest.mark.slow
 def test_killed_processes_lose_no_slot(url: str) -> None:
     """What processes that are killed one after the other leave is taken over: no slot is lost or doubled."""
     with open_store(url) as store:

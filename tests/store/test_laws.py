@@ -40,6 +40,7 @@ from incidents import (
 )
 from store import History, Store, open_store
 from tests.store.made import AT, HOUR
+from tests.tiers import examples
 
 CHECKS = ("a.x", "a.y", "b.x")
 
@@ -137,7 +138,7 @@ def _write(store: Store, stories: Sequence[Sequence[Change]]) -> list[Incident]:
 
 
 @given(stories=st.lists(_stories(), max_size=5))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_stored_incident_is_the_replay_of_its_events(empty_file: Path, stories: list[list[Change]]) -> None:
     """Whatever happened: the stored incident, the fold of its stored events and the fold in memory are one."""
     with _fresh(empty_file) as store:
@@ -155,7 +156,7 @@ def test_a_stored_incident_is_the_replay_of_its_events(empty_file: Path, stories
 
 
 @given(stories=st.lists(_stories(), max_size=5))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_every_change_comes_back_as_it_was(empty_file: Path, stories: list[list[Change]]) -> None:
     """What is written of a story, at once or bit by bit, is read back change for change."""
     with _fresh(empty_file) as store:
@@ -174,7 +175,7 @@ def test_every_change_comes_back_as_it_was(empty_file: Path, stories: list[list[
 
 
 @given(stories=st.lists(_stories(), max_size=5), ends=st.tuples(_moments, _moments))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_columns_say_what_the_episodes_say(
     empty_file: Path, stories: list[list[Change]], ends: tuple[datetime, datetime]
 ) -> None:

@@ -13,7 +13,6 @@ from tests.store.processes import start
 PROCESSES, TIMES = 16, 200
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_crowd_is_granted_exactly_the_total(url: str, tmp_path: Path) -> None:
     """Of 3200 requests of 0.1 that 16 processes make at once, a budget of 100 grants exactly 1000."""

@@ -17,6 +17,7 @@ from incidents import BrokenHistory, Change, Commented, FoundBy, Resolution
 from incidents.verbs import Ending, Report, end_reported, report
 from store import History, Store, StoreConflict, open_store
 from store._past_rows import past_rows
+from tests.tiers import examples
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 TEXTS = st.one_of(
@@ -61,7 +62,7 @@ def _without_ids(rows: Sequence[Any]) -> Sequence[Any]:
     return [incidents, episodes, sorted(row[1:] for row in events), transitions]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(_histories(), min_size=1, max_size=6, unique_by=lambda one: one.changes[0].fingerprint))  # type: ignore[union-attr]  # all begin with Opened
 def test_what_is_written_fast_is_what_the_ordinary_way_writes(histories: list[History]) -> None:
     """Every cell of incidents, episodes and events, checksums included; and nobody hears of either."""

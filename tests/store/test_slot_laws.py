@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from store import Claim, Lease, Scheduled, Skip, SkipReason, SlotState, open_store
 from tests.store.made import AT, HOUR
+from tests.tiers import examples
 
 TABLES = ("a", "b", "c")
 HOLDERS = st.sampled_from(["one", "two"])
@@ -170,5 +171,5 @@ def _hour_of(moment: datetime) -> datetime:
 def test_no_slot_is_lost_doubled_or_told_by_a_stale_attempt(empty_file: Path) -> None:
     """Whatever two daemons do, in whatever order, the schedule and the slots agree with the model."""
     run_state_machine_as_test(
-        lambda: Slots(empty_file), settings=settings(max_examples=40, stateful_step_count=30, deadline=None)
+        lambda: Slots(empty_file), settings=settings(max_examples=examples(40), stateful_step_count=30, deadline=None)
     )

@@ -11,6 +11,7 @@ from checks._catalog import load_catalog
 from checks._contract import CheckParameters
 from checks.gx.natives import _AGGREGATES, _NATIVES
 from checks.gx.suite import MOST_EXPECTATIONS, Imported, NotASuiteError, _digest, to_checks
+from tests.tiers import examples
 
 _JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -47,14 +48,14 @@ def _translated(suite: object) -> Imported | None:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(_JSON | st.fixed_dictionaries({"expectations": st.lists(_ANY_EXPECTATION | _JSON, max_size=4)}))
 def test_any_json_is_translated_noted_or_refused(suite: Any) -> None:
     """Whatever the types of its parts: what comes out are checks that the configuration takes."""
     _translated(suite)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(_KINDS), st.dictionaries(st.sampled_from(_NAMES), _JSON, max_size=4), _JSON, _JSON)
 def test_a_forged_mark_of_our_own_is_no_exception(kind: str, kwargs: Any, check: Any, of: Any) -> None:
     """Who computes the mark himself may name any check: it is validated like every other."""

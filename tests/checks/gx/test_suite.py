@@ -343,7 +343,6 @@ print(json.dumps({"kinds": [type(one).__name__ for one in again.expectations], "
 """
 
 
-@pytest.mark.slow
 def test_great_expectations_loads_a_suite_and_gives_it_back(tmp_path):
     """Great Expectations makes an expectation of each entry; the suite it saves is read as the same checks again."""
     checks = [make(typed) for typed in _NATIVES]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.risk import ClassSizes, PopulationModel, class_sizes, population_uniqueness
+from tests.tiers import examples
 
 HISTOGRAMS = st.dictionaries(
     st.integers(1, 12) | st.integers(1, 10**9), st.integers(1, 40) | st.integers(1, 10**6), min_size=1, max_size=8
@@ -93,7 +94,7 @@ def test_a_sample_that_is_the_population_has_its_uniques(histogram):
         assert not estimate.degenerate
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(HISTOGRAMS, FRACTIONS)
 def test_every_number_is_finite_and_in_its_range(histogram, fraction):
     """Whatever the sample, shares are between 0 and 1, numbers finite; what cannot be is flagged with its reason."""
@@ -112,7 +113,7 @@ def test_every_number_is_finite_and_in_its_range(histogram, fraction):
         assert possible or estimate.degenerate
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_size=5),
     st.integers(0, 200),

@@ -27,6 +27,7 @@ from monitor.alerts.notify import notify
 from store import Book, DeliveryState, Scope, StoreConflict
 from tests.monitor.alerts.desk import Desk
 from tests.monitor.alerts.made import NOW, project
+from tests.tiers import examples
 
 ALERTS = """
   hourly_cap: 3
@@ -318,7 +319,7 @@ class Speaking(RuleBasedStateMachine):
 
 
 Speaking.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

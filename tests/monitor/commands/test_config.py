@@ -122,7 +122,6 @@ def test_a_schema_that_cannot_be_written_says_so(here: Path, capsys: pytest.Capt
     assert json.loads(out)["errors"][0]["code"] == "file.not_written"
 
 
-@pytest.mark.slow
 def test_expectations_are_looked_up(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`config check` asks Great Expectations whether an expectation exists, takes its arguments and fits the source."""
     text = """\

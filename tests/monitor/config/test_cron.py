@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.config import Schedule
 from monitor.config.cron import next_slot
+from tests.tiers import examples
 
 LINES = (
     "* * * * *", "*/7 * * * *", "30 * * * *", "15 */5 * * *", "0 0 * * *", "30 2 * * *", "0,59 0-3 * * *",
@@ -33,7 +34,7 @@ def _one_by_one(schedule: Schedule, after: datetime, until: datetime, zone: str)
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     line=st.sampled_from(LINES),
     start=st.integers(0, 16 * 365 * 1440),

@@ -32,6 +32,7 @@ from monitor.reporting.evidence import Evidence
 from monitor.reporting.model import ExcludedIncidents, WeeklyReport
 from monitor.reporting.week import Week
 from monitor.reporting.words import NOT_EVALUATED, NOT_KEPT, NOT_WATCHED
+from tests.tiers import examples
 
 ZONE = "Asia/Tokyo"
 WEEK = Week.parse("2026-W46", ZONE)
@@ -447,7 +448,7 @@ def histories(draw):
     return incidents
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(histories())
 def test_identities(incidents):
     """Whatever happened, breakdowns add up to the week exactly, and the week is what the incidents room measures."""

@@ -27,6 +27,7 @@ from sources import SourceSpec
 from store import Store, StoreError, open_store
 from tests.monitor.shop import NOW, build_shop
 from tests.store.conftest import url  # noqa: F401 - a fixture: an address of a store on each database
+from tests.tiers import examples
 
 KEY = b"a key for tests, 32 bytes long.."
 QUASI = ("born", "city")
@@ -40,7 +41,9 @@ LOG |= {"after_born": "BIGINT", "after_city": "TEXT"}
 
 ENGINES = pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 EXAMPLES = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(10),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

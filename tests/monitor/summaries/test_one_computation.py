@@ -35,6 +35,7 @@ from monitor.summaries.incident import incident_as_json, incident_figures, sheet
 from monitor.terminal.localizer import Localizer
 from monitor.triage.desk import read_incident_detail
 from monitor.triage.time_parsing import format_hours
+from tests.tiers import examples
 
 HOUSE = Path(__file__).resolve().parents[3]
 START = datetime(2026, 11, 9, 0, 0, tzinfo=UTC)
@@ -179,7 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("surfaces")
 
 
-@settings(max_examples=20, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=examples(20), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(past=pasts())
 def test_every_surface_shows_the_same_figures(folder: Path, past: Past) -> None:
     """TTD, TTR, downtime and cost are those of the definition, without planned maintenance, wherever they are shown."""

@@ -23,6 +23,7 @@ from remedies.differential_privacy._expected_error import (
 from remedies.differential_privacy._matrix import Factor, Replacement
 from remedies.differential_privacy._randomise import redrawn
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS
+from tests.tiers import examples
 
 DELTA = Fraction(1, 10**6)
 
@@ -151,7 +152,7 @@ def _inverse(counts: Any, factors: list[Factor]) -> Any:
     arrays(np.int64, st.tuples(st.integers(2, 4), st.integers(1, 4)), elements=st.integers(0, 50)).filter(np.any),
     st.integers(10**7, 10**10),
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_errors_are_finite_and_fall_with_epsilon(counts: Any, nano_epsilon: int) -> None:
     """Down to epsilon 0.01: twice the epsilon is nowhere farther from the truth."""
     epsilons = [Decimal(nano_epsilon).scaleb(-9), Decimal(2 * nano_epsilon).scaleb(-9)]

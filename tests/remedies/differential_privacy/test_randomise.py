@@ -25,6 +25,7 @@ from remedies.differential_privacy._retention import epsilon_of, pk_of, retentio
 from remedies.differential_privacy.answers import Range
 from tests.remedies.differential_privacy.distributions import FALSE_ALARM
 from tests.remedies.differential_privacy.movielens import COUNTS, ROWS, SIZES
+from tests.tiers import examples
 
 GENDERS, AGES = ("F", "M"), ("<18", "18-24", "25-34", "35-44", "45-49", "50-55", "56+")
 DOMAINS: Mapping[str, tuple[str, ...]] = {"gender": GENDERS, "age": AGES}
@@ -252,7 +253,7 @@ def test_mechanism_is_plain_data() -> None:
     st.booleans(),
     st.sampled_from(["0.01", "1", "10"]),
 )
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_every_value_lies_in_its_domain(rows: list[tuple[int, str]], joint: bool, epsilon: str) -> None:
     """There are as many rows; the table given is as it was."""
     table = pd.DataFrame(rows, columns=["n", "c"]).astype({"n": "int64"})

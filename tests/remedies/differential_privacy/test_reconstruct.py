@@ -26,6 +26,7 @@ from remedies.differential_privacy._randomise import redrawn
 from remedies.differential_privacy._reconstruct import Stopped, project, reconstruct
 from remedies.differential_privacy._retention import retention
 from tests.remedies.differential_privacy.movielens import COUNTS, SIZES
+from tests.tiers import examples
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
 METHODS = ("bayes", "inverse", "inverse-projected")
@@ -110,7 +111,7 @@ def test_bayes_keeps_the_total_and_never_falls(table: tuple[Floats, list[Factor]
 
 
 @given(tables())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_discrepancy_stops_where_chi2_falls_below_the_cells(table: tuple[Floats, list[Factor]]) -> None:
     """It is below there, and was not a step before; the result says both how many steps and which rule."""
     counts, factors = table

@@ -13,6 +13,7 @@ from remedies import Misfit
 from remedies.generalisation import LDiversity, TCloseness, incognito
 from remedies.generalisation import _candidates as candidates
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, entropy_l
+from tests.tiers import examples
 
 
 def _nodes(levels) -> set[tuple[int, ...]]:
@@ -123,7 +124,7 @@ CRITERIA = [
     ("criterion", "broken"), CRITERIA, ids=["distinct", "entropy", "recursive", "equal", "ordered"]
 )
 @given(case=cases(), k=st.integers(2, 4), limit=st.sampled_from([0, 0.2, 0.5]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_criteria_of_sensitive_columns(criterion, broken, case, k, limit):
     """A node holds where classes that are small or break the criterion have few enough rows, monotone or not."""
     if case.rows < k:

@@ -19,6 +19,7 @@ from remedies.generalisation._mondrian import cut_apart
 from remedies.generalisation._plain import plain
 from tests.remedies.generalisation.lattices import cases, entropy_l
 from tests.remedies.generalisation.losses import EVERYTHING, classes_of, path_of, read
+from tests.tiers import examples
 
 NUMBERS = st.lists(st.tuples(st.integers(-9, 30), st.integers(0, 400)), min_size=4, max_size=40)
 
@@ -119,7 +120,7 @@ def test_numbers_of_any_size():
 
 
 @given(case=cases(columns=2), k=st.integers(2, 3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_rows_with_the_same_values_stay_together(case, k):
     """Sensitive values decide where it may be cut, never which of two equal rows gets which label."""
     assume(case.rows >= k)
@@ -173,7 +174,7 @@ def test_a_column_that_is_never_generalised_keeps_its_type():
 
 @pytest.mark.parametrize("kind", ["distinct", "entropy", "recursive", "equal", "ordered"])
 @given(case=cases(columns=2), k=st.integers(2, 3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_criteria_hold_in_each_part(kind, case, k):
     """Each part is as diverse, or as close to the whole table, as was asked for."""
     assume(case.rows >= k)

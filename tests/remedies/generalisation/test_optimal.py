@@ -12,6 +12,7 @@ from checks.risk import Hierarchy
 from remedies import StopRequest
 from remedies.generalisation import By, LDiversity, optimal
 from tests.remedies.generalisation.lattices import PATIENTS, PATIENTS_HIERARCHIES, Case, cases, label_of
+from tests.tiers import examples
 
 
 @pytest.mark.reference_data
@@ -77,7 +78,7 @@ def _values(case: Case, node, k, broken=lambda _: False) -> tuple[dict[By, float
 
 @pytest.mark.parametrize("by", list(By))
 @given(case=cases(), k=st.integers(2, 4), limit=st.sampled_from([0, 0.2, 0.5]), sensitive=st.booleans())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_no_node_is_better(by, case, k, limit, sensitive):
     """No node that holds has a lower value by plain loops, and that of the optimum is what loops give it."""
     if case.rows < k:

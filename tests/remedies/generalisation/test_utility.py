@@ -18,6 +18,7 @@ from remedies.generalisation._mondrian import cut_apart
 from remedies.generalisation._suppression import blank_cells
 from tests.remedies.generalisation.lattices import Case, cases
 from tests.remedies.generalisation.losses import Read, classes_of, discernibility, lost, read, squares
+from tests.tiers import examples
 
 JOBS = pd.DataFrame({"job": ["student", "student", "teacher", "actress", "actress", "novelist", "none", "employee"]})
 SUPPRESSED = Hierarchy.of({job: ["*"] for job in JOBS["job"].unique()})
@@ -125,7 +126,7 @@ def test_nodes_by_plain_loops(case, k, data):
 
 
 @given(case=cases(), k=st.integers(2, 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_local_recodings_by_plain_loops(case, k):
     """All measures of parts with labels of their own are what their definitions give row by row."""
     assume(case.rows >= k)
@@ -134,7 +135,7 @@ def test_local_recodings_by_plain_loops(case, k):
 
 
 @given(case=cases(), k=st.integers(2, 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_blanked_cells_by_plain_loops(case, k):
     """A blanked cell could be any value, and is measured so."""
     assume(case.rows >= k)
@@ -144,7 +145,7 @@ def test_blanked_cells_by_plain_loops(case, k):
 
 @pytest.mark.parametrize("by", [By.LOSS, By.PRECISION, By.DISCERNIBILITY, By.CLASS_SIZE, By.ENTROPY, By.KL])
 @given(case=cases(), k=st.integers(2, 4), limit=st.sampled_from([0, 0.3]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_search_measures_alike(by, case, k, limit):
     """The value that an optimum was chosen by is that of the same measure here."""
     assume(case.rows >= k)

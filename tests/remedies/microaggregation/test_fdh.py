@@ -11,10 +11,11 @@ from remedies import Misfit
 from remedies.microaggregation import fdh_path, npn_path
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grids
+from tests.tiers import examples
 
 
 @given(grids(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_definition_with_ties(table, data):
     """On whole numbers with many ties the path is the definition's."""
     anchors = data.draw(st.lists(st.integers(0, len(table) - 1), min_size=1, max_size=4, unique=True))

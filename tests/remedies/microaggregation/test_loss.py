@@ -24,6 +24,7 @@ from remedies.microaggregation import (
 from remedies.microaggregation._labels import canonical
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grid, grids
+from tests.tiers import examples
 
 # DEIM 2015 G1-4, table 2
 PUBLISHED = [
@@ -98,7 +99,7 @@ def test_frames_that_do_not_fit(column, says: str):
 
 
 @given(grids(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_loss_is_the_definition(table, data):
     """Loss is 100 SSE / SST in exact fractions, between 0 and 100, whatever numbers name the groups."""
     labels = data.draw(st.lists(st.integers(-3, 3), min_size=len(table), max_size=len(table)))
@@ -117,7 +118,7 @@ def test_published_optimum():
 
 
 @given(grids(most=8), st.integers(2, 4))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_no_partition_is_below_the_bound(table, k):
     """No partition into groups of at least k loses less than the bound."""
     if len(table) < k:

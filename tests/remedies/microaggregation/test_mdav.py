@@ -12,6 +12,7 @@ from remedies import Misfit
 from remedies.microaggregation import information_loss, mdav, vmdav
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grid, grids
+from tests.tiers import examples
 
 
 def _sizes(labels) -> list[int]:
@@ -36,7 +37,7 @@ def test_reference_sets(reference_data: Path, file: str, k: int, loss: float):
 
 
 @given(grids(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_mdav_with_ties(table, data):
     """On whole numbers with many ties the groups are those of exact fractions."""
     k = data.draw(st.integers(2, min(6, len(table))))
@@ -68,7 +69,7 @@ def test_mdav_sizes(n: int):
 
 
 @given(grids(most=16), st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_vmdav_with_ties(table, data):
     """On whole numbers the groups are those of exact fractions; splitting one above 2k-1 costs nothing."""
     k = data.draw(st.integers(2, min(6, len(table))))

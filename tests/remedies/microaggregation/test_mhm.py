@@ -11,6 +11,7 @@ from remedies import Misfit
 from remedies.microaggregation import information_loss, mhm, npn_path, optimal_univariate, standardise
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grids
+from tests.tiers import examples
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_reference_sets(reference_data: Path, file: str, k: int, loss: float):
 
 
 @given(grids(most=13), st.data())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_no_cut_of_the_path_loses_less(table, data):
     """Among all ways to cut a path into k to 2k-1 records, none loses less."""
     k = data.draw(st.integers(2, min(5, len(table))))
@@ -58,7 +59,7 @@ def test_no_cut_of_the_path_loses_less(table, data):
 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=8), st.integers(2, 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_partition_of_a_column_loses_less(column, k):
     """Among all partitions into groups of at least k, none loses less than the univariate optimum."""
     if len(column) < k:

@@ -21,6 +21,7 @@ from remedies.microaggregation import (
 )
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grid, grids
 from tests.remedies.microaggregation.textbook import labels, partitions
+from tests.tiers import examples
 
 METHODS = ("best", "npn", "fdh", "mdav", "vmdav")
 
@@ -45,7 +46,7 @@ def test_best_finds_the_optimum_of_the_published_example():
     assert found.information_loss == pytest.approx(34.0218, abs=5e-5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(grids(most=9), st.integers(2, 4))
 def test_best_finds_the_optimum_of_small_tables(table, k):
     """Of tables with up to 9 records it finds a grouping that no other one beats."""

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from remedies.microaggregation import npn_path, standardise
 from tests.remedies.microaggregation import textbook
 from tests.remedies.microaggregation.tables import COMPANIES, cloud, grid, grids
+from tests.tiers import examples
 
 
 def test_companies():
@@ -15,7 +16,7 @@ def test_companies():
 
 
 @given(grids())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_ties_go_to_the_lowest_index(table):
     """On whole numbers with many ties the path is that of exact fractions."""
     assert npn_path(table).tolist() == textbook.npn(textbook.Table(table))

@@ -14,6 +14,7 @@ from benchmarks._donors import donors
 from remedies import Misfit
 from remedies.microaggregation import information_loss, microaggregate
 from remedies.microaggregation._out_of_core import Found, OutOfCore, _whole_groups, fewest
+from tests.tiers import examples
 
 MEASURE = """
 import resource, sys, tempfile
@@ -73,7 +74,7 @@ def test_the_same_rows_give_the_same_output(tmp_path: Path) -> None:
     assert found.changed.tolist() == (table != outs[0][0]).sum(axis=0).tolist()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 4_000), st.integers(1, 3))
 def test_equal_values_are_parted(
     tmp_path_factory: pytest.TempPathFactory, seed: int, k: int, rows: int, columns: int

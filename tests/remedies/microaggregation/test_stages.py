@@ -10,13 +10,14 @@ from remedies._numbers import decimals
 from remedies.microaggregation import information_loss, microaggregate
 from remedies.microaggregation._labels import canonical
 from remedies.microaggregation._stages import Scheme, again, depth_of, first, means, replaced, travel
+from tests.tiers import examples
 
 
 def _scheme(table: np.ndarray, depth: int, sweeps: int = 2) -> Scheme:
     return Scheme.fit(table, table.mean(axis=0), table.std(axis=0), depth=depth, sweeps=sweeps, seed=1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(2, 60), st.integers(2, 6), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_each_stage_keeps_k(records: int, k: int, columns: int, seed: int) -> None:
     """Groups of k to 2k - 1 records come out of both stages, whatever the values: many are equal here."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from remedies.differential_privacy.answers import _rows
 from remedies.differential_privacy.answers._reading import Reader
 from tests.remedies.differential_privacy.answers.exact import Row, duckdb_engine, sqlite_engine, terms_of
+from tests.tiers import examples
 
 COLUMNS = {"who": "TEXT", "other": "TEXT", "sex": "TEXT", "amount": "DOUBLE"}
 TEXTS = st.sampled_from(["a", "b", "a\x1f", "\x1e", "", "\x1fb", "é", None])
@@ -29,7 +30,7 @@ def kept(engine: Any, rows: Sequence[Row], whose: str, most: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hashed", "all hashes equal"])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=ROWS, others=ROWS, most=st.integers(1, 2), data=st.data())
 def test_only_its_own_rows_decide_which_of_them_count(
     hashed: bool, rows: list[Row], others: list[Row], most: int, data: st.DataObject, monkeypatch: pytest.MonkeyPatch

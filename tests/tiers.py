@@ -1,0 +1,153 @@
+"""Which tests run when: `make test` runs those that are quick, `make test-all` all of them.
+
+    --tier quick   every test but those of `slow.txt`; of a function marked `*` there, its first case; fewer examples
+    --tier rest    what `quick` left out, and every property again with all its examples
+    --tier all     everything, once (the default)
+
+`slow.txt` is written from the times of a whole run: `python -m tests.tiers FILE.xml` (from `pytest --junitxml`). A
+function is in it if its cases together take more than `QUICK_S`. Its times also decide what begins first, so that two
+processes end together; what needs Spark runs in one process, since each would start a Java machine of its own.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+import pytest
+
+QUICK_S: Final = 1.0
+"""Seconds that a function of the quick tier takes at most, all its cases together, with two processes on two cores."""
+_FIRST_CASE_S: Final = 0.8
+"""Of a slower function the first case runs, if no case takes longer than this."""
+_ROOM: Final = Path(__file__).parent
+_LIST: Final = _ROOM / "slow.txt"
+_SLOW_FILES: Final = frozenset(
+    {
+        "crash/test_injected_faults.py",
+        "monitor/summaries/test_one_computation.py",
+        "privacy/test_canaries.py",
+        "privacy/test_expectations.py",
+        "privacy/test_servers.py",
+    }
+)
+"""Files whose tests share something that takes long to make: they are left out as a whole, as is Spark."""
+_SHARES: Final = {"quick": 0.2, "rest": 1.0, "all": 1.0, "nightly": 10.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A slow function. `first`: whether its first case is quick."""
+
+    seconds: float
+    first: bool
+
+
+_share = _SHARES["all"]
+
+
+def examples(count: int) -> int:
+    """Return how many examples of a property are tried: a fifth in the quick tier, ten times as many at night."""
+    return max(5, round(count * _share))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--tier`."""
+    parser.addoption("--tier", choices=tuple(_SHARES), default="all", help="which tests run; see tests/tiers.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Remember the tier before test modules are imported."""
+    global _share  # noqa: PLW0603 - decorators read it while modules are imported
+    _share = _SHARES[config.getoption("--tier")]
+
+
+def slow_functions() -> Mapping[str, Slow]:
+    """Return the slow functions by id, such as `checks/test_range.py::test_x`."""
+    lines = (line.split() for line in _LIST.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    return {words[-1]: Slow(float(words[0]), "*" in words) for words in lines}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tier, and begin with the files that take longest; the rest keeps its order."""
+    slow, tier = slow_functions(), config.getoption("--tier")
+    seconds: dict[Path, float] = defaultdict(float)
+    for name in {_function(item): item.path for item in items}.items():
+        seconds[name[1]] += slow[name[0]].seconds if name[0] in slow else 0.0
+    quick = set(_quick(items, slow))
+    if tier == "quick":
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in quick])
+        items[:] = [item for item in items if item.nodeid in quick]
+    elif tier == "rest":
+        again = [item for item in items if item.nodeid not in quick or _is_property(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
+        items[:] = again
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+def _quick(items: Sequence[pytest.Item], slow: Mapping[str, Slow]) -> Iterator[str]:
+    """Yield the ids of the tests of the quick tier; cases are taken by their names, since their order is random."""
+    first: dict[str, str] = {}
+    for item in items:
+        function = _function(item)
+        if function.split("::")[0] in _SLOW_FILES or item.get_closest_marker("spark"):
+            continue
+        if function not in slow:
+            yield item.nodeid
+        elif slow[function].first:
+            first[function] = min(first.get(function, item.nodeid), item.nodeid)
+    yield from first.values()
+
+
+def _function(item: pytest.Item) -> str:
+    path = item.path.relative_to(_ROOM).as_posix() if item.path.is_relative_to(_ROOM) else item.path.name
+    parts = item.nodeid.split("[", 1)[0].split("::")[1:]
+    return "::".join([path, *parts])
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]) -> Any:
+    """Return each file to one process as `--dist loadfile` does, but all of Spark to one."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileAndSpark(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid.lower() else super()._split_scope(nodeid)
+
+    return ByFileAndSpark(config, log)
+
+
+def _times(report: Path) -> Mapping[str, Sequence[float]]:
+    """Return the seconds of each case of each function, from a report of a whole run."""
+    results: dict[str, list[float]] = defaultdict(list)
+    for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - written by pytest, read by its author
+        words = (case.get("classname") or "").split(".")[1:]
+        split = next(n for n in range(len(words), 0, -1) if (_ROOM / f"{'/'.join(words[:n])}.py").is_file())
+        parts = [f"{'/'.join(words[:split])}.py", *words[split:], (case.get("name") or "").split("[")[0]]
+        results["::".join(parts)].append(float(case.get("time") or 0))
+    return results
+
+
+def write_list(report: Path) -> None:
+    """Write `slow.txt`, the slowest function first."""
+    lines = [
+        (sum(seconds), "*" if len(seconds) > 1 and max(seconds) <= _FIRST_CASE_S else " ", name)
+        for name, seconds in _times(report).items()
+        if sum(seconds) > QUICK_S
+    ]
+    head = "# seconds of all cases, `*` if the first one is quick, function; written by `python -m tests.tiers`\n"
+    text = "".join(f"{seconds:8.1f} {mark} {name}\n" for seconds, mark, name in sorted(lines, reverse=True))
+    _LIST.write_text(head + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_list(Path(sys.argv[1]))
