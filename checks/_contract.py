@@ -130,6 +130,8 @@ def _describe_parameters(schema: dict[str, Any], check: type[Any]) -> None:
         properties.pop("warn", None)
     if not check.takes_where:
         properties.pop("where", None)
+    if not check.takes_on_empty:
+        properties.pop("on_empty", None)
 
 
 class CheckParameters(BaseModel):
@@ -141,6 +143,7 @@ class CheckParameters(BaseModel):
     """Names of the parameters that a `warn:` block may soften."""
     kind: ClassVar[Kind] = Kind.QUALITY
     takes_where: ClassVar[bool] = True
+    takes_on_empty: ClassVar[bool] = True
     judges_empty: ClassVar[bool] = False
     """Whether `judge` has an answer of its own for a table without rows; else `on_empty` decides."""
     looks_again: ClassVar[bool] = False
@@ -183,6 +186,13 @@ class CheckParameters(BaseModel):
     def _where_is_taken(cls, value: str | None) -> str | None:
         if value is not None and not cls.takes_where:
             raise ValueError("this check takes no 'where'")
+        return value
+
+    @field_validator("on_empty")
+    @classmethod
+    def _on_empty_is_taken(cls, value: str) -> str:
+        if value != "unknown" and not cls.takes_on_empty:
+            raise ValueError("this check takes no 'on_empty': it is about columns, and needs no row; leave it out")
         return value
 
     @model_validator(mode="after")

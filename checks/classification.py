@@ -35,6 +35,7 @@ class Classification(CheckParameters):
     summary: ClassVar[str] = "Every column is classified by what it says of persons."
     kind: ClassVar[Kind] = Kind.DISCLOSURE
     takes_where: ClassVar[bool] = False
+    takes_on_empty: ClassVar[bool] = False
     judges_empty: ClassVar[bool] = True
     looks_again: ClassVar[bool] = True
 

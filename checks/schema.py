@@ -35,6 +35,7 @@ class Schema(CheckParameters):
 
     summary: ClassVar[str] = "The columns and their types are the agreed ones, or those last accepted."
     takes_where: ClassVar[bool] = False
+    takes_on_empty: ClassVar[bool] = False
     judges_empty: ClassVar[bool] = True
 
     type: Literal["schema"] = "schema"

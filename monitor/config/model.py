@@ -134,7 +134,7 @@ class Rate(Section):
 class Role(Section):
     """People who cannot do their work, or who repair, while data is down."""
 
-    role: str = Field(description="Who they are, such as analyst.")
+    role: str = Field(description="Who they are, such as analyst; for readers of this file.")
     headcount: Annotated[Decimal, Ge(0)] = Field(description="How many of them.")
     hourly: Annotated[Decimal, Ge(0)] = Field(description="What an hour of one of them costs.")
     share: Annotated[Decimal, Ge(0), Le(1)] = Field(description="Share of the downtime spent on it, 0 to 1.")

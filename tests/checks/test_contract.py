@@ -20,6 +20,7 @@ from checks import (
     did_you_mean,
     unknown,
 )
+from checks._catalog import load_catalog
 from checks.not_null import NotNull
 from checks.sql import Sql
 
@@ -143,3 +144,12 @@ def test_cheap_to_import():
         check=True,
     )
     assert loaded.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("kind", ["schema", "classification"])
+def test_a_check_of_columns_takes_no_on_empty(kind):
+    """It needs no row, so the key would change nothing: it is refused, and not in the schema for editors."""
+    check = load_catalog()[kind]
+    with pytest.raises(ValidationError, match="this check takes no 'on_empty'"):
+        check(on_empty="pass")
+    assert "on_empty" not in check.model_json_schema()["properties"]

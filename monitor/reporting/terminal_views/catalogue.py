@@ -65,8 +65,8 @@ def _facts(project: Project, state: TableState, lineage: Lineage) -> Iterator[tu
     title = f" ({domain.title})" if domain is not None and domain.title else ""
     yield "domain", f"{table.domain or 'none'}{title}"
     owner = config.owners.get(state.owner or "")
-    name = f" ({owner.name})" if owner is not None and owner.name else ""
-    yield "owner", f"{state.owner or 'nobody is named'}{name}"
+    details = "" if owner is None else ", ".join(detail for detail in (owner.name, owner.email) if detail)
+    yield "owner", f"{state.owner or 'nobody is named'}{f' ({details})' if details else ''}"
     yield "tier", f"{table.tier or 'none'}{_rate(project, table.name)}"
     yield "source", table.source if table.table is None else f"{table.source}, as {table.table}"
     yield "schedule", "none: run by hand or by another scheduler" if table.schedule is None else str(table.schedule)

@@ -1,0 +1,126 @@
+"""The few keys whose effect needs what does not run in this process, with the test that shows it."""
+
+from typing import Final
+
+from tests.monitor.config.effects.effect import ShownElsewhere
+
+_GX: Final = "needs the worker of Great Expectations, which takes seconds to start"
+_STATE: Final = "needs several exports, decisions or people, which that test sets up"
+_KEPT: Final = "counts are kept from run to run, over changes of the table"
+_SERVER: Final = "needs an address that answers"
+_WAITS: Final = "needs a server or a statement that does not answer"
+
+_CHANNELS: Final = "tests/monitor/alerts/channels/"
+_DAEMON: Final = "tests/monitor/daemon/"
+_RELEASES: Final = "tests/monitor/releases/"
+_SCAN: Final = "tests/monitor/scan/"
+
+ELSEWHERE: Final = tuple(
+    ShownElsewhere(key, test, reason)
+    for key, test, reason in (
+        (
+            "Expectation.expectation",
+            "tests/checks/test_expectation.py::test_a_table_beyond_the_cap_is_misconfigured",
+            _GX,
+        ),
+        ("Expectation.kwargs", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
+        ("Expectation.columns", "tests/checks/test_expectation.py::test_only_named_columns_are_handed_over", _GX),
+        (
+            "ByAppend.watermark",
+            f"{_SCAN}test_incremental.py::test_appended_rows_are_counted_once_whenever_they_come",
+            _KEPT,
+        ),
+        ("ByPartition.column", f"{_SCAN}test_incremental.py::test_a_float_is_no_partition", _KEPT),
+        ("ByChanges.table", f"{_SCAN}test_incremental.py::test_columns_that_do_not_fit_are_named", _KEPT),
+        ("ByChanges.sequence", f"{_SCAN}test_incremental.py::test_columns_that_do_not_fit_are_named", _KEPT),
+        (
+            "Expectation.on_empty",
+            "tests/checks/test_expectation.py::test_a_condition_that_leaves_no_row_is_no_data",
+            _GX,
+        ),
+        (
+            "Release.purpose",
+            "tests/monitor/reporting/test_release_pages.py::test_the_record_tells_everything_that_was_kept",
+            _STATE,
+        ),
+        (
+            "Release.legal_basis",
+            "tests/monitor/reporting/test_release_pages.py::test_the_record_tells_everything_that_was_kept",
+            _STATE,
+        ),
+        ("Webhook.url", f"{_CHANNELS}test_webhook.py::test_a_message_arrives_signed", _SERVER),
+        ("Webhook.secret", f"{_CHANNELS}test_webhook.py::test_without_a_secret_nothing_is_signed", _SERVER),
+        ("Channel.apprise", f"{_CHANNELS}test_apprise_channel.py::test_a_mail_that_is_not_taken_is_a_failure", _SERVER),
+        (
+            "Budget.people",
+            "tests/monitor/commands/test_budget.py::test_tables_of_the_same_people_have_one_total",
+            _STATE,
+        ),
+        ("Budget.analysts", "tests/monitor/commands/test_budget.py::test_analysts_may_only_ask", _STATE),
+        ("Release.approvers", f"{_RELEASES}test_export.py::test_only_approvers_approve", _STATE),
+        ("Release.expires_after", f"{_RELEASES}test_export.py::test_nothing_leaves_without_an_approval", _STATE),
+        (
+            "Release.pseudonyms",
+            f"{_RELEASES}test_linkage.py::test_a_pseudonym_links_rows_without_a_person_key_too",
+            _STATE,
+        ),
+        (
+            "Release.person_key",
+            f"{_RELEASES}test_person_registry.py::test_other_groups_of_the_same_people_are_refused",
+            _STATE,
+        ),
+        (
+            "Release.re_release",
+            f"{_RELEASES}test_person_registry.py::test_other_groups_of_the_same_people_are_refused",
+            _STATE,
+        ),
+        (
+            "Release.analyses",
+            f"{_RELEASES}test_compare.py::test_no_record_that_is_left_out_can_be_computed_from_what_is_compared",
+            _STATE,
+        ),
+        (
+            "monitor__config__release_model__Limits.unclassified_uniqueness",
+            f"{_RELEASES}test_export.py::test_a_column_that_identifies_records_does_not_leave_without_a_word",
+            _STATE,
+        ),
+        (
+            "monitor__config__release_model__Limits.epsilon",
+            f"{_RELEASES}test_charge.py::test_without_a_budget_the_exports_of_a_table_add_up",
+            _STATE,
+        ),
+        ("Daemon.workers", f"{_DAEMON}test_daemon.py::test_it_watches_until_it_is_told_to_stop", "needs processes"),
+        ("Daemon.heartbeat_url", f"{_DAEMON}test_daemon.py::test_it_pings_while_all_is_well", _SERVER),
+        ("Daemon.metrics", f"{_DAEMON}test_daemon.py::test_prometheus_can_ask_it", _SERVER),
+        ("Source.concurrency", "tests/monitor/workers/test_admission_limits.py::test_admission", "needs processes"),
+        (
+            "Source.run_timeout",
+            f"{_DAEMON}test_answering.py::test_a_look_that_takes_too_long_is_ended_and_stays_charged",
+            _WAITS,
+        ),
+        (
+            "Source.connect_timeout",
+            "tests/sources/test_spark.py::test_a_server_that_is_not_there_is_unreachable_at_once",
+            _WAITS,
+        ),
+        ("Source.lock_timeout", "tests/sources/test_sqlite.py::test_a_lock_is_waited_for_and_told", _WAITS),
+        (
+            "Source.query_timeout",
+            f"{_SCAN}test_run.py::test_a_statement_that_cannot_be_stopped_is_a_timeout_and_delays_no_other_table",
+            _WAITS,
+        ),
+        (
+            "Source.spark",
+            "tests/sources/test_spark.py::test_a_server_that_is_not_there_is_unreachable_at_once",
+            "needs Spark",
+        ),
+        (
+            "Webhook.allow_private",
+            f"{_CHANNELS}test_webhook.py::test_a_name_that_changes_its_meaning_reaches_nothing",
+            _SERVER,
+        ),
+    )
+)
+
+LABELS: Final = {"Role.role": "says who they are, for the readers of the configuration: its schema says so"}
+"""Keys that by their own description have no effect."""

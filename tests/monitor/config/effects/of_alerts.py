@@ -1,0 +1,209 @@
+"""What the keys of alerts, the daemon and the weekly report change: what is told, when, to whom."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from checks import Kind, Severity
+from monitor.alerts.notify import notify
+from monitor.alerts.route import channels_for, operators
+from monitor.config.selector import select
+from monitor.daemon.claims import _timetables
+from monitor.daemon.weekly_report import report_if_due
+from monitor.scan.run import run_checks
+from tests.monitor.alerts.desk import Desk
+from tests.monitor.alerts.made import NOW, at
+from tests.monitor.config.effects.effect import ABSENT, Effect
+from tests.monitor.config.effects.folder import BASE, nested, project_of
+from tests.monitor.config.effects.folder import NOW as MONDAY
+
+GOOD: Final = True
+BAD: Final = False
+_CHANNEL: Final = {"apprise": "json://localhost:9/"}
+_ALERTS: Final = nested(
+    {**BASE, "timezone": "Asia/Tokyo"},
+    "alerts",
+    channels={"desk": _CHANNEL, "crew": _CHANNEL},
+    routes=[{"to": ["desk"]}],
+)
+_NIGHTS: Final = nested(
+    nested(_ALERTS, "alerts", quiet_hours={"nights": {"start": "22:00", "end": "07:00"}}),
+    "alerts", "routes", 0, quiet_hours="nights",
+)  # fmt: skip
+
+
+def told(config: Mapping[str, Any]) -> object:
+    """Return what two days of incidents make the channels hear: when, which channel, of what, in which words.
+
+    One incident is at noon in Tokyo and lasts, one downstream follows; one ends; one begins in the night.
+    """
+    with project_of(config, NOW) as project, project.open_store() as store:
+        desk, log = Desk(project, store), []
+
+        def tell(hours: float) -> None:
+            notify(project, store, at(hours))
+            log.extend((hours, *message) for message in desk.arrive(at(hours)))
+
+        desk.open("orders", at(0))
+        desk.open("refunds", at(0.01))
+        for hours in (0.02, 0.1, 0.2, 1.5):
+            tell(hours)
+        ending = desk.open("odd", at(2))
+        tell(2.2)
+        desk.end(ending, at(3))
+        tell(3.1)
+        desk.open("night", at(11))
+        for hours in (11.2, 15, 19.1, 25, 40):
+            tell(hours)
+        with store.reading() as view:
+            texts = [json.dumps(one.payload, default=str, ensure_ascii=False) for one in view.deliveries(at(-9), 100)]
+        return log, re.search("[ぁ-ん]", "".join(texts)) is not None
+
+
+def routed(config: Mapping[str, Any]) -> object:
+    """Return the channels of an incident on `orders`."""
+    with project_of(config) as project:
+        return dict(channels_for("orders", project.config, severity=Severity.ERROR, kind=Kind.QUALITY).channels)
+
+
+def _operators(config: Mapping[str, Any]) -> object:
+    with project_of(config) as project:
+        return operators(project.config)
+
+
+def incidents_after(*outcomes: bool) -> Any:
+    """Return an observation: the states of the incidents after runs of the check of `orders` that pass or not."""
+
+    def observe(config: Mapping[str, Any]) -> object:
+        states = []
+        with project_of(config) as project, project.open_store() as store:
+            for passes in outcomes:
+                Path("orders.csv").write_text(
+                    "id,customer\n1,ann\n" if passes else "id,customer\n1,\n", encoding="utf-8"
+                )
+                results = run_checks(project, select(["orders"], project.config), store=store)
+                states.append([result.incident for result in results.results])
+                project.clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a simulated one
+        return states
+
+    return observe
+
+
+def onset(config: Mapping[str, Any]) -> object:
+    """Return when an incident began whose bad row arrived between two runs."""
+    with project_of(config) as project, project.open_store() as store:
+        for customer in ("ann", ""):
+            rows = f"id,customer,at\n1,{customer},2026-11-23 09:30:00\n"
+            Path("orders.csv").write_text(rows, encoding="utf-8")
+            run_checks(project, select(["orders"], project.config), store=store)
+            project.clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a simulated one
+        with store.reading() as view:
+            return [episode.onset for episode in view.incident(1).episodes]
+
+
+def slots(config: Mapping[str, Any]) -> object:
+    """Return which slots a daemon runs that was away for five hours, and when the next is due."""
+    with project_of(config) as project:
+        (timetable, *_) = _timetables(project, at_once=False).values()
+        row = timetable.first(MONDAY)
+        return row, timetable.claim(row, MONDAY + timedelta(hours=5))
+
+
+def weekly(config: Mapping[str, Any]) -> object:
+    """Return the files and deliveries of the weekly report that is due after the check ran, at two moments."""
+    with project_of(config) as project, project.open_store() as store:
+        run_checks(project, select([], project.config), store=store)
+        made: list[object] = []
+        for hours in (158.2, 164):
+            report_if_due(project, store, MONDAY + timedelta(hours=hours))
+            with store.reading() as view:
+                sent = sorted(one.channel for one in view.deliveries(MONDAY, 100))
+            made.append((sorted(str(path) for path in Path().rglob("*.html")), sent))
+        return made
+
+
+def _of_alerts() -> Iterator[Effect]:
+    related = nested(_ALERTS, "tables", 1, upstream=["orders"])
+    for key, base, first, second, observe in (
+        ("open_after", _ALERTS, 1, 2, incidents_after(BAD)),
+        ("resolve_after", _ALERTS, 1, 2, incidents_after(BAD, GOOD, BAD)),
+        ("group_wait", _ALERTS, "1m", "30m", told),
+        ("remind_every", _ALERTS, "12h", "2d", told),
+        ("send_resolved", _ALERTS, True, False, told),
+        ("mute_downstream", related, True, False, told),
+        ("hourly_cap", nested(_ALERTS, "alerts", group_wait="1m"), 1, 30, told),
+        ("operators", _ALERTS, [], ["crew"], _operators),
+    ):
+        yield Effect(f"Alerts.{key}", base, (first, second), observe, ("alerts", key))
+    yield Effect("Channel.locale", _ALERTS, ("en", "ja"), told, ("alerts", "channels", "desk", "locale"))
+    yield Effect(
+        "Owner.channel", nested(_ALERTS, "alerts", routes=[]), (ABSENT, "crew"), routed, ("owners", "crew", "channel")
+    )
+    yield Effect("Route.to", _ALERTS, (["desk"], ["crew"]), routed, ("alerts", "routes", 0, "to"))
+    yield Effect("Route.quiet_hours", _NIGHTS, (ABSENT, "nights"), told, ("alerts", "routes", 0, "quiet_hours"))
+    matching = nested(_ALERTS, "alerts", "routes", 0, match={})
+    for key, first, second in (
+        ("table", "orders", "refunds"),
+        ("domain", "sales", "other"),
+        ("owner", "crew", "desk"),
+        ("tier", "gold", "silver"),
+        ("source", "lake", "sea"),
+        ("severity", "error", "critical"),
+        ("kind", "quality", "disclosure"),
+    ):
+        base = nested(matching, "sources", "sea", files="*.parquet")
+        yield Effect(f"Match.{key}", base, (first, second), routed, ("alerts", "routes", 0, "match", key))
+    for key, first, second in (
+        ("days", "mon-sun", "mon"),
+        ("start", "22:00", "23:55"),
+        ("end", "07:00", "02:00"),
+        ("timezone", ABSENT, "UTC"),
+        ("let_through", [], ["error"]),
+        ("afterwards", "catch-up", "drop"),
+    ):
+        yield Effect(f"QuietHours.{key}", _NIGHTS, (first, second), told, ("alerts", "quiet_hours", "nights", key))
+
+
+def _of_the_daemon() -> Iterator[Effect]:
+    hourly = nested(BASE, "tables", 0, schedule="every 1h")
+    zoned = nested(BASE, "sources", "lake", timezone="UTC")
+    yield Effect("Table.loaded_at", zoned, (ABSENT, "at"), onset, ("tables", 0, "loaded_at"))
+    daily = nested(BASE, "tables", 0, schedule="cron: 0 6 * * *")
+    yield Effect("Table.schedule", BASE, ("every 1h", "every 30m"), slots, ("tables", 0, "schedule"))
+    yield Effect("Table.schedule_timezone", daily, (ABSENT, "Asia/Tokyo"), slots, ("tables", 0, "schedule_timezone"))
+    yield Effect("Daemon.catch_up", hourly, ("latest", "all"), slots, ("daemon", "catch_up"))
+    yield Effect("Daemon.jitter", hourly, ("0s", "5m"), slots, ("daemon", "jitter"))
+    planned = nested(_ALERTS, "report", "weekly", cron="0 8 * * mon", to=["desk"], keep="reports")
+    for key, first, second in (
+        ("cron", "0 8 * * mon", "0 12 * * mon"),
+        ("locales", ["en"], ["en", "ja"]),
+        ("to", ["desk"], ["desk", "crew"]),
+        ("keep", "reports", ABSENT),
+    ):
+        yield Effect(f"WeeklyReportPlan.{key}", planned, (first, second), weekly, ("report", "weekly", key))
+
+
+def _of_statistics() -> Iterator[Effect]:
+    domain = {"customer": ["ann"], "amount": {"low": 0, "high": 9}}
+    for section, words in (
+        ("Count", {"statistic": "count"}),
+        ("Histogram", {"statistic": "histogram", "by": ["customer"]}),
+        ("Sum", {"statistic": "sum", "column": "amount"}),
+        ("Mean", {"statistic": "mean", "column": "amount"}),
+        ("Quantile", {"statistic": "quantile", "column": "amount"}),
+    ):
+        budget = {"total": "1", "domain": domain, "statistics": {"s": {"epsilon": "0.1", **words}}}
+        path = ("budgets", "orders", "statistics", "s", "schedule")
+        yield Effect(
+            f"{section}.schedule", {**BASE, "budgets": {"orders": budget}}, ("every 7d", "every 1d"), slots, path
+        )
+
+
+def entries() -> Iterator[Effect]:
+    """Yield an entry for each key."""
+    yield from _of_statistics()
+    yield from _of_alerts()
+    yield from _of_the_daemon()

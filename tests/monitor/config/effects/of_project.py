@@ -1,0 +1,152 @@
+"""What the keys of the project, its sources, tables, owners, costs and maintenance change: what commands print."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sources import SourceError, open_source
+from tests.monitor.config.effects.effect import ABSENT, Effect
+from tests.monitor.config.effects.folder import BASE, IMPORT, command, nested, project_of
+
+CHECKED: Final = command(("check", "--no-store", "--format", "json"))
+SHEET: Final = command(IMPORT, ("table", "show", "orders"))
+DOWNTIME: Final = command(
+    IMPORT, ("downtime", "--from", "2026-11-16T00:00Z", "--to", "2026-11-23T00:00Z", "--format", "json")
+)
+WEEKLY: Final = command(IMPORT, ("report", "weekly", "--week", "2026-W47", "--format", "markdown"))
+FAILURE: Final = command(("check",))
+
+_ODD: Final = {
+    "delimiter": ";", "quote": "'", "escape": "'", "skip_lines": 1, "date_format": "%d/%m/%Y", "null_values": ["n/a"],
+    "timestamp_format": "%d/%m/%Y %H:%M:%S", "header": True,
+}  # fmt: skip
+
+
+def _odd_file(config: Mapping[str, Any]) -> object:
+    """Return the columns, their types and the rows of the file, or the class of the failure."""
+    with project_of(config) as project, open_source(project.source_spec("lake")) as source:
+        try:
+            table = source.table("odd")
+            return str(table.schema()), source.fetch(source.compile(table))
+        except SourceError as error:
+            return type(error).__name__
+
+
+def _csv() -> Iterator[Effect]:
+    for key, first, second in (
+        ("delimiter", ";", ","),
+        ("quote", "'", '"'),
+        ("escape", "'", "\\"),
+        ("skip_lines", 1, 2),
+        ("header", True, False),
+        ("date_format", "%d/%m/%Y", "%m/%d/%Y"),
+        ("timestamp_format", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"),
+        ("null_values", ["n/a"], []),
+        ("types", {}, {"id": "VARCHAR"}),
+        ("encoding", "utf-8", "utf-16-le"),
+    ):
+        base = nested(BASE, "sources", "lake", "csv", **_ODD)
+        yield Effect(f"CsvFormat.{key}", base, (first, second), _odd_file, ("sources", "lake", "csv", key))
+
+
+def _cost() -> Iterator[Effect]:
+    hours = {"start": "09:00", "end": "17:00"}
+    role = {"role": "analyst", "headcount": 2, "hourly": 40, "share": "0.5"}
+    earlier = {"valid_from": "2026-01-01", "tiers": {"gold": {"per_hour": 7}}}
+    dated = nested(BASE, "cost", valid_from="2026-11-19", history=[earlier])
+    for key, base, first, second in (
+        ("currency", BASE, "EUR", "JPY"),
+        ("valid_from", BASE, ABSENT, "2026-11-22"),
+        ("tiers", BASE, {}, {"gold": {"per_hour": 3}}),
+        ("tables", BASE, {}, {"orders": {"per_hour": 3}}),
+        ("roles", BASE, [], [role]),
+        ("business_hours", BASE, ABSENT, hours),
+        ("history", nested(BASE, "cost", valid_from="2026-11-22"), [], [earlier]),
+    ):
+        yield Effect(f"Cost.{key}", base, (first, second), DOWNTIME, ("cost", key))
+    yield Effect("Cost.note", BASE, (ABSENT, "agreed in spring"), WEEKLY, ("cost", "note"))
+    for key, first, second in (
+        ("valid_from", "2026-01-01", "2026-11-18"),
+        ("tiers", {}, {"gold": {"per_hour": 3}}),
+        ("tables", {}, {"orders": {"per_hour": 3}}),
+        ("roles", [], [role]),
+        ("business_hours", ABSENT, hours),
+    ):
+        yield Effect(f"Rates.{key}", dated, (first, second), DOWNTIME, ("cost", "history", 0, key))
+    yield Effect("Rates.note", dated, (ABSENT, "agreed in spring"), WEEKLY, ("cost", "history", 0, "note"))
+    yield Effect("Rate.per_hour", BASE, (100, 3), DOWNTIME, ("cost", "tiers", "gold", "per_hour"))
+    with_role = nested(BASE, "cost", roles=[role])
+    for key, second in (("headcount", 3), ("hourly", 50), ("share", "0.25")):
+        yield Effect(f"Role.{key}", with_role, (role[key], second), DOWNTIME, ("cost", "roles", 0, key))
+    at_work = nested(BASE, "cost", business_hours=hours)
+    for key, first, second in (
+        ("days", "mon-fri", "wed-sun"),
+        ("start", "09:00", "12:00"),
+        ("end", "17:00", "12:00"),
+        ("outside_factor", 0, "0.5"),
+        ("timezone", ABSENT, "Asia/Tokyo"),
+    ):
+        path = ("cost", "business_hours", key)
+        yield Effect(f"BusinessHours.{key}", at_work, (first, second), DOWNTIME, path)
+
+
+def _tables() -> Iterator[Effect]:
+    fresh = {"type": "freshness", "column": "at", "max_age": "1h"}
+    zoned = nested(BASE, "tables", 1, checks=[fresh], timezones={"at": "UTC"})
+    anonymous = nested(BASE, "tables", 0, checks=[{"type": "k_anonymity", "k": 2}])
+    for key, base, first, second, observe, number in (
+        ("name", BASE, "refunds", "odd", CHECKED, 1),
+        ("source", nested(BASE, "sources", other={"files": "none/*.csv"}), "lake", "other", CHECKED, 0),
+        ("table", BASE, ABSENT, "refunds", CHECKED, 0),
+        ("domain", BASE, "sales", "other", SHEET, 0),
+        ("owner", BASE, ABSENT, "desk", SHEET, 0),
+        ("tier", BASE, "gold", "silver", SHEET, 0),
+        ("description", BASE, ABSENT, "One row an order.", SHEET, 0),
+        ("schedule", BASE, ABSENT, "every 1h", SHEET, 0),
+        ("upstream", BASE, [], ["refunds"], SHEET, 0),
+        ("consumers", BASE, [], ["the board"], SHEET, 0),
+        ("timezones", zoned, {"at": "UTC"}, {"at": "Asia/Tokyo"}, CHECKED, 1),
+        ("columns", anonymous, {}, {"customer": "quasi-identifier"}, CHECKED, 0),
+        ("checks", BASE, [], [{"type": "not_null", "columns": ["id"]}], CHECKED, 0),
+    ):
+        yield Effect(f"Table.{key}", base, (first, second), observe, ("tables", number, key))
+
+
+def _check_parameters() -> Iterator[Effect]:
+    """Yield the keys that all checks have from one place and use in one way."""
+    for key, first, second in (
+        ("id", ABSENT, "customers-are-there"),
+        ("severity", "error", "critical"),
+        ("why", ABSENT, "It is billed."),
+        ("runbook", ABSENT, "https://example.org/book"),
+    ):
+        yield Effect(f"CheckParameters.{key}", BASE, (first, second), FAILURE, ("tables", 0, "checks", 0, key))
+
+
+def entries() -> Iterator[Effect]:
+    """Yield an entry for each key."""
+    yield Effect("Config.project", BASE, ("shop", "store"), WEEKLY, ("project",))
+    yield Effect("Config.timezone", BASE, ("UTC", "Asia/Tokyo"), WEEKLY, ("timezone",))
+    yield Effect("Config.locale", BASE, ("en", "ja"), WEEKLY, ("locale",))
+    yield Effect("Domain.owner", BASE, ("crew", "desk"), SHEET, ("domains", "sales", "owner"))
+    yield Effect("Domain.title", BASE, (ABSENT, "Sales of goods"), SHEET, ("domains", "sales", "title"))
+    yield Effect("Owner.name", BASE, (ABSENT, "The crew"), SHEET, ("owners", "crew", "name"))
+    yield Effect("Owner.email", BASE, (ABSENT, "crew@example.org"), SHEET, ("owners", "crew", "email"))
+    fresh = nested(BASE, "tables", 1, checks=[{"type": "freshness", "column": "at", "max_age": "1h"}])
+    yield Effect("Source.timezone", fresh, ("UTC", "Asia/Tokyo"), CHECKED, ("sources", "lake", "timezone"))
+    yield Effect("Source.files", BASE, ("*.csv", "orders.csv"), CHECKED, ("sources", "lake", "files"))
+    one = nested(BASE, "sources", "lake", files="orders.csv")
+    yield Effect("Source.table", one, (ABSENT, "refunds"), CHECKED, ("sources", "lake", "table"))
+    work = {"start": "2026-11-17T00:00:00Z", "end": "2026-11-17T06:00:00Z", "reason": "a move"}
+    planned = {**BASE, "maintenance": [work]}
+    for key, base, first, second, observe in (
+        ("tables", planned, [], ["refunds"], DOWNTIME),
+        ("domains", planned, [], ["other"], DOWNTIME),
+        ("start", planned, work["start"], "2026-11-17T03:00:00Z", DOWNTIME),
+        ("end", planned, work["end"], "2026-11-17T12:00:00Z", DOWNTIME),
+        ("reason", planned, "a move", "an update", WEEKLY),
+    ):
+        yield Effect(f"Maintenance.{key}", base, (first, second), observe, ("maintenance", 0, key))
+    yield from _csv()
+    yield from _cost()
+    yield from _tables()
+    yield from _check_parameters()
